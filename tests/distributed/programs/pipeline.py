@@ -1,5 +1,6 @@
 """On every rank: a model in stages learns what one process learns, whatever the schedule, by the messages foretold."""
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -130,22 +131,22 @@ def check_evaluation_keeps_no_gradients():
 
 
 class Skip(nn.Module):
-    """h and what was before it; a whole number, and something that learns nothing, go along."""
+    """h and what was before it; a whole number, what has no gradient, and what nobody reads, go along."""
 
     def __init__(self):
         self.linear = nn.Linear(WIDTH, WIDTH)
 
-    def forward(self, h, x=None, n=None, unused=None):
+    def forward(self, h, x=None, n=None, *unused):
         x = h if x is None else x
         n = mg.tensor([3]) if n is None else n
-        return (self.linear(h).tanh() + x) * n.item(), h, n, mg.ones(2)
+        return (self.linear(h).tanh() + x) * n.item(), h, n, mg.ones(2), self.linear(h).sum()
 
 
 class End(nn.Module):
     def __init__(self):
         self.linear = nn.Linear(WIDTH, WIDTH)
 
-    def forward(self, h, x=0, n=None, unused=None):
+    def forward(self, h, x=0, n=None, *unused):
         return self.linear(h) + x
 
 
@@ -216,17 +217,33 @@ def check_a_stage_that_gives_no_tensors_is_refused():
         fed(pipe, x, target)
 
 
+def shuffled(seed, m, v):
+    """A schedule in some order that can be: each next step is one of those that need nothing more."""
+    pick, order = random.Random(seed), schedule("gpipe", P, m, v)
+    steps, left, done = [[] for _ in range(P)], {(w, s) for w in range(P) for s in order.steps[w]}, {None}
+    while left:
+        worker, step = pick.choice(sorted(each for each in left if order.needs(*each) in done))
+        steps[worker].append(step)
+        left.remove((worker, step))
+        done.add((worker, step))
+    return Schedule("shuffled", steps, m, v)
+
+
 def check_a_schedule_of_ones_own_runs():
-    """All forward, then backward from the last microbatch, as in the figure of GPipe's paper."""
-    steps = [Step("forward", i) for i in range(M)] + [Step("backward", i) for i in reversed(range(M))]
+    """Backward from the last microbatch, as in the figure of GPipe's paper; and any order that can be."""
+    backwards = [Step("forward", i) for i in range(M)] + [Step("backward", i) for i in reversed(range(M))]
     x, target = data()
-    whole = model(P)
-    loss_fn(whole(x), target).backward()
-    pipe, mine = pipeline(Schedule("mine", [steps] * P, M), dist.stages_of(model(P), P))
-    fed(pipe, x, target)
-    wanted = dict(whole.named_parameters())
-    for name, p in mine[0].submodule.named_parameters():
-        np.testing.assert_allclose(p.grad.numpy(), wanted[name].grad.numpy(), rtol=1e-13, atol=1e-15)
+    for plan in (Schedule("mine", [backwards] * P, M), *(shuffled(seed, M, 2) for seed in range(6))):
+        whole = model(plan.stages)
+        loss_fn(whole(x), target).backward()
+        pipe, mine = pipeline(plan, dist.stages_of(model(plan.stages), plan.stages))
+        y = fed(pipe, x, target)
+        wanted = dict(whole.named_parameters())
+        for stage in mine:
+            for name, p in stage.submodule.named_parameters():
+                np.testing.assert_allclose(p.grad.numpy(), wanted[name].grad.numpy(), rtol=1e-12, atol=1e-15)
+        if LAST:
+            np.testing.assert_allclose(y.numpy(), whole(x).detach().numpy(), rtol=1e-13)
 
 
 def check_what_was_measured_is_in_the_order_of_the_schedule():
@@ -335,6 +352,18 @@ def check_two_schedules_are_told_apart():
             dist.Pipeline(
                 [dist.PipelineStage(nn.Tanh(), RANK, P)], [PLANS[0], replace(PLANS[1], name=PLANS[0].name)][RANK % 2]
             )
+
+
+def check_more_outputs_than_can_be_told_are_refused():
+    class Many(nn.Module):
+        def forward(self, *xs):
+            return xs * 60
+
+    pipe = dist.ScheduleGPipe(dist.PipelineStage(Many(), RANK, P), M)
+    pipe.group.timeout = 0.3
+    if P > 1:
+        with pytest.raises(ShapeError if FIRST else DistributedError):
+            pipe.eval(*[mg.ones(M, 1)] * FIRST)
 
 
 def check_outputs_of_another_shape_are_refused():
