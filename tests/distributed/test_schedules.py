@@ -89,7 +89,7 @@ def test_messages_are_one_of_each_between_two_stages():
 def test_steps_are_in_the_order_of_pytorch():
     torch = pytest.importorskip("torch.distributed.pipelining.schedules")
 
-    for _, p, m, v in (each for each in ALL if each[0] == "1f1b" and each[3] > 1):
+    for _, p, m, v in (each for each in ALL if each[0] == "1f1b" and each[3] > 1 and each[2] <= 8):
         self = SimpleNamespace(n_local_stages=v, microbatches_per_round=p, pp_group_size=p, _n_microbatches=m)
         found = planned("1f1b", p, m, v)
         for self.rank, steps in enumerate(found.steps):

@@ -340,6 +340,20 @@ def check_the_stages_of_a_group_are_in_its_order():
         assert y is None or y.dtype == dtype
 
 
+def check_stages_lie_on_devices_of_their_own():
+    """What comes to a stage is on its device, be that another's GPU or none."""
+    x, target = data()
+    device = ["simulated", "cpu"][RANK % 2]
+    parts = dist.stages_of(model(P), P)
+    pipe = dist.Schedule1F1B(dist.PipelineStage(parts[RANK].to(device), RANK, P, device), M, loss_fn)
+    fed(pipe, x.to(device), target.to(device))
+    whole = model(P)
+    loss_fn(whole(x), target).backward()
+    wanted = dict(whole.named_parameters())
+    for name, p in parts[RANK].named_parameters():
+        np.testing.assert_allclose(p.grad.cpu().numpy(), wanted[name].grad.numpy(), rtol=1e-12, atol=1e-15)
+
+
 def check_other_stages_are_refused():
     stage = dist.PipelineStage(nn.Tanh(), RANK + 1, P + 1)
     with pytest.raises(DistributedError, match=rf"process {RANK} of {P} has stages \[\({RANK}, {P}\)\]"):
