@@ -36,6 +36,7 @@ MOVED: dict[Any, Any] = {bfloat16: np.uint16, np.dtype(bool): np.uint8}
 SIGNED = 64  # bytes of what a process says of its call
 BURST = 100  # times that it is asked in C before Python looks at the clock: asking moves the transfer on
 AWAKE = 0.01  # s: to fall asleep and to wake up takes as long as to move 300 kB; who waits longer leaves the core
+given_up: list[Callable[[], bool]] = []  # transfers that ended in an error: MPI may still write to their memory
 give_way: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 
 
@@ -70,7 +71,11 @@ class MPIGroup(ProcessGroup):
         while not asked(is_done):
             if time.monotonic() - began > AWAKE:
                 needs = getattr(is_done, "needs", ()) if call is None else self.ranks
-                self.board.wait(lambda: asked(is_done), what(), needs, call, self.timeout)
+                try:
+                    self.board.wait(lambda: asked(is_done), what(), needs, call, self.timeout)
+                except BaseException:
+                    given_up.append(is_done)
+                    raise
                 return
             give_way()
 
