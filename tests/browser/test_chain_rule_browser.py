@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -215,9 +216,10 @@ def long_chain(n: int) -> Value:
     return y
 
 
-def test_two_hundred_questions_are_answered_with_the_keyboard_alone(visit, tmp_path):
+def test_questions_are_answered_with_the_keyboard_alone(visit, tmp_path):
+    """Forty of them; in a night two hundred."""
     asked = 0
-    for n in range(5):
+    for n in range(films := 5 if os.environ.get("NIGHTLY") else 1):
         rule = ChainRule(long_chain(9 + n % 2), names={}, asks=True)
         rule.save(tmp_path / f"asks{n}.html")
         page = visit(tmp_path / f"asks{n}.html").page
@@ -237,7 +239,7 @@ def test_two_hundred_questions_are_answered_with_the_keyboard_alone(visit, tmp_p
             asked += 1
         expect(shown).to_have_attribute("data-phase", "done")
         page.close()
-    assert asked >= 200
+    assert asked >= 40 * films
 
 
 def screen_of(rule: Locator) -> dict[str, str]:
