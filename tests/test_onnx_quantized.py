@@ -153,3 +153,37 @@ def test_a_layer_used_twice_has_a_weight_for_each_use(path):
 
     agree(run(path, batch()), model(batch()))
     assert mg.onnx.load(path)(batch()).isclose(model(batch()), atol=0.02).all()
+
+
+def calibration(x):
+    """As ONNX Runtime's own quantisation wants it."""
+    from onnxruntime.quantization import CalibrationDataReader
+
+    class Rows(CalibrationDataReader):
+        left = iter([{"input": x.numpy()}])
+
+        def get_next(self):
+            return next(self.left, None)
+
+    return Rows()
+
+
+@pytest.mark.parametrize("maker", ["minigrad", "ONNX Runtime"])
+def test_a_loaded_file_leaves_with_its_integers(maker, path, tmp_path):
+    mg.manual_seed(0)
+    x, net, second, third = batch(), NETS["cnn"]().float(), tmp_path / "second.onnx", tmp_path / "third.onnx"
+    if maker == "minigrad":
+        mg.onnx.export(converted(net, x), x, path)
+    else:
+        from onnxruntime.quantization import QuantType, quantize_static
+
+        mg.onnx.export(net.eval(), x, tmp_path / "floats.onnx")
+        quantize_static(tmp_path / "floats.onnx", path, calibration(x), per_channel=True, weight_type=QuantType.QInt8)
+
+    mg.onnx.export(mg.onnx.load(path), x, second)
+    mg.onnx.export(mg.onnx.load(second), x, third)
+
+    assert kinds(second).count("QuantizeLinear") == kinds(path).count("QuantizeLinear") > 0
+    assert kinds(second) == kinds(third)
+    np.testing.assert_allclose(run(second, x), run(path, x), atol=1e-5)
+    assert second.stat().st_size < 1.5 * path.stat().st_size

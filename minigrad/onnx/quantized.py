@@ -6,6 +6,7 @@ same numbers but for the last bits.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..quantization.affine import INT32, limits, spread
 from ..quantization.layers import STATE, Quantized, floating, kinds, product
 from ..quantization.workflow import changed
 from .array import NamedArray
+from .function import OnnxFunction, Step
 from .spellings import spells
 
 
@@ -28,24 +30,29 @@ from .spellings import spells
 class QuantizeLinear(Op):
     """q = x / s to the nearest whole number, plus z, moved into the range of z's dtype"""
 
+    axis: int = 0
+
     def infer(self, x: Spec, s: Spec, z: Spec) -> Spec:  # type: ignore[override]
         return x.with_dtype(z.dtype)
 
 
 @dataclass(frozen=True)
 class DequantizeLinear(Op):
-    """x = (q − z) s, with one s and z, or one for each index along the first axis; z = 0 unless given"""
+    """x = (q − z) s, with one s and z, or one for each index along the axis; z = 0 unless given"""
+
+    axis: int = 0
 
     def infer(self, q: Spec, s: Spec, *z: Spec) -> Spec:  # type: ignore[override]
         return q.with_dtype(s.dtype)
 
 
 @spells(QuantizeLinear, DequantizeLinear)
-def of_the_same_name(g: Any, op: Op, x: NamedArray, s: NamedArray, *z: NamedArray) -> Any:
-    if any(node.op_type == "DequantizeLinear" and node.input[0] == x.name for node in g.writer.nodes):
+def of_the_same_name(g: Any, op: Any, x: NamedArray, s: NamedArray, *z: NamedArray) -> Any:
+    read = (node.input[0] for node in g.writer.nodes if node.op_type == "DequantizeLinear")
+    if x.name in g.writer.constants and x.name in read:
         x, z = again(g, x), tuple(again(g, t) for t in z)
     dtype = z[0].dtype if isinstance(op, QuantizeLinear) else s.dtype
-    return g.call(type(op).__name__, [x, s, *z], x.shape, dtype, axis=0)
+    return g.call(type(op).__name__, [x, s, *z], x.shape, dtype, axis=op.axis)
 
 
 def again(g: Any, x: NamedArray) -> NamedArray:
@@ -97,6 +104,29 @@ class Written(Quantized):
 WRITTEN = kinds(Written)
 
 
+class Kept(Step):
+    """A node of a loaded file that leaves as it came, so that its integers stay integers."""
+
+    def __call__(self, scope: Any) -> Any:
+        xs = [scope[name] for name in self.node.input]
+        integers = {x.dtype for x in (xs[0], *xs[2:]) if x.dtype.kind in "iu"}
+        if not integers <= {np.dtype(n) for n in ("i1", "u1", "i4")} or xs[1].dtype != np.float32:
+            return super().__call__(scope)
+        kind = QuantizeLinear if self.node.op_type == "QuantizeLinear" else DequantizeLinear
+        return (xs[0].apply(kind(self.options.get("axis", 1)), *xs[1:]),)
+
+
+def is_kept(step: Step) -> bool:
+    """Whether it is one of these two, and says no more than they do."""
+    node, few = step.node, {"QuantizeLinear": 3, "DequantizeLinear": 2}
+    return (
+        len(node.input) >= few.get(node.op_type, 4)
+        and all(node.input)
+        and not node.domain
+        and {*step.options} <= {"axis"}
+    )
+
+
 def is_static(layer: Any) -> bool:
     """Whether it is a layer of integers whose input has one scale for good, and whose sums, bias and all, int32 holds.
 
@@ -112,6 +142,10 @@ def is_static(layer: Any) -> bool:
 
 def written(func: Any) -> Any:
     """The module, or a copy of it whose layers of integers are QDQ; what is no module, as it is."""
+    if isinstance(func, OnnxFunction):
+        made = copy(func)
+        made.body = func.body._replace(steps=[Kept(*s) if is_kept(s) else s for s in func.body.steps])
+        return made
     if not isinstance(func, Module) or not any(map(is_static, func.modules())):
         return func
 
