@@ -18,8 +18,8 @@ from contextlib import contextmanager, nullcontext
 from enum import Enum, auto
 from functools import partial
 from itertools import accumulate
-from math import inf, prod
-from typing import Any, NamedTuple, NoReturn
+from math import prod
+from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -31,11 +31,12 @@ from ..base.dtypes import wide
 from ..base.errors import GraphError, NoGradientError, StateError
 from ..base.spec import Spec
 from ..core.calls import told
-from ..core.modes import current, enable_grad
+from ..core.modes import current, enable_grad, no_grad
 from ..core.node import Record
 from ..core.versions import edits_of, owner
 from ..nn.module import IncompatibleKeys, Module
 from ..nn.tree import Parameter
+from ..nn.utils import total_norm
 from ..optim.groups import Group
 from ..optim.optimizer import Optimizer
 from ..tensor.grad import origin
@@ -154,11 +155,11 @@ class FullyShardedDataParallel(Module):
         call = Gathered(self)
         self.calls.append(call)
         try:
-            with call.keeping():
+            with saved_tensors_hooks(call.pack, call.unpack) if self.strategy is FULL_SHARD else nullcontext():
                 return self.module(*xs, **options)
         finally:
             self.calls.remove(call)
-            call.end()
+            call.full, call.tensors = None, []
 
     def __repr__(self) -> str:
         size = f"{self.length:,} of {self.length * self.parts:,} elements here"
@@ -256,25 +257,17 @@ class FullyShardedDataParallel(Module):
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
         """mg.nn.utils.clip_grad_norm_ of all parts together: scales gradients, and gives the norm that they had."""
         grads = [p.grad for p in self.parameters() if p.grad is not None]
-        sizes = [np.abs(g.value.astype(np.float64)) for g in grads]
-        powers = [0.0, *(x.max(initial=0) if norm_type == inf else (x**norm_type).sum() for x in sizes)]
-        total = Tensor(np.array(max(powers) if norm_type == inf else sum(powers)))
-        if self.parts > 1:
-            collectives.all_reduce(total, ReduceOp.MAX if norm_type == inf else ReduceOp.SUM, self.group)
-        total = total if norm_type == inf else total ** (1 / norm_type)
+        with no_grad():
+            total = Tensor(total_norm([Tensor(g.value) for g in grads], norm_type).value.reshape(1))
+            if self.parts > 1:  # the norm of a row of norms is that of all that they are of
+                norms = Tensor(np.empty(self.parts))
+                collectives.all_gather_into_tensor(norms, total, self.group)
+                total = norms.norm(norm_type)
         scale = max_norm / (total.item() + 1e-6)
         if not scale >= 1:
             for g in grads:
                 write(g, g.value * scale)
-        return total
-
-
-class Piece(NamedTuple):
-    """Where in the row an array lay that backward reads."""
-
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+        return total.reshape(())
 
 
 class Gathered:
@@ -296,26 +289,22 @@ class Gathered:
             for i, y in enumerate(self.tensors):
                 y.node, y.tracked = Record(Output(i), (record,), OutputRule(y.spec, i), ()), True
 
-    def keeping(self) -> Any:
-        """A block in which backward keeps no parameters, but where they lay, if they are not kept anyway."""
-        if self.unit.strategy is not FULL_SHARD:
-            return nullcontext()
-        return saved_tensors_hooks(self.pack, self.unpack)
-
-    def end(self) -> None:
-        self.full, self.tensors = None, []
-
     def pack(self, x: Tensor) -> Any:
+        """Of what backward keeps: where it lay, if that was in the row."""
         if self.full is None or owner(x.value) is not self.full:
             return x if self.around is None else self.around.pack(x)
-        return Piece(x.value.ctypes.data - self.full.ctypes.data, x.value.shape, x.value.strides)
+        return partial(self.again, x.value.ctypes.data - self.full.ctypes.data, x.value.shape, x.value.strides)
 
-    def unpack(self, packed: Any) -> Tensor:
-        if not isinstance(packed, Piece):
-            return packed if self.around is None else self.around.unpack(packed)
+    def unpack(self, packed: Any) -> Any:
+        if isinstance(packed, partial):
+            return packed()
+        return packed if self.around is None else self.around.unpack(packed)
+
+    def again(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+        """What lay there in the row, which is gathered once more."""
         if self.full is None:
             self.full = self.unit.gather()
-        return Tensor(np.ndarray(packed.shape, self.dtype, self.full, packed.offset, packed.strides))
+        return Tensor(np.ndarray(shape, self.dtype, self.full, offset, strides))
 
     def pull(self, gys: dict[int, Any]) -> tuple[Any]:
         """The part of the mean over processes of these gradients, number → array."""

@@ -236,6 +236,25 @@ def check_a_traced_step():
         assert_close(state(many), state(alone))
 
 
+def check_buffers_in_a_traced_step():
+    many = DistributedDataParallel(nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 1)))
+    optimizer = mg.optim.SGD(many.parameters(), 0.1)
+
+    @mg.function
+    def step(x):
+        optimizer.zero_grad()
+        (many(x) ** 2).mean().backward()
+        optimizer.step()
+
+    means = []
+    for i in range(3):
+        before = many.module[0].running_mean.numpy().copy()
+        step(mg.tensor(np.random.default_rng(10 * i + RANK).normal(size=(4, 3))))
+        means.append((everywhere(before), everywhere(many.module[0].running_mean.numpy())))
+    x = np.random.default_rng(20 + RANK).normal(size=(4, 3))
+    np.testing.assert_allclose(means[2][1][RANK], 0.9 * means[2][0][0] + 0.1 * x.mean(0))
+
+
 def check_what_would_be_wrong_is_refused():
     _, many, batch = parallel(mlp)
     x, y = mine(batch)
