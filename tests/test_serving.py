@@ -87,6 +87,7 @@ def client(tmp_path_factory):
     keep(folder / "two.mg", two, ((None,), mg.int64), ((None, 2), mg.float32))
     keep(folder / "whole.mg", lambda x: x.sum(), ((None,), mg.float64))
     keep(folder / "yes.mg", lambda x: ~x, ((None,), mg.bool))
+    keep(folder / "brief.mg", lambda x: x * 1, ((None,), mg.bfloat16))
     keep(folder / "whole64.mg", lambda x: x + 0, ((None,), np.uint64))
     mg.save(folder / "state.mg", net.state_dict())
     with served(folder, Limits(body=1 << 16)) as client:
@@ -101,6 +102,12 @@ def npy(array):
 
 def tensor(name, datatype, x):
     return {"name": name, "shape": list(x.shape), "datatype": datatype, "data": x.reshape(-1).tolist()}
+
+
+def long_npy(lengths, n):
+    """npy of n numbers of float32 that claims these lengths."""
+    said = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%b), }\n" % lengths
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(said)) + said + bytes(4 * n)
 
 
 NPY, SAFETENSORS = ({"Content-Type": f"application/x-{name}"} for name in ("npy", "safetensors"))
@@ -166,7 +173,7 @@ def test_what_a_model_is_is_said_in_both_languages(client):
     assert [n["size"] for n in signature["inputs"]["input"]["tensor_shape"]["dim"]] == ["-1", "4"]
     assert v2["inputs"][0] == {"name": "token", "datatype": "INT64", "shape": [-1]}
     assert [y["datatype"] for y in v2["outputs"]] == ["FP32", "BOOL"]
-    assert client.get("/v2/models").json() == {"models": ["net", "two", "whole", "whole64", "yes"]}
+    assert client.get("/v2/models").json() == {"models": ["brief", "net", "two", "whole", "whole64", "yes"]}
     for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/net/ready", "/v2/models/net/versions/1/ready"):
         assert client.get(path).status_code == 200
 
@@ -296,6 +303,7 @@ REFUSED = [
     (PREDICT, {"instances": [[1, True, 2.5, 3]]}, "input is wanted as float32, and came as true or false"),
     (PREDICT, {"instances": [[None, "1", 1, 1]]}, "input is wanted as float32, and came as other values and texts"),
     (PREDICT, {"instances": [[10**400] * 4]}, "0000… does not fit in there"),
+    ("/v1/models/brief:predict", {"inputs": [10**400]}, "x is wanted as bfloat16, and 1000"),
     (PREDICT, b'{"inputs": [[1, 2, 3, 4]], "inputs": [[5, 6, 7, 8]]}', "a name is said twice among ['inputs']"),
     (PREDICT, b'{"instances": [{"input": [1, 2, 3, 4], "input": 1}]}', "a name is said twice among ['input']"),
     (PREDICT, {"instances": [[1e300] * 4]}, "1e+300 does not fit"),
@@ -307,6 +315,11 @@ REFUSED = [
     (PREDICT, [ROW], "a table in JSON is wanted"),
     (PREDICT, b"\xff", "this is none"),
     (PREDICT, b"[" * 60_000, "this is none"),
+    (PREDICT, b'{"inputs": ' + b"[" * 50 + b"1" + b"]" * 50 + b"}", "and came with shape [1, 1, 1, "),
+    (PREDICT, b'{"inputs": ' + b"[" * 70 + b"1" + b"]" * 70 + b"}", "came as lists of different lengths"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [1] * 70 + [12]}]}, "with shape [1, 1, 1, "),
+    (INFER, {"inputs": [tensor("input", "FP32", X[:0]) | {"shape": [0, 1 << 70]}]}, "with shape [0, 1180591620717411"),
+    (INFER, {"inputs": [tensor("input", "FP32", X[:0]) | {"shape": [0, 1 << 62]}]}, "with shape [0, 46116860184273"),
     (PREDICT, {"inputs": []}, "came with shape [0]"),
     (TWO, {"instances": [1]}, "are wanted by name"),
     (TWO, {"inputs": {"token": [1.5], "weight": [[1, 2]]}}, "token is wanted as int64, and came as numbers with a"),
@@ -343,6 +356,10 @@ def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
         (npy(X)[:-1], NPY, "and 47 bytes follow"),
         (npy(np.array([{}])), NPY, "npy says object"),
         (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "this is none"),
+        (long_npy(b"1," * 70, 1), NPY, "that is no array of numbers"),
+        (long_npy(b"0,%d" % (1 << 62), 0), NPY, "that is no array of numbers"),
+        (npy(np.array([True]))[:-1] + b"\x02", NPY, "that is no array of numbers"),
+        (long_npy(b"0,%d" % (1 << 70), 0), NPY, "that is no array of numbers"),
         (b"\x93NUMPY\x09\x00", NPY, "version 1 or 2"),
         (save({"x": X}), SAFETENSORS, "the inputs ['input'] are wanted, and ['x'] came"),
         (save({"input": X})[:-1], SAFETENSORS, "its arrays take 48 bytes, and 47 are there"),
@@ -377,7 +394,10 @@ def test_random_bytes_are_refused_and_never_an_error_of_the_server(client):
 
 def test_what_is_not_there_is_said(client):
     for path, why in [
-        ("/v1/models/nett", "there is no model 'nett' here; there are ['net', 'two', 'whole', 'whole64', 'yes']"),
+        (
+            "/v1/models/nett",
+            "there is no model 'nett' here; there are ['brief', 'net', 'two', 'whole', 'whole64', 'yes']",
+        ),
         ("/v2/models/net/versions/2", "net has the versions 1, and no '2'"),
         ("/v2/models/net/versions/x/ready", "no 'x'"),
         ("/v1/models/net/versions/01", "no '01'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from io import BytesIO
 from math import prod
 from typing import Any
@@ -83,12 +84,15 @@ def from_npy(body: bytes, model: Model) -> Arrays:
     except Exception as error:  # NumPy evaluates a literal and tokenizes it, which can fail in every way
         raise Refusal(f"a file of npy is wanted, version 1 or 2, and this is none: {short(error)}") from None
     data = body[file.tell() :]
-    if dtype.kind not in "biuf" or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(data):
-        raise Refusal(
-            f"npy says {dtype} of shape {[*shape]}, and {len(data)} bytes follow: that is no array of numbers"
-        )
-    array = np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
-    return {next(iter(model.inputs)): array.astype(dtype.newbyteorder("="), copy=False)}
+    bits = np.frombuffer(data, np.uint8)
+    is_bool_or_number = dtype.kind in "iuf" or (dtype.kind == "b" and not (bits > 1).any())
+    if is_bool_or_number and min(shape, default=0) >= 0 and prod(shape) * dtype.itemsize == len(data):
+        with suppress(ValueError, OverflowError):  # more axes, or longer ones, than NumPy has
+            array = bits.view(dtype).reshape(shape, order="F" if by_columns else "C")
+            return {next(iter(model.inputs)): array.astype(dtype.newbyteorder("="), copy=False)}
+    raise Refusal(
+        f"npy says {dtype} of shape {short([*shape])}, and {len(data)} bytes follow: that is no array of numbers"
+    )
 
 
 def to_npy(arrays: Arrays) -> bytes:

@@ -76,20 +76,21 @@ def fitted(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
 def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """Numbers in lists as an array, where that loses nothing but digits."""
     array = np.array(x, object)  # not of a dtype: true would become 1, and integers beyond 2⁶³ lose digits
-    others = {*map(type, array.flat)} - WANTED[kind(dtype)]
+    flat = array.ravel()  # there may be more axes than NumPy does everything for
+    others = {*map(type, flat)} - WANTED[kind(dtype)]
     if others:
         came = " and ".join(sorted({KINDS.get(other, "other values") for other in others}))
         raise Refusal(f"{name} is wanted as {dtype}, and came as {came}")
     try:
         with np.errstate(over="ignore"):
-            found = array.astype(dtype)
-        lost = [n for n in array[np.isinf(found)] if abs(n) != inf] if kind(dtype) == "f" else []
-    except OverflowError:
+            found = flat.astype(dtype)
+        lost = [n for n in flat[np.isinf(found)] if abs(n) != inf] if kind(dtype) == "f" else []
+    except (OverflowError, TypeError):  # the latter of bfloat16
         limits = finfo(dtype) if kind(dtype) == "f" else np.iinfo(dtype)
-        lost = [n for n in array.flat if type(n) is int and not int(limits.min) <= n <= int(limits.max)]
+        lost = [n for n in flat if type(n) is int and not int(limits.min) <= n <= int(limits.max)]
     if lost:
         raise Refusal(f"{name} is wanted as {dtype}, and {short(lost[0])} does not fit in there")
-    return found
+    return found.reshape(array.shape)
 
 
 WANTED: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "b": {bool}}

@@ -10,6 +10,7 @@ https://github.com/triton-inference-server/server/blob/main/docs/protocol/extens
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from io import BytesIO
 from math import prod
 from typing import Any
@@ -53,9 +54,10 @@ def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
                 raise Refusal(f"{name} is wanted as {TYPES[str(spec.dtype)]}, and came as {datatype}")
             array = of_bytes(name, data, spec.dtype) if isinstance(data, bytes) else converted(name, data, spec.dtype)
             whole = all(type(n) is int and n >= 0 for n in shape)
-            if not whole or prod(shape) != array.size or array.shape not in ((array.size,), tuple(shape)):
-                raise Refusal(f"{name} came with shape {short(shape)}, and with values of shape {[*array.shape]}")
-            return name, array.reshape(shape)
+            if whole and prod(shape) == array.size and array.shape in ((array.size,), tuple(shape)):
+                with suppress(ValueError, OverflowError):  # more axes, or longer ones, than NumPy has
+                    return name, array.reshape(shape)
+            raise Refusal(f"{name} came with shape {short(shape)}, and with values of shape {[*array.shape]}")
     raise Refusal(f"an input is wanted with name, shape, datatype and data, and this came: {ascii(said)[:200]}")
 
 
