@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -34,6 +35,7 @@ from .world import found
 HEAD = 1024  # bytes of what is said of a stage's outputs, once in a run
 
 
+@dataclass(eq=False)
 class PipelineStage:
     """Stage `stage_index` of `num_stages`: a module, called with the tensors that the stage before it gave.
 
@@ -41,16 +43,14 @@ class PipelineStage:
     parts give it to one another, and to another module as arguments.
     """
 
-    def __init__(
-        self,
-        submodule: Any,
-        stage_index: int,
-        num_stages: int,
-        device: Any = "cpu",
-        group: ProcessGroup | None = None,
-    ):
-        self.submodule, self.stage_index, self.num_stages = submodule, stage_index, num_stages
-        self.device, self.group = as_device(device), found(group)
+    submodule: Any
+    stage_index: int
+    num_stages: int
+    device: Any = "cpu"
+    group: Any = None
+
+    def __post_init__(self) -> None:
+        self.device, self.group = as_device(self.device), found(self.group)
 
     def __call__(self, xs: tuple[Tensor, ...], several: bool) -> Any:
         return self.submodule(xs) if several and isinstance(self.submodule, Sequential) else self.submodule(*xs)

@@ -354,6 +354,19 @@ def check_stages_lie_on_devices_of_their_own():
         np.testing.assert_allclose(p.grad.cpu().numpy(), wanted[name].grad.numpy(), rtol=1e-12, atol=1e-15)
 
 
+def check_a_frozen_stage_gets_no_gradients_and_learns_nothing():
+    x, target = data()
+    parts = dist.stages_of(model(P), P)
+    parts[0].requires_grad_(False)
+    pipe = dist.Schedule1F1B(dist.PipelineStage(parts[RANK], RANK, P), M, loss_fn)
+    sent, send = [], pipe.group.send
+    pipe.group.send = lambda y, *to: sent.append(to) or send(y, *to)
+    if P > 1:
+        fed(pipe, x, target)
+        assert all((p.grad is None) == FIRST for p in parts[RANK].parameters())
+        assert RANK != 1 or all(to != 0 for to, _ in sent)
+
+
 def check_other_stages_are_refused():
     stage = dist.PipelineStage(nn.Tanh(), RANK + 1, P + 1)
     with pytest.raises(DistributedError, match=rf"process {RANK} of {P} has stages \[\({RANK}, {P}\)\]"):
