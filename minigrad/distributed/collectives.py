@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import CPU
+from ..base.device import CPU, GPU, device_of
 from ..base.dtypes import kind
 from ..base.errors import DTypeError, GraphError, NoGradientError, ShapeError
 from ..base.spec import Spec
@@ -30,7 +30,8 @@ def all_reduce(
     tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Give every process the sum, mean, product, minimum or maximum of all their tensors, in place."""
-    g, x = found(group), Lent(tensor, "all_reduce", writes=True)
+    g = found(group)
+    x = Lent(g, tensor, "all_reduce", writes=True)
     refuse_reduction(op, tensor.spec)
 
     def finish() -> None:
@@ -44,7 +45,8 @@ def reduce(
     tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Give rank `dst` what all_reduce would, in place; the others keep theirs."""
-    g, x = found(group), Lent(tensor, "reduce", writes=True)
+    g = found(group)
+    x = Lent(g, tensor, "reduce", writes=True)
     root = member(g, dst)
     refuse_reduction(op, tensor.spec)
 
@@ -59,7 +61,8 @@ def reduce(
 
 def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Give every process the tensor of rank `src`, in place."""
-    g, x = found(group), Lent(tensor, "broadcast", writes=True)
+    g = found(group)
+    x = Lent(g, tensor, "broadcast", writes=True)
     root = member(g, src)
     return transferred(
         g, "broadcast", tensor.spec, lambda: g.broadcast(x.array, root), x.give_back, async_op, f"from rank {src}"
@@ -71,7 +74,7 @@ def all_gather_into_tensor(
 ) -> Work | None:
     """Write the tensors of all, one after the other, into `output_tensor`, which has room for them."""
     g = found(group)
-    x, y = Lent(input_tensor, "all_gather"), Lent(output_tensor, "all_gather", writes=True)
+    x, y = Lent(g, input_tensor, "all_gather"), Lent(g, output_tensor, "all_gather", writes=True)
     times("all_gather", output_tensor, input_tensor, g.size)
     return transferred(
         g, "all_gather", output_tensor.spec, lambda: g.all_gather(y.array, x.array), y.give_back, async_op
@@ -82,9 +85,10 @@ def all_gather(
     tensor_list: Sequence[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Write the tensor of each process into its place in `tensor_list`."""
-    g, x = found(group), Lent(tensor, "all_gather")
+    g = found(group)
+    x = Lent(g, tensor, "all_gather")
     ys = one_for_each("all_gather", tensor_list, tensor, g, writes=True)
-    rows = np.empty((g.size, *x.array.shape), x.array.dtype)
+    rows = device_of(x.array).xp.empty((g.size, *x.array.shape), x.array.dtype)
     whole = tensor.spec.with_shape(rows.shape)
     return transferred(g, "all_gather", whole, lambda: g.all_gather(rows, x.array), lambda: spread(rows, ys), async_op)
 
@@ -97,7 +101,8 @@ def gather(
     async_op: bool = False,
 ) -> Work | None:
     """Write the tensor of each process into its place in the `gather_list` of rank `dst`; the others have none."""
-    g, x = found(group), Lent(tensor, "gather")
+    g = found(group)
+    x = Lent(g, tensor, "gather")
     root, whole = member(g, dst), tensor.spec.with_shape((found(group).size, *tensor.shape))
     ys = one_for_each("gather", at_root("gather_list", gather_list, g, dst), tensor, g, writes=True)
     rows = np.empty(whole.shape, x.array.dtype) if ys else None
@@ -114,7 +119,8 @@ def scatter(
     async_op: bool = False,
 ) -> Work | None:
     """Give each process its tensor of the `scatter_list` of rank `src`; the others have none."""
-    g, y = found(group), Lent(tensor, "scatter", writes=True)
+    g = found(group)
+    y = Lent(g, tensor, "scatter", writes=True)
     root, whole = member(g, src), tensor.spec.with_shape((found(group).size, *tensor.shape))
     xs = one_for_each("scatter", at_root("scatter_list", scatter_list, g, src), tensor, g, writes=False)
     rows = np.stack([x.array for x in xs]) if xs else None
@@ -132,7 +138,7 @@ def reduce_scatter_tensor(
 ) -> Work | None:
     """Give each process its part of the sum of all: `input` is cut along its first axis, a part for each."""
     g = found(group)
-    x, y = Lent(input, "reduce_scatter"), Lent(output, "reduce_scatter", writes=True)
+    x, y = Lent(g, input, "reduce_scatter"), Lent(g, output, "reduce_scatter", writes=True)
     refuse_reduction(op, input.spec)
     times("reduce_scatter", input, output, g.size)
 
@@ -150,7 +156,7 @@ def all_to_all_single(
 ) -> Work | None:
     """Send part i of `input`, cut along its first axis, to process i; what comes is in the order of the senders."""
     g = found(group)
-    x, y = Lent(input, "all_to_all"), Lent(output, "all_to_all", writes=True)
+    x, y = Lent(g, input, "all_to_all"), Lent(g, output, "all_to_all", writes=True)
     if output.spec != input.spec or not input.shape or input.shape[0] % g.size:
         raise ShapeError(
             f"all_to_all of {g.size} processes: output like input, with a first axis that they divide among them; got "
@@ -180,7 +186,8 @@ def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int =
 
 def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to send: the tensor is not to be changed until wait() returns."""
-    g, x = found(group), Lent(tensor, "send")
+    g = found(group)
+    x = Lent(g, tensor, "send")
     to = another("send", g, dst)
     where = place()
     counted("send", tensor.spec)
@@ -189,7 +196,8 @@ def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int 
 
 def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to receive: what comes is in the tensor when wait() returns."""
-    g, x = found(group), Lent(tensor, "recv", writes=True)
+    g = found(group)
+    x = Lent(g, tensor, "recv", writes=True)
     source = another("recv", g, src)
     where = place()
     counted("recv", tensor.spec)
@@ -200,9 +208,12 @@ def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int 
 
 
 class Lent:
-    """The memory of a tensor while others write to it or read it: its own where that lies side by side on the CPU."""
+    """The memory of a tensor while others write to it or read it: its own where that lies side by side.
 
-    def __init__(self, tensor: Tensor, call: str, writes: bool = False):
+    What is elsewhere than on the CPU goes through the host's memory, unless the group can do without.
+    """
+
+    def __init__(self, g: ProcessGroup, tensor: Tensor, call: str, writes: bool = False):
         if not isinstance(tensor, Operand):
             raise TypeError(f"{call} takes tensors, and got {type(tensor).__name__}: mg.tensor(x) makes one")
         if current.mode.builder is not None or not isinstance(tensor, Tensor):
@@ -215,10 +226,11 @@ class Lent:
                 f"{call} is not recorded, and {tensor.spec} has a history that would be wrong after it: "
                 f"mg.distributed.functional.{call} has a gradient, x.detach() has no history"
             )
-        self.tensor, host = tensor, CPU.array(tensor.value)
-        if writes and tensor.spec.device is CPU and not host.flags.writeable:
+        stays = tensor.spec.device is GPU and call in g.on_gpu
+        self.tensor, array = tensor, tensor.value if stays else CPU.array(tensor.value)
+        if writes and tensor.spec.device is CPU and not array.flags.writeable:
             raise ValueError(f"{call} writes to {tensor.spec}, whose memory is read-only: take a copy, x.clone()")
-        self.array = host if host.flags.c_contiguous else host.copy(order="C")
+        self.array = array if array.flags.c_contiguous else array.copy(order="C")
         if writes:
             versions.edit(tensor.value)  # from now on others write, and who reads it now is told in backward
 
@@ -247,7 +259,7 @@ def one_for_each(call: str, tensors: Sequence[Tensor] | None, one: Tensor, g: Pr
     """A tensor for each process, all like that one; none of no list."""
     if tensors is not None and [x.spec for x in tensors] != [one.spec] * g.size:
         raise ShapeError(f"{call}: {g.size} processes have as many tensors, each {one.spec}, and got {[*tensors]}")
-    return [Lent(x, call, writes) for x in tensors or ()]
+    return [Lent(g, x, call, writes) for x in tensors or ()]
 
 
 def spread(rows: np.ndarray | None, ys: Sequence[Lent]) -> None:
@@ -273,10 +285,10 @@ def refuse_reduction(op: Any, x: Spec) -> None:
 
 
 def times(call: str, many: Tensor, one: Tensor, n: int) -> None:
-    if many.spec.size != n * one.spec.size or many.dtype != one.dtype:
+    if many.spec.size != n * one.spec.size or many.dtype != one.dtype or many.device != one.device:
         raise ShapeError(
-            f"{call}: of {n} processes, the whole has {n} times the elements of a part, in its dtype; got {many.spec} "
-            f"for the whole and {one.spec} for a part"
+            f"{call}: of {n} processes, the whole has {n} times the elements of a part, in its dtype, on its device; "
+            f"got {many.spec} for the whole and {one.spec} for a part"
         )
 
 

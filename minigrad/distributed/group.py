@@ -71,10 +71,13 @@ class ProcessGroup:
     name     by which ops find it
     rank     the place of this process in it
     ranks    the places of its members among all
+    on_gpu   calls that take arrays of a GPU as they are
 
     Each method begins a transfer, and returns how to ask whether it is done. `root`, `to` and `source` are places in
     the group.
     """
+
+    on_gpu: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, name: str, rank: int, ranks: tuple[int, ...]):
         self.name, self.rank, self.ranks = name, rank, ranks

@@ -11,6 +11,7 @@ from .algorithms import ALL_REDUCE
 from .group import DistributedError, ProcessGroup
 
 STARTED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")  # set by mpiexec and its kin
+BACKENDS = ["mpi", "nccl", *ALL_REDUCE]
 groups: dict[str, ProcessGroup] = {}  # by name; an op of a graph says the name of its group
 
 
@@ -18,6 +19,7 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
     """Join the processes that were started with this one; alone, a program is a group of one.
 
     backend    "mpi", or None for MPI where mpiexec or `minigrad run` started this process, and nothing elsewhere;
+               "nccl" for MPI with what is on GPUs, one for each process, carried by NCCL (nccl.py);
                "ring", "tree" or "halving" for sums by those algorithms (reference.py)
     timeout    how long a call waits for the others
 
@@ -25,21 +27,24 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
     """
     if is_initialized():
         raise DistributedError("init_process_group was called before; destroy_process_group() ends that")
-    if backend not in (None, "mpi", *ALL_REDUCE):
+    if backend not in (None, *BACKENDS):
         raise DistributedError(
-            f"init_process_group: the backend is one of {['mpi', *ALL_REDUCE]}, or None to choose, and got {backend!r}"
+            f"init_process_group: the backend is one of {BACKENDS}, or None to choose, and got {backend!r}"
         )
     if backend is None and not any(name in os.environ for name in STARTED):
         groups["world"] = ProcessGroup("world", 0, (0,))
         return
     try:
-        from . import mpi, reference  # an extra
+        from . import mpi, nccl, reference  # an extra
     except ImportError as missing:
         raise DistributedError(
             f"many processes need MPI ({missing}): pip install 'minigrad-course[mpi]', in the Python that runs them"
         ) from None
     seconds = timeout.total_seconds()
     everyone = mpi.world(seconds)
+    if backend == "nccl":
+        nccl.one_gpu_each(everyone)
+        everyone = nccl.NcclGroup(everyone)
     groups["world"] = reference.ReferenceGroup(everyone, backend) if backend in ALL_REDUCE else everyone
 
 

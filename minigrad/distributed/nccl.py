@@ -1,0 +1,96 @@
+"""The group "nccl": arrays on GPUs, one for each process, go from GPU to GPU by NVIDIA's NCCL, by way of CuPy.
+
+Processes find each other, and agree, by MPI. What is on the CPU goes by MPI too; and so do, through the host's memory,
+messages, gather, scatter and all_to_all of what is on a GPU, and the ops of functional.py.
+
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/colls.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..base.device import CPU, GPU, device_of
+from ..base.errors import DTypeError
+from .group import DistributedError, ProcessGroup, ReduceOp
+from .mpi import MPIGroup
+
+REDUCE = {
+    ReduceOp.SUM: "NCCL_SUM",
+    ReduceOp.AVG: "NCCL_SUM",
+    ReduceOp.PRODUCT: "NCCL_PROD",
+    ReduceOp.MIN: "NCCL_MIN",
+    ReduceOp.MAX: "NCCL_MAX",
+}
+TYPES = "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()  # noqa: SIM905  (NCCL has no int16)
+
+
+class NcclGroup(MPIGroup):
+    """A group whose members have a GPU each."""
+
+    on_gpu = frozenset({"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"})
+
+    def __init__(self, group: MPIGroup):
+        vars(self).update(vars(group))
+        cupy = GPU.xp
+        cuda = self.cuda = cupy.cuda
+        if not cuda.nccl.available:
+            raise DistributedError("CuPy finds no NCCL: pip install nvidia-nccl-cu13, or take the backend 'mpi'")
+        known = self.comm.bcast(cuda.nccl.get_unique_id() if self.rank == 0 else None, 0)
+        self.nccl = cuda.nccl.NcclCommunicator(self.size, known, self.rank)
+
+    def begun(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool]:
+        """NCCL's call from x to y on the stream of this thread: what comes after it there waits by itself."""
+        cuda, name = self.cuda, "uint8" if x.dtype == bool else x.dtype.name
+        if name not in TYPES:
+            raise DTypeError(f"{call}: NCCL knows {', '.join(TYPES)}, and this is {name}: take the backend 'mpi'")
+        stream, event = cuda.get_current_stream(), cuda.Event(disable_timing=True)
+        dtype = getattr(cuda.nccl, f"NCCL_{name.upper()}")
+        getattr(self.nccl, call)(x.data.ptr, y.data.ptr, count, dtype, *rest, stream.ptr)
+        event.record(stream)
+        return lambda: bool(event.done)
+
+    def reduction(self, op: ReduceOp) -> int:
+        """What NCCL calls it."""
+        return int(getattr(self.cuda.nccl, REDUCE[op]))
+
+    def all_reduce(self, x: Any, op: ReduceOp) -> Callable[[], bool]:
+        if device_of(x) is CPU:
+            return super().all_reduce(x, op)
+        return self.begun("allReduce", x, x, x.size, self.reduction(op))
+
+    def reduce(self, x: Any, op: ReduceOp, root: int) -> Callable[[], bool]:
+        if device_of(x) is CPU:
+            return super().reduce(x, op, root)
+        return self.begun("reduce", x, x, x.size, self.reduction(op), root)
+
+    def broadcast(self, x: Any, root: int) -> Callable[[], bool]:
+        if device_of(x) is CPU:
+            return super().broadcast(x, root)
+        return self.begun("broadcast", x, x, x.size, root)
+
+    def all_gather(self, y: Any, x: Any) -> Callable[[], bool]:
+        if device_of(x) is CPU:
+            return super().all_gather(y, x)
+        return self.begun("allGather", x, y, x.size)
+
+    def reduce_scatter(self, y: Any, x: Any, op: ReduceOp) -> Callable[[], bool]:
+        if device_of(x) is CPU:
+            return super().reduce_scatter(y, x, op)
+        return self.begun("reduceScatter", x, y, y.size, self.reduction(op))
+
+    def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
+        group = super().split(name, ranks)
+        return NcclGroup(group) if isinstance(group, MPIGroup) else group
+
+
+def one_gpu_each(group: MPIGroup) -> None:
+    """Of the GPUs of a machine, that one is taken whose number is the process's, among those of the machine."""
+    from mpi4py import MPI
+
+    here, cupy = group.comm.Split_type(MPI.COMM_TYPE_SHARED), GPU.xp
+    n = cupy.cuda.runtime.getDeviceCount()
+    if here.Get_size() > n:
+        raise DistributedError(f"NCCL takes a GPU for each process, and {here.Get_size()} share {n}: take 'mpi'")
+    cupy.cuda.Device(here.Get_rank()).use()
