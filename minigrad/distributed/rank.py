@@ -124,7 +124,11 @@ def shown(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
 def of_the_user(error: BaseException) -> Any:
     """Its traceback without what leads to the program, and of a call that was refused, what is inside the call."""
     tb = error.__traceback__
-    while tb and tb.tb_next and tb.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
+    while (
+        tb
+        and tb.tb_next
+        and tb.tb_frame.f_code.co_filename in (__file__, runpy.__file__, ast.__file__, "<frozen runpy>")
+    ):
         tb = tb.tb_next
     last = each = tb
     while each and type(error).__name__ == "DistributedError":

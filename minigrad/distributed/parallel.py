@@ -1,0 +1,99 @@
+"""`%%parallel -n 4`: a cell of a notebook, run by ranks, each a process of its own. Load it with
+`%load_ext minigrad.distributed.parallel`.
+
+    %%parallel -n 4 -i x,steps -o loss
+
+The kernel takes no part: ranks know nothing of the notebook but what -i names, and what they find goes with them, but
+for what -o names: a list of it, with the value of each rank, is the notebook's then. So a cell says all that it is of.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from IPython.core.getipython import get_ipython
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+
+from .group import DistributedError
+from .launcher import RankError, together
+
+OFTEN = 0.2  # seconds between two looks of the reader's
+TAIL = 8  # lines of each rank that are shown while it runs
+
+
+class Shown:
+    """A text as a notebook shows it."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Output:
+    """What ranks print: the last lines of each while they run, and then all, in the order of ranks."""
+
+    def __init__(self, n: int):
+        self.lines: list[list[str]] = [[] for _ in range(n)]
+        self.title = f"{n} rank{'s' if n > 1 else ''}"
+        self.handle: Any = display(Shown(self.title), display_id=True)
+        self.shown = time.monotonic()
+
+    def add(self, rank: int, line: str) -> None:
+        self.lines[rank].append(f"[{rank}] {line}")
+        if time.monotonic() - self.shown > OFTEN:
+            self.shown = time.monotonic()
+            self.show("\n".join([f"{self.title}, running", *(line for lines in self.lines for line in lines[-TAIL:])]))
+
+    def show(self, text: str) -> None:
+        if self.handle is not None:  # in a terminal there is nothing to write over
+            self.handle.update(Shown(text))
+
+    def close(self) -> None:
+        self.show(self.title)  # as at first: a notebook that runs again shows the same
+        for line in (line for lines in self.lines for line in lines):
+            print(line)
+
+
+class CellError(DistributedError):
+    """A cell that failed on a rank. A notebook shows the rank's traceback, and not the kernel's."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
+@magic_arguments()
+@argument("-n", type=int, default=2, help="how many ranks (default: 2)")
+@argument(
+    "-i", default="", metavar="NAMES", help="names of the notebook's that the cell reads, as x,y: what mg.save takes"
+)
+@argument("-o", default="", metavar="NAMES", help="names of the cell's: the notebook gets a list of each, by rank")
+@argument("-t", type=float, default=None, metavar="SECONDS", help="after which all are ended")
+def parallel(line: str, cell: str) -> None:
+    """Run the cell on several ranks, processes of their own that talk by mg.distributed."""
+    said, shell = parse_argstring(parallel, line), get_ipython()
+    n, reads, gives = said.n, names(said.i), names(said.o)
+    missing = [name for name in reads if name not in shell.user_ns]
+    if missing:
+        raise CellError(f"%%parallel -i {','.join(missing)}: the notebook has no such name")
+    job = {"texts": [(f"Cell In[{len(shell.user_ns['In']) - 1}]", "\n" + cell)], "out": gives, "argv": [""]}
+    given = {"names": {name: shell.user_ns[name] for name in reads}, "arguments": ()}
+    output = Output(n)
+    try:
+        results = together(job, n, output.add, given, said.t)
+    except RankError as error:
+        raise CellError(str(error)) from None
+    finally:
+        output.close()
+    shell.user_ns.update({name: [result[i] for result in results] for i, name in enumerate(gives)})
+
+
+def names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    shell.register_magic_function(parallel, "cell")
