@@ -64,9 +64,7 @@ def launch(fn: Callable[..., Any], n: int, *args: Any, timeout: float | None = N
     return together({**job, "argv": [""]}, n, printed, {"names": names, "arguments": args}, timeout)
 
 
-def run_script(
-    script: str, arguments: list[str], n: int, restarts: int = 0, say: Callable[[str], None] = print
-) -> None:
+def run_script(script: str, arguments: list[str], n: int, restarts: int = 0) -> None:
     """Run a program on n ranks, and again from its beginning, at most `restarts` times, when a rank has failed."""
     if not Path(script).is_file():
         raise DistributedError(f"there is no program {script} here, in {Path.cwd()}")
@@ -77,7 +75,8 @@ def run_script(
         except RankError as error:
             if again == restarts:
                 raise
-            say(f"minigrad: {error}\nminigrad: all ranks start again, for time {again + 1} of {restarts}")
+            again_of = f"all ranks start again, for time {again + 1} of {restarts}"
+            print(f"minigrad: {error}\nminigrad: {again_of}", file=sys.stderr, flush=True)
 
 
 def printed(rank: int, line: str) -> None:
