@@ -12,13 +12,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from IPython import display
+from IPython.core import magic_arguments
 from IPython.core.getipython import get_ipython
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
-from IPython.display import display
 
 from .group import DistributedError
 from .launcher import RankError, together
 
+magic: Any = magic_arguments
 OFTEN = 0.2  # seconds between two looks of the reader's
 TAIL = 8  # lines of each rank that are shown while it runs
 
@@ -39,7 +40,7 @@ class Output:
     def __init__(self, n: int):
         self.lines: list[list[str]] = [[] for _ in range(n)]
         self.title = f"{n} rank{'s' if n > 1 else ''}"
-        self.handle: Any = display(Shown(self.title), display_id=True)
+        self.handle: Any = display.display(Shown(self.title), display_id=True)  # type: ignore[no-untyped-call]
         self.shown = time.monotonic()
 
     def add(self, rank: int, line: str) -> None:
@@ -65,16 +66,10 @@ class CellError(DistributedError):
         return str(self).splitlines()
 
 
-@magic_arguments()
-@argument("-n", type=int, default=2, help="how many ranks (default: 2)")
-@argument(
-    "-i", default="", metavar="NAMES", help="names of the notebook's that the cell reads, as x,y: what mg.save takes"
-)
-@argument("-o", default="", metavar="NAMES", help="names of the cell's: the notebook gets a list of each, by rank")
-@argument("-t", type=float, default=None, metavar="SECONDS", help="after which all are ended")
 def parallel(line: str, cell: str) -> None:
     """Run the cell on several ranks, processes of their own that talk by mg.distributed."""
-    said, shell = parse_argstring(parallel, line), get_ipython()
+    shell: Any = get_ipython()
+    said = magic.parse_argstring(parallel, line)
     n, reads, gives = said.n, names(said.i), names(said.o)
     missing = [name for name in reads if name not in shell.user_ns]
     if missing:
@@ -91,9 +86,23 @@ def parallel(line: str, cell: str) -> None:
     shell.user_ns.update({name: [result[i] for result in results] for i, name in enumerate(gives)})
 
 
+def of_a_line() -> Any:
+    """What `%%parallel` is followed by, as IPython's own magics say it; `%%parallel?` shows it."""
+    read = "names of the notebook's that the cell reads, as x,y: what mg.save takes"
+    give = "names of the cell's: the notebook gets a list of each, by rank"
+    for name, usual, kind, about in (
+        ("-t", None, float, "seconds after which all are ended"),
+        ("-o", "", str, give),
+        ("-i", "", str, read),
+        ("-n", 2, int, "how many ranks"),
+    ):
+        magic.argument(name, default=usual, type=kind, help=about)(parallel)
+    return magic.magic_arguments()(parallel)
+
+
 def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def load_ipython_extension(shell: Any) -> None:
-    shell.register_magic_function(parallel, "cell")
+    shell.register_magic_function(of_a_line(), "cell")
