@@ -57,9 +57,7 @@ async def serving(repository: Repository, at: socket.socket, poll: float, tell: 
     at.listen(2048)
     host, port, *_ = at.getsockname()
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    tell(
-        "\n".join(f"{name}, version {number}: {address}/v1/models/{name}" for name, number in sorted(repository.table))
-    )
+    tell("\n".join(f"{name}, version {n}: {address}/v1/models/{name}" for name, n in sorted(repository.table)))
     tell(f"A page to draw on: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from .metrics import Metrics
 from .model import Model, Refusal, opened, warmed
 
 log = logging.getLogger("minigrad.serving")
+NUMBER = re.compile("[0-9]+")
 SUFFIXES = (".mg", ".safetensors", ".onnx")
 Stamp = tuple[Path, int, int, int]  # a file, when it was changed, its bytes, its inode: another file has another
 
@@ -58,7 +60,7 @@ class Repository:
         """What lies there now."""
         if self.root.is_file():
             yield Key(self.root.stem, 1), self.root
-        elif any(is_number(path.name) for path in self.root.iterdir()):
+        elif any(NUMBER.fullmatch(path.name) for path in self.root.iterdir()):
             yield from versions(self.root)
         else:
             for path in sorted(self.root.iterdir()):
@@ -135,13 +137,9 @@ class Repository:
 def versions(folder: Path) -> Iterator[tuple[Key, Path]]:
     """The file in each folder of a model that is called by a number; where there are none or several, the folder."""
     for path in sorted(folder.iterdir(), key=lambda path: (len(path.name), path.name)):  # 2 before 02
-        if is_number(path.name) and path.is_dir():
+        if NUMBER.fullmatch(path.name) and path.is_dir():
             inside = [file for file in path.iterdir() if file.suffix in SUFFIXES]
             yield Key(folder.name, int(path.name)), inside[0] if len(inside) == 1 else path
-
-
-def is_number(name: str) -> bool:
-    return name.isascii() and name.isdecimal()
 
 
 def stamp(path: Path) -> Stamp:

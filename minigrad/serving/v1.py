@@ -9,15 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..graph.placeholder import TensorSpec
+from ..saving.container import DTYPES
 from .model import Arrays, Model, Refusal
 from .repository import Key, Repository, Version
 
 SIGNATURE = "serving_default"
-TYPES = {
-    "float64": "DT_DOUBLE", "float32": "DT_FLOAT", "float16": "DT_HALF", "bfloat16": "DT_BFLOAT16",
-    "int64": "DT_INT64", "int32": "DT_INT32", "int16": "DT_INT16", "int8": "DT_INT8", "uint64": "DT_UINT64",
-    "uint32": "DT_UINT32", "uint16": "DT_UINT16", "uint8": "DT_UINT8", "bool": "DT_BOOL",
-}  # fmt: skip
+TYPES = {str(dtype): f"DT_{str(dtype).upper()}" for dtype in DTYPES.values()}
+TYPES |= {"float64": "DT_DOUBLE", "float32": "DT_FLOAT", "float16": "DT_HALF"}
 
 
 def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:

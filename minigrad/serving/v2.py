@@ -20,16 +20,13 @@ import numpy as np
 from minigrad import __version__
 
 from ..graph.placeholder import TensorSpec
-from ..saving.container import elements, short
+from ..saving.container import DTYPES, elements, short
 from .encodings import parameter
 from .model import Arrays, Model, Refusal, converted
 from .repository import Repository, Version
 
-TYPES = {
-    "float64": "FP64", "float32": "FP32", "float16": "FP16", "bfloat16": "BF16", "int64": "INT64", "int32": "INT32",
-    "int16": "INT16", "int8": "INT8", "uint64": "UINT64", "uint32": "UINT32", "uint16": "UINT16", "uint8": "UINT8",
-    "bool": "BOOL",
-}  # fmt: skip
+TYPES = {str(dtype): str(dtype).upper() for dtype in DTYPES.values()}
+TYPES |= {"float64": "FP64", "float32": "FP32", "float16": "FP16", "bfloat16": "BF16"}
 
 
 def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
