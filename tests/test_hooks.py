@@ -280,6 +280,9 @@ def test_inputs_name_who_has_a_gradient_and_hooks_are_told():
     assert a.grad.item() == 2
     assert b.grad is None
     assert len(seen) == 1
+    a.register_post_accumulate_grad_hook(lambda a: at_end(print))
+    with pytest.raises(errors.NoGradientError, match="without it"):
+        (a * b).backward(inputs=[a])
 
 
 # -- backward inside a hook, and exceptions --------------------------------------------------------

@@ -110,28 +110,16 @@ class DistributedDataParallel(Module):
     def arrived(self, p: Tensor) -> None:
         """The gradient of p is there."""
         if current.mode.builder is not None:
-            self.reduce_in_graph(p)
+            if not self.syncing:
+                raise GraphError("no_sync() is asked once, when a function is traced: take it around an untraced step")
+            p.grad = functional.all_reduce(p.grad, ReduceOp.AVG, self.group)
         elif self.syncing or self.forward_synced:
-            if self.first_of_pass():
+            if at_end(self.finish):  # the first of this pass
                 self.works = []
                 for bucket in self.buckets:
                     bucket.begin()
             self.bucket_of[id(p)].take(p)
             self.advance()
-
-    def first_of_pass(self) -> bool:
-        try:
-            return at_end(self.finish)
-        except LookupError:
-            raise NoGradientError(
-                "backward(inputs=…) leaves out parameters, whose gradients the other processes wait for: call "
-                "backward() of a DistributedDataParallel module without it"
-            ) from None
-
-    def reduce_in_graph(self, p: Tensor) -> None:
-        if not self.syncing:
-            raise GraphError("no_sync() is asked once, when a function is traced: take it around an untraced step")
-        p.grad = functional.all_reduce(p.grad, ReduceOp.AVG, self.group)
 
     def advance(self) -> None:
         """Start the buckets that are full, in their order, and move on those that were started."""

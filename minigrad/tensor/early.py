@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from ..base.errors import NoGradientError
 from ..core.backward import Grads, Pull
 from ..core.node import Node, Record
 from .grad import accumulate
@@ -20,9 +21,14 @@ _calls: ContextVar[dict[Callable[[], None], None]] = ContextVar("calls")
 def at_end(call: Callable[[], None]) -> bool:
     """Call this, once, when the backward pass that runs just now has reached all that hooks wait for.
 
-    Gives whether it is new in this pass. Raises LookupError where none runs: backward(inputs=…) tells hooks at its end.
+    Gives whether it is new in this pass. Raises NoGradientError in backward(inputs=…), which tells hooks afterwards.
     """
-    calls = _calls.get()
+    calls = _calls.get(None)
+    if calls is None:
+        raise NoGradientError(
+            "a hook that waits for the end of backward, as DistributedDataParallel's does, is told of all gradients on "
+            "the way, and backward(inputs=…) tells it afterwards: call backward() without it"
+        )
     is_new = call not in calls
     calls[call] = None
     return is_new

@@ -309,3 +309,49 @@ def check_random_nets():
         trained(alone, batch, rule(alone.parameters()), 4, n)
         trained(many, batch, rule(many.parameters()), 4, n, RANK, P)
         assert_close(state(many), state(alone), 1e-7)  # Adam divides by roots of small gradients
+
+
+class Ways(nn.Module):
+    """A row of layers, of which each call goes through some."""
+
+    def __init__(self):
+        self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(5))
+
+    def forward(self, x, way):
+        for i in way:
+            x = self.layers[i](x).tanh()
+        return x
+
+
+def check_random_histories():
+    """Ways that differ by rank, no_sync, several backwards before a step, and gradients that are not forgotten."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        mg.manual_seed(seed)
+        alone, copy = Ways(), Ways()
+        copy.load_state_dict(alone.state_dict())
+        viewed = bool(rng.integers(2))
+        many = DistributedDataParallel(
+            copy, bucket_cap_mb=10 ** rng.uniform(-5, -3), find_unused_parameters=True, gradient_as_bucket_view=viewed
+        )
+        rules = [mg.optim.SGD(model.parameters(), 0.1) for model in (alone, many)]
+        for _ in range(6):
+            last = int(rng.integers(1, 4))
+            for i in range(last):
+                ways = [rng.choice(5, rng.integers(1, 5)) for _ in range(P)]
+                xs = mg.tensor(rng.normal(size=(P, 2, 3)))
+                for x, way in zip(xs, ways):
+                    (alone(x, way).square().sum() / P).backward()
+                if i == last - 1:
+                    many(xs[RANK], ways[RANK]).square().sum().backward()
+                else:
+                    with many.no_sync():
+                        many(xs[RANK], ways[RANK]).square().sum().backward()
+            assert_close(gradients(many), gradients(alone))
+            for rule in rules:
+                rule.step()
+            if rng.integers(2):
+                to_none = bool(rng.integers(2))
+                for rule in rules:
+                    rule.zero_grad(set_to_none=to_none)
+        assert_close(state(many), state(alone))
