@@ -558,6 +558,18 @@ def test_what_a_batch_needs_is_compiled_before_the_first_request(tmp_path):
     assert met == [1, 2, 4, 8, 16, 32]
 
 
+def test_an_index_that_is_none_is_refused_and_fails_nobody_else(tmp_path):
+    """It was answered with the last row, and 200."""
+    W = mg.tensor(np.arange(5.0))[:, None]
+    keep(tmp_path / "net.mg", lambda i: mg.nn.functional.embedding(i, W), ((None, 3), mg.int64))
+    with served(tmp_path, Limits(rows=8, seconds=20)) as client:
+        wrong, right = (client.post(PREDICT, json={"instances": [[0, 1, i]]}) for i in (-1, 2))
+
+    assert (wrong.status_code, right.status_code) == (400, 200)
+    assert "indices of embedding are 0 to 4, and got -1" in wrong.text
+    assert right.json()["predictions"] == [[[0.0], [1.0], [2.0]]]
+
+
 def test_requests_of_other_lengths_run_apart(tmp_path):
     model = opened(keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float32)))
     requests = [{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)]
