@@ -17,7 +17,7 @@ from IPython.core import magic_arguments
 from IPython.core.getipython import get_ipython
 
 from .group import DistributedError
-from .launcher import RankError, together
+from .launcher import together
 
 magic: Any = magic_arguments
 OFTEN = 0.2  # seconds between two looks of the reader's
@@ -79,8 +79,10 @@ def parallel(line: str, cell: str) -> None:
     output = Output(n)
     try:
         results = together(job, n, output.add, given, said.t)
-    except RankError as error:
+    except DistributedError as error:
         raise CellError(str(error)) from None
+    except KeyboardInterrupt:
+        raise CellError("stopped, and all ranks with it") from None
     finally:
         output.close()
     shell.user_ns.update({name: [result[i] for result in results] for i, name in enumerate(gives)})
