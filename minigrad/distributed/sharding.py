@@ -359,29 +359,30 @@ class ZeroRedundancyOptimizer(Optimizer):
         if optimizer_class.step is not Optimizer.step:
             raise TypeError(f"{optimizer_class.__name__} looks at all parameters at once, and has no parts")
         self.optim, self.group = optimizer_class(params, **defaults), found(process_group)
+        self.owners: dict[int, int] = {}  # id of a parameter → the rank that moves it
         self.consolidated: Group | None = None
+        self.deal()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(vars(self)["optim"], name)
 
-    @property
-    def owners(self) -> dict[int, int]:
-        """id of a parameter → the rank that moves it."""
-        loads, owners = dict.fromkeys(self.group.ranks, 0), {}
-        for p in sorted(self.parameters(), key=lambda p: -p.size):
-            owners[id(p)] = least = min(loads, key=loads.__getitem__)
-            loads[least] += p.size
-        return owners
+    def deal(self) -> None:
+        """Say who moves those parameters of which nobody does."""
+        loads = dict.fromkeys(self.group.ranks, 0)
+        for p in sorted(self.parameters(), key=lambda p: (id(p) not in self.owners, -p.size)):
+            rank = self.owners.setdefault(id(p), min(loads, key=loads.__getitem__))
+            loads[rank] += p.size
 
     def add_param_group(self, param_group: Group) -> None:
         self.optim.add_param_group(param_group)
+        self.deal()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         if current.mode.builder is not None:
             raise GraphError("ZeroRedundancyOptimizer.step() sends what it moved, and is no part of a graph")
         with enable_grad():
             loss = None if closure is None else closure()
-        owners, me = self.owners, self.group.ranks[self.group.rank]
+        owners, me, self.consolidated = self.owners, self.group.ranks[self.group.rank], None
         with told("block", f"Optimizer.step#{self.name}.step"):
             self.optim.step_by([(p, p.grad) for p in self.parameters() if owners[id(p)] == me and p.grad is not None])
             for p in self.parameters():

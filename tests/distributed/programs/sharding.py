@@ -127,7 +127,11 @@ def check_traffic_is_that_of_the_formulas():
 
 def check_the_state_of_an_optimizer_in_parts():
     for make in (mlp, gpt):
-        for rule, options in ((mg.optim.SGD, {"lr": 0.1, "momentum": 0.9}), (mg.optim.Adam, {"lr": 0.01})):
+        for k, rule, options in (
+            (1, mg.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+            (2, mg.optim.Adam, {"lr": 0.01}),
+            (2, mg.optim.NAdam, {"lr": 0.01}),  # which also remembers a product
+        ):
             (alone, batch), (copy, _) = made(make), made(make, RANK)
             many = DistributedDataParallel(copy)
             one, part = rule(alone.parameters(), **options), ZeroRedundancyOptimizer(many.parameters(), rule, **options)
@@ -139,7 +143,6 @@ def check_the_state_of_an_optimizer_in_parts():
                     each.step()
             assert_close(state(many), state(alone))
             sizes = everywhere(sum(x.size for kept in part.state.values() for x in kept.values() if np.ndim(x)))
-            k = {mg.optim.SGD: 1, mg.optim.Adam: 2}[rule]
             assert sizes.sum() == k * elements(alone)
             assert sizes.max() < k * (elements(alone) / P + max(p.size for p in alone.parameters()))
             part.consolidate_state_dict(to=P - 1)
@@ -153,6 +156,25 @@ def check_the_state_of_an_optimizer_in_parts():
                 assert whole["state"][i]["step"] == kept["step"]
                 for name, x in kept.items():
                     np.testing.assert_allclose(whole["state"][i][name], x, 1e-9, 1e-12)
+
+
+def check_parameters_stay_with_who_remembers_them():
+    (alone, batch), (copy, _) = made(mlp), made(mlp)
+    many = DistributedDataParallel(copy)
+    layers = [(model[0], model[2], model[4]) for model in (alone, many.module)]
+    one = mg.optim.Adam(layers[0][2].parameters(), 0.01)
+    part = ZeroRedundancyOptimizer(layers[1][2].parameters(), mg.optim.Adam, lr=0.01)
+    for i in (2, 0, 1):  # the larger come later
+        if i != 2:
+            one.add_param_group({"params": [*layers[0][i].parameters()]})
+            part.add_param_group({"params": [*layers[1][i].parameters()], "lr": 0.01})
+        trained(alone, batch, one, 2, N)
+        trained(many, batch, part, 2, N, RANK, P)
+        assert_close(state(many), state(alone))
+    part.consolidate_state_dict()
+    trained(many, batch, part, 1, N, RANK, P)
+    with pytest.raises(StateError, match="consolidate"):  # it is that of another moment
+        part.state_dict()
 
 
 def check_zero_1_by_the_ledger_and_its_traffic():
