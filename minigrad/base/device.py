@@ -177,12 +177,12 @@ blocks = DeviceStack()
 
 @cache
 def device(name: str | Device) -> Device:
-    """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), 'simulated' or 'meta'."""
+    """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), 'simulated' or 'meta'; 'worker:1' of a process."""
     if isinstance(name, Device):
         return name
-    if name not in NAMES:
+    if name not in NAMES and not (name[:7] == "worker:" and name[7:].isdecimal()):
         raise DeviceError(f"wanted a device, one of {sorted(NAMES)}, and got {name!r}")
-    return NAMES[name]
+    return NAMES[name] if name in NAMES else importlib.import_module("minigrad.base.worker").Worker(name, "")
 
 
 def device_of(array: Any) -> Device:

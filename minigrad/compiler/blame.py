@@ -16,6 +16,7 @@ import numpy as np
 
 from ..base.dtypes import kind
 from ..base.errors import AnomalyError
+from ..base.spec import Specs
 from ..core.interpret import value, walked
 from ..core.node import Node
 from ..ops.effect import Effect
@@ -74,11 +75,18 @@ def again(node: Node, xs: Sequence[Any]) -> Any:
     """A node's value, once more. The innermost node that fails is named by the error."""
     silent = isinstance(node.op, Effect) and not node.op.repeats
     try:
-        return (xs[0] if xs else ()) if silent else value(node, *xs)
+        return unsaid(node, xs) if silent else value(node, *xs)
     except Exception as error:
         if not hasattr(error, "failed"):
             error.failed = f"{description(node, xs)} failed"  # type: ignore[attr-defined]
         raise
+
+
+def unsaid(node: Node, xs: Sequence[Any]) -> Any:
+    """What stands for the result of an effect that does not happen again: its operand, or zeros of its shape."""
+    if xs and getattr(xs[0], "shape", ()) == getattr(node.spec, "shape", ()):
+        return xs[0]
+    return () if isinstance(node.spec, Specs) else np.zeros(node.spec.shape, node.spec.dtype)
 
 
 def numbers(node: Node, xs: Sequence[Any]) -> Any:

@@ -58,6 +58,7 @@ class Node:
     saved: Any = ()
     hooks: Any = None
     part: Any = None
+    worker: int | None = None
 
     def __init__(self, op: Op, inputs: tuple[Node, ...] = (), spec: Spec | None = None):
         self.op, self.inputs = op, inputs
@@ -106,16 +107,15 @@ def place() -> Place | None:
 class NamedNode(Node):
     """A node of a graph that is built before it runs: it knows its name, and the line and the moment that built it.
 
-    name     unique in its graph
-    place    the user's line
+    name     unique in its graph; `place` is the user's line, `worker` the process in whose block it was made
     part     the checkpoint that it is in, and that backward computes again; None outside of any
     """
 
-    __slots__ = ("born", "name", "part", "place")
+    __slots__ = ("born", "name", "part", "place", "worker")
 
     def __init__(self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None, born: int = 0):
         self.op, self.inputs, self.spec, self.name, self.place = op, inputs, spec, name, place
-        self.born, self.part = born or now(), None
+        self.born, self.part, self.worker = born or now(), None, None
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
@@ -123,7 +123,7 @@ class NamedNode(Node):
     def naming(self, node: Node, suffix: str = "") -> Node:
         """The same node, under this name, in this place and part."""
         named = NamedNode(node.op, node.inputs, node.spec, self.name + suffix, self.place, self.born)
-        named.part = self.part
+        named.part, named.worker = self.part, self.worker
         return named
 
 

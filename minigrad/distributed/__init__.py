@@ -11,6 +11,7 @@ data_parallel   DistributedDataParallel: the mean of all gradients, in buckets, 
 sampler         to each process its share of the data; sync_batch_norm, one batch of all their batches
 tensor_parallel to each process a part of every weight
 sharding        ZeRO: parts of optimiser state, gradients and parameters, gathered where they are needed
+placement       a graph whose nodes say in which process they are computed
 schedules       who does what in a pipeline, and in which order
 stages          a network, cut
 pipeline        its stages, which run a schedule with one another

@@ -28,6 +28,8 @@ from .pipeline import PipelineStage as PipelineStage
 from .pipeline import Schedule1F1B as Schedule1F1B
 from .pipeline import ScheduleGPipe as ScheduleGPipe
 from .pipeline import ScheduleInterleaved1F1B as ScheduleInterleaved1F1B
+from .placement import Session as Session
+from .placement import worker_graphs as worker_graphs
 from .sampler import DistributedSampler as DistributedSampler
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule

@@ -123,15 +123,22 @@ def box_of(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[N
         id="",
         kind=kind_of(node),
         name=named(node, names, read) or own_name(node),
-        op=sign_of(node.op) if node.inputs else "",
-        spec="" if is_constant(node) else ", ".join(str(result.spec) for result in read.get(node, [node])),
+        op=sign_of(node.op) if kind_of(node) == "op" else "",
+        spec=""
+        if is_constant(node)
+        else ", ".join(str(result.spec) for result in read.get(node, [node])) + worker(node),
         value=constant(node.op.value) if isinstance(node.op, Const) else UNKNOWN,
         grad="",
     )
 
 
 def kind_of(node: Node) -> str:
-    return "op" if node.inputs else "constant" if is_constant(node) else "leaf"
+    return "op" if node.inputs or node.op.effect else "constant" if is_constant(node) else "leaf"
+
+
+def worker(node: Node) -> str:
+    """The process that a node was put in, if there are many."""
+    return "" if node.worker is None else f" @ worker:{node.worker}"
 
 
 def own_name(node: Node) -> str:

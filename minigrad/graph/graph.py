@@ -28,6 +28,7 @@ import numpy as np
 from .. import ops
 from ..base.errors import EditedError, GraphError
 from ..base.spec import Spec
+from ..base.worker import on_worker, workers
 from ..core.modes import current
 from ..core.node import NamedNode, Node, place
 from ..core.op import Op
@@ -113,7 +114,7 @@ class StaticGraph(GraphBuilder):
 
     def added(self, node: NamedNode) -> NamedNode:
         """A node that is part of the graph from now on."""
-        self.order[node] = len(self.order)
+        self.order[node], node.worker = len(self.order), workers.numbers[-1]
         self.symbols[node.name] = Tracer(node, self)
         if self.waiting is not None and not isinstance(node.op, ops.Const | ops.Input):
             self.waiting.inside.add(node)
@@ -191,7 +192,8 @@ class StaticGraph(GraphBuilder):
         target = x.name if isinstance(x, Tracer) else self.captured[id(x)].input.name
         value = y.astype(x.dtype).broadcast_to(x.shape)
         (waited,) = self.after_waits([value])
-        return Tracer(self.node(op(target), (waited.node,), name=name), self)
+        with on_worker(self.symbols[target].node.worker):
+            return Tracer(self.node(op(target), (waited.node,), name=name), self)
 
     def become(self, x: Any, y: Tracer) -> None:
         """An edit in place, written down: of a variable, an assignment to be run; of a tensor, the same, and what is

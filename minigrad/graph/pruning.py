@@ -126,7 +126,8 @@ class Pruning:
         xs = tuple(self.new[x] for x in node.inputs if not isinstance(x.op, ops.Group))
         if node.op.effect and self.last is not None:
             xs = (Node(ops.ControlDep(), (xs[0], self.last)), *xs[1:]) if xs else (self.last,)
-        self.new[node] = NamedNode(node.op, xs, node.spec, name_of(node), node.place, node.born)  # type: ignore[attr-defined]
+        self.new[node] = new = NamedNode(node.op, xs, node.spec, name_of(node), node.place, node.born)  # type: ignore[attr-defined]
+        new.worker = node.worker
         if node.op.effect:
             self.last = self.new[node]
 

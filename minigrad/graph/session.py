@@ -12,8 +12,8 @@ A run happens or it does not: variables get their new values at its end, all tog
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -71,6 +71,8 @@ class Session:
     last_run    what the last run executed
     """
 
+    workers: Any = None  # who compute it together: see distributed/placement.py
+
     def __init__(self, graph: StaticGraph | None = None, *, trap_nan: bool = False, jit_compile: bool | str = False):
         self.graph = get_default_graph() if graph is None else graph
         self.trap_nan = trap_nan
@@ -127,13 +129,17 @@ class Session:
     def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> RunPlan:
         """The plan for these fetches and feeds of these shapes, found again or made now."""
         plans = self.graph.plans
-        key = nodes, fed, tuple([a.shape for a in arrays]), len(self.graph.probes), self.compile_options
+        key = nodes, fed, tuple([a.shape for a in arrays]), len(self.graph.probes), self.compile_options, self.workers
         found: RunPlan | None = plans.get(key)
         if found is None:
             if len(plans) >= MOST_PLANS:
                 plans.clear()
-            found = plans[key] = made(self.graph, nodes, fed, arrays, self.compile_options)
+            found = plans[key] = made(self.graph, nodes, fed, arrays, self.compile_options, self.part)
         return found
+
+    def part(self, run: Pruned, fetched: int) -> Pruned:
+        """What of a run is run here: all of it."""
+        return run
 
     def done(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """Run it; alone, if variables get new values: two threads that both add 1 add 2."""
@@ -235,17 +241,18 @@ def made(
     fed: tuple[Node, ...],
     arrays: Sequence[Any],
     compile_options: CompileOptions,
+    part_of: Callable[[Pruned, int], Pruned],
 ) -> RunPlan:
     """The plan of a run: pruned, its lengths known, compiled."""
-    part = pruned(graph, nodes, fed)
+    whole = pruned(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
-    sources = tuple(place[what] if isinstance(what, Node) else what for what in part.reads)
     specs = [
-        x.spec.with_shape(arrays[source].shape) if isinstance(source, int) else x.spec
-        for x, source in zip(part.graph.inputs, sources)
+        x.spec.with_shape(arrays[place[what]].shape) if isinstance(what, Node) else x.spec
+        for x, what in zip(whole.graph.inputs, whole.reads)
     ]
-    run = compiled(specialised(part.graph, specs), *compile_options, finish=owned)
-    return RunPlan(part, run, sources, len(nodes))
+    part = part_of(replace(whole, graph=specialised(whole.graph, specs)), len(nodes))
+    sources = tuple(place[what] if isinstance(what, Node) else what for what in part.reads)
+    return RunPlan(part, compiled(part.graph, *compile_options, finish=owned), sources, len(nodes))
 
 
 def fed_to(node: Node, data: Any) -> Any:

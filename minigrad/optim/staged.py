@@ -25,6 +25,7 @@ from ..base.device import CPU
 from ..base.dtypes import wide
 from ..base.errors import GraphError
 from ..base.spec import Spec, spec_of
+from ..base.worker import on_worker
 from ..core.modes import no_grad
 from ..graph.variable import GraphVariable
 from ..methods import Operand
@@ -285,7 +286,7 @@ def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
 def beside(variable: GraphVariable, name: str, first: Any) -> GraphVariable:
     """A variable that is remembered beside another, in whose graph it is."""
     graph: Any = variable.builder
-    with graph.building(), graph.name_scope(f"{variable.name}/"):
+    with graph.building(), graph.name_scope(f"{variable.name}/"), on_worker(variable.node.worker):
         return GraphVariable(first, trainable=False, name=name)
 
 
@@ -336,7 +337,8 @@ def update(
             changes += [(count, state[name]) for name, count in counts.items()]
             state, settings = {name: n.to(home) for name, n in state.items()}, options | {"lr": lr.to(home)}
             for p in company:
-                changes += moved(optimizer, builder, p, gradient_of[id(p)], settings, state)
+                with on_worker(p.node.worker if isinstance(p, GraphVariable) else None):
+                    changes += moved(optimizer, builder, p, gradient_of[id(p)], settings, state)
     return [give(place, value) for place, value in changes]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.errors import GraphError, NoGradientError, ShapeError
 from ..base.spec import Specs
+from ..base.worker import on_worker
 from ..core.backward import pullback
 from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node, depending_on, toposort
@@ -49,12 +50,16 @@ def as_written(order: Sequence[Node]) -> list[Node]:
 
 
 def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any) -> tuple[Any, ...]:
-    """What `node` sends to its inputs, as symbols: to those through which it reaches what is asked for."""
+    """What `node` sends to its inputs, as symbols: to those through which it reaches what is asked for.
+
+    It is placed where the node is, as by TensorFlow 1's colocate_gradients_with_ops.
+    """
     if not node.inputs:
         return ()
     arrived = next(g for g in gy.gys if g is not None) if isinstance(gy, Cotangents) else gy
-    y, *xs = reading.operands(node, arrived)
-    gxs = node.op.gradients(gy, y, *xs)
+    with on_worker(node.worker):
+        y, *xs = reading.operands(node, arrived)
+        gxs = node.op.gradients(gy, y, *xs)
     return tuple(gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True))
 
 

@@ -139,7 +139,7 @@ class Lowering:
         scope = {name: node.op.forward, "xp": CPU.xp if node.spec.device is None else node.spec.device.xp}
         names = iter(range(len(flat)))
         rows = [[f"{{{next(names)}}}" for _ in (x if isinstance(x, tuple) else (x,))] for x in xs]
-        args = [f"({', '.join(row)},)" if isinstance(x, tuple) else row[0] for x, row in zip(xs, rows)]
+        args = [f"({''.join(f'{v}, ' for v in row)})" if isinstance(x, tuple) else row[0] for x, row in zip(xs, rows)]
         text = f"{name}({', '.join(['xp', *args])})"
         spec = node.spec if spec is None else spec
         if hasattr(node.op, "gives"):  # a branch or a loop, whose results are arrays of their own
