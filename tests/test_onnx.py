@@ -438,7 +438,8 @@ def test_what_the_checker_refuses_is_refused_with_the_line(path):
         mg.onnx.export(f, mg.ones(1, 1, 4, 4).astype(int), path)
 
 
-OF_INTEGERS = [lambda x: (x > 0).astype("i1").argmax(0), lambda x: x.double().median(),
+OF_INTEGERS = [lambda x: x.mean(), lambda x: (x > 0).mean(), lambda x: x.astype("u1").mean(0, keepdims=True),
+               lambda x: (x > 0).astype("i1").argmax(0), lambda x: x.double().median(),
                mg.isnan, mg.isinf, mg.isfinite, mg.floor, mg.ceil, mg.relu, mg.sigmoid, lambda x: mg.fmax(x, 1),
                lambda x: mg.where(x > 1, x > 2, x < 0), lambda x: mg.where(x > 1, x.astype("i1"), x.astype("i1") + 1),
                lambda x: f4(4).scatter_reduce(0, x.clamp(0, 3), f4(5), "mean", include_self=False)]  # fmt: skip

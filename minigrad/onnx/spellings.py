@@ -53,6 +53,11 @@ def in_single(spelling: Spelling) -> Spelling:
     return spelled
 
 
+def real(x: NamedArray) -> NamedArray:
+    """x, integers as floats: of integers ONNX has a mean that is rounded."""
+    return x.astype(np.float64) if x.dtype.kind in "iub" else x
+
+
 SPELLINGS |= {
     ops.Relu: alike("Relu"), ops.Sigmoid: alike("Sigmoid"), ops.Erf: in_single(alike("Erf")),
     ops.Gelu: in_single(alike("Gelu")), ops.GeluTanh: in_single(alike("Gelu", approximate="tanh")),
@@ -60,7 +65,7 @@ SPELLINGS |= {
     ops.Det: lambda g, op, x: g.call("Det", [x], x.shape[:-2], x.dtype),
     ops.Kept: lambda g, op, t, c: g.where(c, t, t.dtype.type(0)),
     ops.ReluDifferential: lambda g, op, t, x: g.where(x <= 0, t.dtype.type(0), t),
-    ops.Mean: lambda g, op, x: g.reduce("ReduceMean", x, op.axes, op.keepdims),
+    ops.Mean: lambda g, op, x: g.reduce("ReduceMean", real(x), op.axes, op.keepdims),
     ops.Move: lambda g, op, x: x,
     ops.Windows: lambda g, op, x: x[..., windows(op, x.shape[-1])],
 }  # fmt: skip
