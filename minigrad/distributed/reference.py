@@ -78,6 +78,7 @@ class ReferenceGroup(MPIGroup):
             move_on()
             return is_done()
 
+        vars(moved_and_done)["needs"] = getattr(is_done, "needs", ())  # a message's other end
         super().until(moved_and_done, what, *more)
 
     def run(self, rounds: Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:

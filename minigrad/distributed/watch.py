@@ -49,7 +49,7 @@ class Board:
 
     def __init__(self, path: str, n: int, me: int | None = None):
         self.path, self.me, self.receipts = path, me, set[Receipt]()
-        rows: Any = np.memmap(path, row(n), "r+", shape=(n,))
+        rows: Any = np.asarray(np.memmap(path, row(n), "r+", shape=(n,)))  # whose own __getitem__ is of Python
         self.state, self.serial, self.looks, self.moving = (rows[x] for x in ("state", "serial", "looks", "moving"))
         self.group, self.arrived, self.needs = rows["group"], rows["arrived"], rows["needs"]
         self.words, self.verdict, self.doomed = rows["words"], rows["verdict"], rows["doomed"]

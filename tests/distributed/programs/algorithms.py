@@ -125,3 +125,9 @@ def check_another_backend_is_refused():
     with pytest.raises(DistributedError, match=r"'ring', 'tree', 'halving'.*'gloo'"):
         dist.init_process_group("gloo")
     dist.init_process_group()
+
+
+def check_ranks_that_wait_for_each_other_are_told_under_these_backends_too():
+    under("ring")
+    with pytest.raises(DistributedError, match="recv from rank"):
+        dist.recv(mg.zeros(2), (RANK + 1) % P)
