@@ -288,6 +288,19 @@ def check_a_failed_backward_leaves_the_next_one_whole():
     assert_close(gradients(many), gradients(alone))
 
 
+def check_a_group_of_some_ranks():
+    group = dist.new_group([P - 1, 0])
+    if group is None:
+        return
+    (alone, batch), (copy, _) = made(gpt), made(gpt, RANK)
+    if group.rank == 0:
+        copy.load_state_dict(alone.state_dict())
+    many = DistributedDataParallel(copy, group)
+    trained(alone, batch, mg.optim.SGD(alone.parameters(), 0.1), 2, N)
+    trained(many, batch, mg.optim.SGD(many.parameters(), 0.1), 2, N, group.rank, group.size)
+    assert_close(state(many), state(alone))
+
+
 def check_random_nets():
     """Layers, sizes, buckets, options and optimisers by chance."""
     for seed in range(8):

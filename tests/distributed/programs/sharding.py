@@ -340,6 +340,39 @@ def check_profiles_and_counts_go_through():
     assert profile.key_averages().table()
 
 
+def check_a_group_of_some_ranks():
+    group = dist.new_group([P - 1, 0])
+    if group is None:
+        return
+    for strategy in ShardingStrategy:
+        (alone, batch), (copy, _) = made(gpt), made(gpt, RANK)
+        if group.rank == 0:
+            copy.load_state_dict(alone.state_dict())
+        many = FullyShardedDataParallel(copy, group, strategy, (TransformerBlock,))
+        trained(alone, batch, ADAM(alone.parameters()), 2, N)
+        trained(many, batch, ADAM(many.parameters()), 2, N, group.rank, group.size)
+        assert_close(state(many), state(alone))
+    many = DistributedDataParallel(made(gpt)[0], group)
+    part = ZeroRedundancyOptimizer(many.parameters(), mg.optim.Adam, group, lr=0.01)
+    alone, _ = made(gpt)
+    trained(alone, batch, ADAM(alone.parameters()), 2, N)
+    trained(many, batch, part, 2, N, group.rank, group.size)
+    assert_close(state(many), state(alone))
+    part.consolidate_state_dict(to=P - 1)
+    assert (part.consolidated is None) == (RANK != P - 1)
+
+
+def check_half_precision_under_autocast():
+    for strategy in ShardingStrategy:
+        alone, many, batch = sharded(lambda: (mlp()[0].float(), *mlp()[1:]), strategy)
+        for model, part in ((alone, batch(0, N)), (many, mine(batch))):
+            with mg.autocast(dtype=mg.bfloat16):
+                value = loss(lambda x, model=model: model(x.float()), *part)
+            value.backward()
+            SGD(model.parameters()).step()
+        assert_close(state(many), state(alone), 5e-3)  # bfloat16 has 8 digits
+
+
 def check_random_nets():
     """Layers, sizes, units, strategies and optimisers by chance."""
     for seed in range(10):
