@@ -438,6 +438,12 @@ def test_what_the_checker_refuses_is_refused_with_the_line(path):
         mg.onnx.export(f, mg.ones(1, 1, 4, 4).astype(int), path)
 
 
+def test_a_result_of_another_dtype_is_refused(path):
+    """As the mean of integers was not, which came out as one."""
+    with pytest.raises(GraphError, match=r"Round.* gives float16, and bool"):
+        mg.onnx.export(lambda x: x.apply(ops.Round(0)), mg.tensor([True, False]), path)
+
+
 OF_INTEGERS = [lambda x: x.mean(), lambda x: (x > 0).mean(), lambda x: x.astype("u1").mean(0, keepdims=True),
                lambda x: (x > 0).astype("i1").argmax(0), lambda x: x.double().median(),
                mg.isnan, mg.isinf, mg.isfinite, mg.floor, mg.ceil, mg.relu, mg.sigmoid, lambda x: mg.fmax(x, 1),

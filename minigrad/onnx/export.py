@@ -234,7 +234,13 @@ class Exporting(OnnxNumPy):
         if is_constant(node):
             return self.lifted(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
         self.writer.within(getattr(node, "name", "") or node.op.label, getattr(node, "place", None))
-        return self.spelled(node.op, node, xs)
+        y = self.spelled(node.op, node, xs)
+        if isinstance(y, NamedArray) and y.dtype != node.spec.dtype:
+            where = f" ({place})" if (place := getattr(node, "place", None)) else ""
+            raise GraphError(
+                f"{node.op}{where} gives {node.spec.dtype}, and {y.dtype} as ONNX is written: convert before"
+            )
+        return y
 
     def spelled(self, op: Any, node: Any, xs: Sequence[Any]) -> Any:
         """What an op makes of its operands: by its spelling, by its parts, or by its `forward`."""
