@@ -386,7 +386,8 @@ dashboard()
 # | cost | [16 Where the bytes go](16_where_the_bytes_go.ipynb) | The weights fit. Why does training not? |
 # | | [17 What grows how](17_what_grows_how.ipynb) | Twice the sentence costs what? |
 # | | [18 FLOPs are not time](18_flops_are_not_time.ipynb) | Where does the time go, if not into the arithmetic? |
-# | planned | 19 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
+# | | [19 Smaller](19_smaller.ipynb) | Can 90 % of the weights go? |
+# | planned | 20 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built

@@ -379,6 +379,5 @@ Quiz("18_flops_are_not_time")
 # **Exercise.** [18 Find the bottleneck](../exercises/18_flops_are_not_time.ipynb): bounds with a pencil, a roofline of
 # your own, launches, and a loop that you make quick.
 #
-# **Next:** change something here. In `Reader`, let the table have 200 rows: is it still at the top of the profile? Say
-# why before you run it. The lessons after this one are planned: what can be left out of a network, what sixteen bits do
-# to a gradient, and how to keep less by computing twice.
+# **Next:** [19 Smaller](19_smaller.ipynb). Before that, change something here: in `Reader`, let the table have 200
+# rows. Is it still at the top of the profile? Say why before you run it.

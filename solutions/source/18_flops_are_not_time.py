@@ -456,5 +456,7 @@ def nearest(x, c):
 # Two divisions that say what bounds an operation, a count of launches, a bound on what a repair can bring, and a loop
 # that has become six calls.
 #
-# **Next**: your answer to part 5 makes an array of rows × others × width. How many bytes is that for 10,000 rows of
-# each, and 100 columns? Which other way of writing it would not need it?
+# Your answer to part 5 makes an array of rows × others × width. How many bytes is that for 10,000 rows of each, and 100
+# columns? Which other way of writing it would not need it?
+#
+# **Next**: [19 Smaller](../lessons/19_smaller.ipynb).

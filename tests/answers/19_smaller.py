@@ -1,0 +1,71 @@
+# %% right: eight_bits: floats
+scale, integer, farthest, nbytes = 0.05, 20.0, 0.025, 1004
+
+
+# %% wrong: eight_bits: a scale in float64
+scale, integer, farthest, nbytes = 0.05, 20, 0.025, 1008
+
+
+# %% right: quantise: by NumPy
+def quantise(weights, bits):
+    import numpy as np
+
+    w = np.asarray(weights, float)
+    top = 2 ** (bits - 1) - 1
+    scale = np.abs(w).max() / top or 1.0
+    return np.rint(w / scale).astype(int).tolist(), float(scale)
+
+
+# %% right: quantise: a tuple for a list
+def quantise(weights, bits):
+    top = 2 ** (bits - 1) - 1
+    scale = max(max(weights), -min(weights)) / top
+    scale = scale if scale > 0 else 1.0
+    return tuple(round(w / scale) for w in weights), scale
+
+
+# %% wrong: quantise: rounded down
+def quantise(weights, bits):
+    from math import floor
+
+    top = 2 ** (bits - 1) - 1
+    scale = max(map(abs, weights)) / top or 1.0
+    return [floor(w / scale) for w in weights], scale
+
+
+# %% right: prune_by_hand: by NumPy, with a stable sort
+def pruned(weights, amount):
+    import numpy as np
+
+    w = np.array(weights, float)
+    w[np.argsort(abs(w), kind="stable")[: int(amount * len(w))]] = 0
+    return list(w)
+
+
+# %% wrong: prune_by_hand: rounded up
+def pruned(weights, amount):
+    from math import ceil
+
+    order = sorted(range(len(weights)), key=lambda i: abs(weights[i]))
+    gone = set(order[: ceil(amount * len(weights))])
+    return [0.0 if i in gone else w for i, w in enumerate(weights)]
+
+
+# %% right: table_read: a small letter
+b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10.0, 40.0, 10.0, 1, 1 / 4, "b"
+
+
+# %% wrong: table_read: one channel halved at one end in bytes alone
+b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 20, 1.0, 0.25, "B"
+
+
+# %% right: small_network: two hidden layers and tanh
+def build():
+    return mg.nn.Sequential(
+        mg.nn.Linear(64, 28), mg.nn.Tanh(), mg.nn.Linear(28, 14), mg.nn.Tanh(), mg.nn.Linear(14, 10)
+    )
+
+
+# %% wrong: small_network: one neuron too many
+def build():
+    return mg.nn.Sequential(mg.nn.Linear(64, 34), mg.nn.ReLU(), mg.nn.Linear(34, 10))
