@@ -102,7 +102,7 @@ def together(
         with (folder / "mpiexec").open("w+b") as said:
             process = subprocess.Popen(
                 [*command, name], stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
-                env={**SURROUNDINGS, **os.environ, LAUNCHED: board.path, RESTART: str(job.get("restart", 0))},
+                env={**SURROUNDINGS, **outside(), LAUNCHED: board.path, RESTART: str(job.get("restart", 0))},
             )  # fmt: skip
             try:
                 watched(ranks, process, say, float("inf") if timeout is None else time.monotonic() + timeout)
@@ -112,6 +112,11 @@ def together(
         if any(not rank.well for rank in ranks):
             raise blamed(ranks, board, (folder / "mpiexec").read_text(errors="replace"), timeout)
         return [load(folder / f"result{i}.mg") for i in range(n)] if given is not None else []
+
+
+def outside() -> dict[str, str]:
+    """The environment, as it would be were this process not a rank itself."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI_COMM_WORLD"))}
 
 
 def starter(n: int) -> list[str]:

@@ -103,6 +103,13 @@ def fails(message):
     raise ValueError(message)
 
 
+def test_a_rank_can_start_ranks(monkeypatch):
+    monkeypatch.setenv("PMI_RANK", "1")
+    monkeypatch.setenv("PMI_SIZE", "2")
+
+    assert dist.launch(total, 1, np.ones(1), {"by": 1})[0]["rank"] == 0
+
+
 def sleeps():
     time.sleep(60)
 
