@@ -31,7 +31,6 @@ from ..graph.graph import StaticGraph, name_of
 from ..graph.pruning import DONE, Pruned, pruned
 from ..graph.session import RunPlan
 from ..graph.session import Session as Alone
-from ..graph.variable import GraphVariable
 from .functional import Collective
 from .group import ProcessGroup, Work
 from .transfer import counted
@@ -99,6 +98,7 @@ class Cut:
     def __init__(self, graph: StaticGraph, run: Pruned, group: str, rank: int, size: int):
         self.graph, self.run, self.group, self.rank, self.size = graph, run, group, rank, size
         self.reads = dict(zip(run.graph.inputs, run.reads))
+        self.assigned = {node.op.variable for node in graph.order if isinstance(node.op, ops.Assign)}
         self.at: dict[Node, int | None] = {}
         self.here: dict[Node, Node] = {}
         self.sent: dict[tuple[Node, int], int] = {}
@@ -149,9 +149,9 @@ class Cut:
         return next((at for at in (said, *places) if at is not None), 0 if node.op.effect else None)
 
     def owner(self, name: str) -> int | None:
-        """Where a variable is; None for a tensor from outside that no run changes, for every process has it."""
-        worker, is_variable = self.graph.symbols[name].node.worker, isinstance(self.graph.states[name], GraphVariable)
-        return 0 if worker is None and (is_variable or name in self.run.writes) else worker
+        """Where a variable is; None for a tensor from outside that nothing in the graph changes: all have it."""
+        worker = self.graph.symbols[name].node.worker
+        return 0 if worker is None and name in self.assigned else worker
 
     def brought(self, x: Node, to: int) -> Node:
         """What stands for x in a process: x, if it is made there, or what has come. In others, anything."""

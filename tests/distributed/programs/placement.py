@@ -175,6 +175,9 @@ def check_a_variable_that_is_placed_nowhere_lives_on_worker_0():
             z = mg.constant(X).exp() * two
         outside.add_(1)
         update = g.get_collection("update_ops")[-1]
+        before = g.captured[id(outside)].input
+        with mg.device("worker:1"):
+            seen = g.symbols[before.name] * 1
     with dist.Session(g) as session:
         session.run(v.initializer)
         assert [session.run(y).tolist() for _ in range(2)] == [[1.0, 1.0], [4.0, 4.0]]
@@ -183,6 +186,7 @@ def check_a_variable_that_is_placed_nowhere_lives_on_worker_0():
         assert len(messages(session)) == (P - 1) * (RANK == 0)  # fetched; the constant is everywhere
         assert session.run(update).tolist() == [2.0, 3.0]
         assert outside.tolist() == ([2.0, 3.0] if RANK == 0 else [1.0, 2.0])
+        assert session.run(seen).tolist() == [2.0, 3.0]
 
 
 def check_what_is_all_on_one_worker_needs_no_message():
@@ -243,6 +247,8 @@ def check_assignments_and_reads():
         assert session.run(after).tolist() == [0.0, 20.0, 40.0]
         assert len(messages(session)) == [P, 1, 0][RANK]  # what is added, what v holds then; and what is fetched
         assert ("v" in session.values) == (RANK == 1)
+        assert session.run(add).tolist() == [0.0, 3.0, 6.0]
+        assert [what for what, _ in messages(session)] == [["captured"], ["AssignAdd"] * (P - 1), []][RANK]
 
 
 def check_random_numbers_are_of_one_sequence():
