@@ -99,9 +99,14 @@ def too_long(nb: NotebookNode) -> Iterator[str]:
 def unseen(nb: NotebookNode) -> Iterator[str]:
     """Plots that nobody hears of who cannot see them."""
     for number, (cell, after) in enumerate(pairwise([*nb.cells, NotebookNode(cell_type="raw", source="")])):
-        plotted = any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
-        if plotted and not re.match(r"\*The (plot|picture)s?:", after.source):
+        if any(map(is_plot, cell.get("outputs", []))) and not re.match(r"\*The (plot|picture)s?:", after.source):
             yield f"cell {number} shows a plot, and the next one does not begin with `*The plot: …*`, its words"
+
+
+def is_plot(output: NotebookNode) -> bool:
+    """Whether matplotlib drew it: a widget's picture has its words beside it."""
+    data = output.get("data", {})
+    return "image/png" in data or "".join(data.get("text/plain", "")).startswith("<Figure size")
 
 
 def shows_a_picture(cell: NotebookNode) -> bool:
