@@ -59,8 +59,8 @@ def is_initialized() -> bool:
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """The place of this process in the group, of all if None."""
-    return found(group).rank
+    """The place of this process in the group, of all if None; −1 in a group that it is not in."""
+    return group.rank if isinstance(group, ProcessGroup) else found(group).rank
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
@@ -68,22 +68,25 @@ def get_world_size(group: ProcessGroup | None = None) -> int:
     return found(group).size
 
 
-def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup | None:
-    """The group of these ranks; None in a process that is not one of them. All processes must call it."""
+def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup:
+    """The group of these ranks. All processes must call it; in one that is not in it get_rank(group) is −1."""
     everyone = found(None)
     members = everyone.ranks if ranks is None else tuple(ranks)
     if not members or len({*members}) != len(members) or not {*members} <= {*everyone.ranks}:
         raise DistributedError(f"a group is of different ranks from 0 to {everyone.size - 1}, and got {list(members)}")
     everyone.agree(f"new_group of {list(members)}", place)
     name = f"group{len(groups)}"
-    made = everyone.split(name, members)
-    groups[name] = made or ProcessGroup(name, -1, members)
-    return made
+    groups[name] = everyone.split(name, members) or ProcessGroup(name, -1, members)
+    return groups[name]
 
 
 def found(group: ProcessGroup | None) -> ProcessGroup:
-    """The group, or all. Raises DistributedError before init_process_group()."""
+    """The group, or all. Raises DistributedError before init_process_group(), and in who is not in the group."""
     if isinstance(group, ProcessGroup):
+        if group.rank < 0:
+            raise DistributedError(
+                f"this process is none of the group's, which are {list(group.ranks)}: call where get_rank(group) >= 0"
+            )
         return group
     if group is not None:
         raise DistributedError(f"group= is what new_group() gives, or None for all processes, and got {group!r}")

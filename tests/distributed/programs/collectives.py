@@ -107,9 +107,14 @@ def check_a_ring_of_messages():
 
 def check_groups():
     evens = dist.new_group(list(range(0, P, 2)))
-    assert (evens is None) == (RANK % 2 == 1)
-    if evens is not None:
-        x = mg.tensor(of(RANK))
+    x = mg.tensor(of(RANK))
+    if RANK % 2:
+        assert dist.get_rank(evens) == -1
+        with pytest.raises(DistributedError, match=r"none of the group's, which are \[0.*get_rank\(group\) >= 0"):
+            dist.all_reduce(x, group=evens)
+        with pytest.raises(DistributedError, match="none of the group's"):
+            functional.all_reduce(x, group=evens)
+    else:
         dist.all_reduce(x, group=evens)
         assert (x.numpy() == sum(everyone()[::2])).all()
 
