@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -253,3 +254,13 @@ def test_a_lesson_opens_with_minigrad_and_at_most_two_imports_from_it(lesson):
 
     assert imported[0] == "minigrad as mg"
     assert len(imported) <= 3
+
+
+@pytest.mark.parametrize("lesson", sorted(LESSONS.glob("[0-9][0-9]_*.py")), ids=lambda path: path.stem)
+def test_what_is_revealed_is_shown(lesson):
+    """A cell shows its last expression alone: a reveal in a loop, or before that, would be seen by nobody."""
+    for cell in notebook(lesson).cells:
+        if cell.cell_type == "code" and "reveal(" in cell.source:
+            last = ast.unparse(ast.parse(cell.source).body[-1])
+            hidden = cell.source.replace("display(reveal(", "").count("reveal(") - last.count("reveal(")
+            assert not hidden, cell.source

@@ -61,10 +61,11 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A network that looks at pictures
 #
-# The digits of lesson 03 once more, as pictures of 8 × 8 pixels. A convolution slides a window of 3 × 3 over them, and
-# makes a picture of each of its kernels; such a picture is called a **channel**. Here 16 channels are made of the one,
-# and 16 of the 16; then the largest of each 2 × 2 is kept, and a linear layer reads off the digit. How many times the
-# bytes of all the weights does one training step with 64 pictures need at its peak?
+# The digits of lesson 03 once more, as pictures of 8 × 8 pixels. A convolution slides a window of 3 × 3 weights over
+# them. Each set of weights, a kernel, makes a new picture, and such a picture is called a **channel**. Here 16 channels
+# are made of the one, and 16 of the 16; then the largest number of each 2 × 2 is kept (that is pooling), and a linear
+# layer reads off the digit. How many times the bytes of all the weights does one training step with 64 pictures need at
+# its peak?
 
 # %%
 digits = mg.data.digits()
@@ -77,7 +78,7 @@ def network():
     return mg.nn.Sequential(*conv, mg.nn.MaxPool2d(2), mg.nn.Flatten(), mg.nn.Linear(256, 10)).float()
 
 
-Predict("times the weights", "How many times the bytes of the weights?", tolerance=0.15)
+Predict("times the weights", "How many times the bytes of the weights?", options=["under 4", "4 to 20", "over 20"])
 
 
 # %%
@@ -88,7 +89,7 @@ def step(net, optimizer):
 
 
 def ledger_of_a_step(net, optimizer, exact=False):
-    step(net, optimizer)  # the first step is another: compiled rules and Adam's averages come to be in it
+    step(net, optimizer)  # the first step is not like the others: it makes compiled rules, and Adam's averages
     with mg.profiler.memory(net, optimizer, [x, label], exact) as ledger:
         step(net, optimizer)
     return ledger
@@ -98,17 +99,18 @@ net = network()
 adam = mg.optim.Adam(net.parameters())
 ledger = ledger_of_a_step(net, adam)
 weights = sum(p.nbytes for p in net.parameters())
-print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes")
-reveal("times the weights", ledger.peak.total / weights)
+print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {ledger.peak.total / weights:.0f} times")
+times = ledger.peak.total / weights
+reveal("times the weights", ["under 4", "4 to 20", "over 20"][(times > 4) + (times > 20)])
 
 # %% [markdown]
-# Forty-seven times. (The network is in float32, four bytes for a number, as almost all training is. minigrad's own
-# default is float64, NumPy's: eight. `.float()` made the difference.)
+# Forty-seven times. (The network is in float32, four bytes for a number, as is usual in training. minigrad's own
+# default is NumPy's float64, with eight: `.float()` has changed that.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Five that hold memory
 #
-# `mg.profiler.memory` watches a block, and writes a **ledger**: of each array, who holds it, from when until when. Read
+# `mg.profiler.memory` watches a block, and writes a **ledger**: who holds each array, and from when until when. Read
 # the column *at the peak*. Which two lines are nearly all of it?
 
 # %%
@@ -134,9 +136,9 @@ ledger
 MemoryTimeline(ledger)
 
 # %% [markdown]
-# *The picture: a hill. Each of the two relus leaves 262,144 bytes that stay. Where backward comes to the pooling is the
-# top: both are still there, and beside them a gradient of the same size. From then on each derivative lets go what was
-# kept for it, and the hill goes down to where it began.*
+# *The picture: a hill. Each of the two relus leaves 262,144 bytes that stay. The top is where backward comes to the
+# pooling: both are still there, and beside them a gradient of the same size. From then on each derivative lets go of
+# what was kept for it, and the hill goes down to where it began.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ten minutes up to here. Let the room find the line in which the weights are. Then: which of the five change if the
@@ -172,8 +174,9 @@ reveal("bytes of one activation", measured[1])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Does Adam double everything?
 #
-# It is said that training with Adam takes twice the memory of plain SGD. Adam keeps two averages of each gradient, as
-# large as the parameters. So: by how many percent does the peak of our step grow, if Adam takes SGD's place?
+# It is said that training with Adam takes twice the memory of plain SGD. Adam keeps two averages for each parameter: of
+# its gradient, and of the square of it. So by how many percent does the peak of our step grow, if Adam takes SGD's
+# place?
 
 # %%
 Predict("adam", "By how many percent?", tolerance=2)
@@ -197,7 +200,6 @@ reveal("adam", 100 * more / peaks[mg.optim.SGD].total)
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Ask for a network where it is true: one linear layer of 4000 by 4000, and a batch of one. Somebody may
 # name mixed precision: with float32 master weights beside float16 ones, "half the memory" is as wrong as this one.
-# Lesson 20 counts it.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who keeps what
@@ -232,16 +234,16 @@ reveal("keepers", sum(row[-1] == 4000 for row in kept.table("op").rows))
 
 # %% [markdown]
 # Four. `exp` and `tanh` keep their results, `sin` its operand. The product keeps both of its operands: one is what tanh
-# keeps already, and the other nobody kept before. `+ 1` and `reshape` keep nothing, the sum neither; `* 2` keeps the 2.
+# keeps already, and the other nobody kept before. `+ 1`, `reshape` and the sum keep nothing; `* 2` keeps the 2.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a gradient
 #
-# In evaluation nothing is kept for backward. Our network forward alone, in `no_grad`: is its peak near zero, half, or
-# nearly all of that of a training step?
+# In evaluation nothing is kept for backward. Our network runs forward alone, in `no_grad`. How much of a training
+# step's peak is left?
 
 # %%
-Predict("no_grad", "The peak of forward alone, in percent of a training step's:", tolerance=8)
+Predict("no_grad", "The peak of forward alone is …", options=["next to nothing", "under a half", "over a half"])
 
 # %%
 net = network()
@@ -249,12 +251,12 @@ with mg.profiler.memory(net, inputs=[x, label], exact=False) as forward_alone, m
     net(x)
 share = 100 * forward_alone.peak.total / peaks[mg.optim.SGD].total
 print(f"{forward_alone.peak.total:,} bytes, {share:.0f} % of the training step: {forward_alone.peak.what}")
-reveal("no_grad", share)
+reveal("no_grad", ["next to nothing", "under a half", "over a half"][(share > 10) + (share > 50)])
 
 # %% [markdown]
-# More than half, although nothing is kept: this network is flat. While an operation runs its operand and its result are
-# both there, and two arrays of 262,144 bytes are most of what training holds. With depth that changes: forward alone
-# never needs more than its two largest neighbours, and training keeps them all.
+# More than half, although nothing is kept: this network is shallow. While an operation runs, its operand and its result
+# are both there, and two arrays of 262,144 bytes are more than half of what training holds. With depth that changes: in
+# a chain of layers, forward alone needs room for two neighbours at a time, and training keeps them all.
 
 # %%
 depths = [2, 4, 8, 16]
@@ -281,7 +283,7 @@ plt.show()
 # ## An edge past the layers
 #
 # A residual block adds its operand to its result: `x + layers(x)`. The edge from x to the sum is a **skip connection**;
-# it is drawn at the side of the block below. It has no parameters, and its sum keeps nothing. Does it cost memory in
+# it is the long arrow in the picture below. It has no parameters, and its sum keeps nothing. Does it cost memory in
 # evaluation? And in training?
 
 
@@ -319,7 +321,8 @@ reveal("skip", ["neither", "evaluation", "training", "both"][(rises[0] > 0) + 2 
 # In both, by one array of 262,144 bytes; and what is *kept for backward* is the same with and without it. In evaluation
 # x, which could have been let go after the first convolution, waits for the sum. In training x is kept anyway, because
 # the convolution's derivative reads it; what is new there is the sum itself: for a moment it and both of its operands
-# are alive. A long skip, over half of a network as in a U-Net, holds its array for half of the run.
+# are alive. In a U-Net the longest skip leads from the first layers to the last
+# ones, and holds its array for nearly the whole run.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. The surprise is that the skip keeps nothing for backward: adding has slopes of 1. What it costs is time
@@ -328,8 +331,9 @@ reveal("skip", ["neither", "evaluation", "training", "both"][(rises[0] > 0) + 2 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An attention block
 #
-# In a transformer each of $L$ tokens looks at each of the others: a matrix of $L × L$ weights, in each of $h$ heads.
-# Here is one head written out, for 8 texts of 128 tokens with 32 channels. Which of its arrays is the largest?
+# A transformer reads a text as $L$ pieces, its *tokens*, each a row of numbers. Each token looks at every other one,
+# and so there is a matrix of $L × L$ weights; a layer may have several such *heads*. Here is one head written out, for
+# 8 texts of 128 tokens of 32 numbers. Which of its arrays is the largest?
 
 
 # %%
@@ -352,15 +356,15 @@ largest = max(looking.table("op").rows, key=lambda row: row[-1])
 reveal("largest", "the softmax" if largest[0] == "softmax" else "q, k, v together")
 
 # %% [markdown]
-# The softmax, with 8 · 128 · 128 numbers: more than the three others together, and all of them grow with $L$, but it
-# grows with $L^2$. That is the subject of lesson 17. (`scaled_dot_product_attention` computes the weights again in
+# The softmax, with 8 · 128 · 128 numbers: more than q, k and v together. They grow with $L$, and it grows with $L^2$;
+# that is a subject of lesson 17. (`scaled_dot_product_attention` computes the weights again in
 # backward, and does not keep them. FlashAttention never has them whole at all.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The fifth: inside an operation
 #
 # So far the ledger has counted arrays that go from operation to operation. What an operation makes and drops again
-# inside itself nobody sees who looks at operands and results. With `exact=True` the ledger asks the system, too:
+# inside itself is neither operand nor result. With `exact=True` the ledger asks Python's own count of memory, too:
 
 # %%
 net = network()
@@ -373,13 +377,14 @@ exact
 # %% [markdown]
 # The peak has doubled, and has moved: it is in the derivative of the second convolution now, and more than half is
 # *made and dropped inside the op*. To be one matrix product, a convolution lays the windows side by side: each pixel is
-# written up to nine times. Libraries for GPUs do the same or something cleverer, and take a workspace for it whose size
-# depends on the way they choose. That is one reason why a sum on paper is a lower bound, and why the message at the top
-# may come in the middle of an operation.
+# written up to nine times. Libraries for GPUs do this or something cleverer, and the size of their workspace depends on
+# the way they choose. That is one reason why a sum on paper is a lower bound, and why the message at the top may come
+# in the middle of an operation.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. cuDNN picks among several algorithms by trying them; some want hundreds of megabytes. Ask why the first
-# step of a training is often the one that fails: everything is tried then, and Adam's state comes to be at its end.
+# Four minutes. cuDNN has several algorithms for a convolution, and each wants another workspace; PyTorch tries them out
+# if `torch.backends.cudnn.benchmark` is set. Ask why a training that survived its first forward pass may fail in its
+# second step: Adam's state comes to be at the end of the first.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** A loop adds up the loss over five batches, to print its mean. It runs, the number is right, and
@@ -400,8 +405,8 @@ grown = alive[-1] - alive[-2]
 reveal("leak", "all that forward saved" if grown > 500_000 else "4 bytes" if grown else "nothing")
 
 # %% [markdown]
-# `total` is a tensor, and remembers where it came from: all five graphs hang on it, with all that they saved. Nobody
-# calls backward, so nobody lets go. `total += loss.item()` adds a number, and the loop belongs inside `no_grad`. The
+# `total` is a tensor, and remembers where it came from: all five graphs hang on it, with all that they saved. Nothing
+# calls backward, so nothing is let go. `total += loss.item()` adds a number, and the loop belongs inside `no_grad`. The
 # ledger shows which it is: *saved for backward* grows from step to step, and a healthy run ends each step where it
 # began.
 
@@ -434,15 +439,15 @@ Quiz("16_where_the_bytes_go")
 # | `mg.no_grad()` | `torch.no_grad()` | no tape | nothing is recorded without `grad` |
 # | `p.nbytes` | `p.nbytes` | `p.numpy().nbytes` | `p.nbytes` |
 #
-# PyTorch's first two are in `torch.cuda` and `torch.cuda.memory`, its third in `torch.autograd.graph`; TensorFlow's in
-# `tf.config.experimental`; JAX's in `jax.profiler` and `jax.ad_checkpoint`. The first two rows count on GPUs alone, but
-# for minigrad's.
+# PyTorch's first is in `torch.cuda.memory`, its second in `torch.cuda`, its third in `torch.autograd.graph`;
+# TensorFlow's is in `tf.config.experimental`; JAX's are in `jax.profiler` and `jax.ad_checkpoint`, and `device` is one
+# of `jax.devices()`. PyTorch's and TensorFlow's first two do not count memory of the CPU; minigrad's do.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - Five hold memory: parameters, gradients, optimizer state, what is saved for backward, workspace.
-# - Parameters know nothing of the batch; activations are $B · C · H · W$, and mostly all there is.
+# - Parameters know nothing of the batch; activations are $B · D · H · W$, and in a network like this most of the whole.
 # - Adam adds two copies of the parameters: much of a large model, little of a deep one on pictures.
 # - An operation keeps what its derivative reads. Adding keeps nothing; a skip only makes an array live longer.
 # - Memory that grows from step to step hangs on a tensor that remembers where it came from.
@@ -458,4 +463,4 @@ Quiz("16_where_the_bytes_go")
 #
 # **Next:** [17 What grows how](17_what_grows_how.ipynb). Before that, change something here: give the first convolution
 # a `stride=2`, so that it makes pictures of 4 × 4. By how much does the peak fall, and how many parameters fewer are
-# there? Write both down before you run it.
+# there? Write both down before you run it. (The linear layer reads 64 numbers then, not 256.)

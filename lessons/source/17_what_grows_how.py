@@ -56,9 +56,10 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One and one are two
 #
-# A linear layer multiplies each of its inputs with a weight, and adds up what comes out. One multiplication and one
-# addition are a **MAC**, a multiply-add. Each operation on two numbers, of whatever kind, is a **FLOP**. How many FLOPs
-# does a layer without a bias from 300 to 100 numbers need for a batch of 10?
+# For each of its outputs, a linear layer multiplies each of its inputs with a weight, and adds up the products. One
+# multiplication and one addition are a **MAC**, a multiply-add. Each single operation on numbers, an addition as well
+# as a multiplication, is a **FLOP**. How many FLOPs does a layer from 300 to 100 numbers, without a bias, need for a
+# batch of 10?
 
 # %%
 Predict("linear", "FLOPs of a linear layer, 10 rows of 300 to 100:")
@@ -70,9 +71,9 @@ print(f"{10 * 300 * 100:,} on paper, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 reveal("linear", cost.flops)
 
 # %% [markdown]
-# $B · C · D$ MACs for a batch $B$, and two FLOPs for each. Half of all numbers that are printed mean the one, half the
-# other, and most of them say "FLOPs". The paper that introduced ResNet-50 gives it 3.8 · 10⁹ FLOPs, and means
-# multiply-adds; other tables say 4.1. Our own count, of a model that has shapes and no memory:
+# From $C$ to $D$ numbers that is $B · C · D$ MACs for a batch $B$, and two FLOPs for each. Some tables print the one,
+# some the other, and both say "FLOPs". The paper that introduced ResNet-50 gives it 3.8 · 10⁹ FLOPs, and means
+# multiply-adds; other tables say 4.1. Here is our own count. On the device `meta` a model has shapes and no memory:
 
 # %%
 with mg.device("meta"):
@@ -81,12 +82,13 @@ cost = estimate(resnet, picture)
 print(f"{cost.parameters:,} parameters, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 
 # %% [markdown]
-# Whoever compares a machine's FLOPs per second with a table's "FLOPs" should ask first. (The difference between 3.8 and
-# 4.1 is another one: in most code of today the stride is in another layer than it was in the paper.)
+# So before you divide a table's "FLOPs" by a machine's FLOPs per second, ask which of the two it counts. (That 3.8 has
+# become 4.1 has another reason: in most code of today some of the steps that halve the picture are in another layer
+# than they were in the paper.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. A machine that is sold with 100 TFLOP/s does 50 · 10¹² multiply-adds. Ask what a bias adds to the count:
-# 10 · 100 additions, one in 600, and nobody counts it.
+# Five minutes. A machine that is sold with 100 TFLOP/s does at most 50 · 10¹² multiply-adds in a second. Ask what a
+# bias adds to the count: 10 · 100 additions, one FLOP in 600, and most counts leave it out.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A convolution
@@ -109,9 +111,9 @@ reveal("convolution", cost.macs)
 
 # %% [markdown]
 # A linear layer uses each of its weights once for each row of the batch. A convolution uses each of them at *every
-# pixel*, here 64 times. So parameters and work lie in different places. AlexNet, which began it all in 2012, has five
-# convolutions and, behind them, three linear layers. How much of the parameters is in the linear ones, and how much of
-# the work?
+# pixel* of the result, here 64 times. (63.6 is printed since the 16 biases are parameters, too.) So parameters and work
+# lie in different places. AlexNet, the network that won the ImageNet contest in 2012, has five convolutions and, behind
+# them, three linear layers. How many of the parameters are in the linear ones, and how much of the work?
 
 # %% slideshow={"slide_type": "subslide"}
 Predict("alexnet", "Percent of AlexNet's MACs in its three linear layers:", tolerance=5)
@@ -140,19 +142,19 @@ plt.show()
 # *The plot: two bars. Of the parameters 4 % are in the convolutions and 96 % in the linear layers; of the MACs it is
 # 92 % and 8 %.*
 #
-# Whoever wants a smaller file looks at the one end, whoever wants a quicker network at the other.
+# To make the file smaller, look at the linear layers; to have less to compute, look at the convolutions.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Networks after AlexNet gave up the large linear layers, and lost nine of ten parameters without losing
-# accuracy: GoogLeNet, 2014. The work stayed.
+# Six minutes. GoogLeNet, 2014, gave up the large linear layers, and had some twelve times fewer parameters than AlexNet
+# while it was more accurate. It had no less work for it.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two points make a power
 #
-# If a cost grows as $n^p$, then twice the length costs $2^p$ times as much. So $p$ can be read off two points, as the
-# logarithm of a quotient; and on axes where each step is a factor such a cost is a straight line, whose **slope** is
-# $p$. Here is a network of convolutions, whose batch, depth, width (its channels) and pictures can grow. What is the
-# slope of the MACs over the *width*?
+# If a cost grows as $n^p$, then twice the length costs $2^p$ times as much. So $p$ can be read off two points: it is
+# the logarithm of the quotient of the costs, to base 2. And on axes where each step is a factor, such a cost is a
+# straight line, whose **slope** is $p$. Here is a network of convolutions, whose batch, depth, width (the number of
+# channels) and pictures can grow. What is the slope of the MACs over the *width*?
 
 
 # %%
@@ -181,27 +183,27 @@ for name, powers in slopes.items():
 reveal("width", round(slopes["width"][1], 2))
 
 # %% [markdown]
-# Read the table by rows. The *batch* costs work and memory, and no parameters. So does the height of the *pictures*,
-# and both quadratically, for a picture grows in two directions. *Depth* is the only one that is linear in everything.
-# (Its bytes have a slope a little below 1, since the batch itself is kept too.) And *width* is quadratic in parameters
-# and work, because each channel that is made reads each one that is there; but a wider layer keeps only so many numbers
-# more as it has channels.
+# Read the table by rows. A larger *batch* costs work and memory, and no parameters. So do larger *pictures*, and both
+# costs are quadratic in the pixels along an edge, for a picture grows in two directions. *Depth* is the only one that
+# is linear in everything. (Its bytes have a slope a little below 1, since the batch itself is kept too.) And *width* is
+# quadratic in parameters and work, because each new channel reads every channel that is there; but what is kept grows
+# only with the number of channels.
 
 # %% slideshow={"slide_type": "subslide"}
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
 for ax, name in zip(axes, ("width", "pixels")):
     ns = [lengths[name] * 2**i for i in range(5)]
-    for what, color, marker in zip(counted, (GREEN, BLUE, VERMILION), "^os"):
+    for what, color, marker, wide in zip(counted, (GREEN, BLUE, VERMILION), "^os", (5, 3, 1)):
         values = np.array([getattr(costs(**{name: n}), what) for n in ns], float)
-        ax.loglog(ns, values / values[0], color=color, marker=marker, label=what, base=2)
+        ax.loglog(ns, values / values[0], color=color, marker=marker, lw=wide, ms=5 + wide, label=what, base=2)
     ax.set(xlabel=name, ylabel="times as much", xticks=ns, xticklabels=ns)
 axes[1].legend(["parameters", "MACs", "bytes kept"], loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %% [markdown]
 # *The plots: costs over the width, and over the pixels along an edge, both axes in factors of two. On the left
-# parameters and MACs climb by four for each doubling, and the bytes kept by two. On the right MACs and bytes climb by
-# four together, and the parameters stay.*
+# parameters and MACs, one line on top of the other, become four times as many with each doubling, and the bytes kept
+# twice as many. On the right MACs and bytes lie on each other and climb by four, and the parameters stay.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for the table and the plots. Let them guess a row at a time. The row of the width is the one that people
@@ -210,8 +212,8 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Windows and strides
 #
-# Two more lengths of a convolution. How many times as many MACs do windows of 5 × 5 take, compared with 3 × 3? And what
-# is left if the window moves on by two pixels at a time, a **stride** of 2?
+# A convolution has two more lengths. How many times as many MACs do windows of 5 × 5 take, compared with 3 × 3? And
+# what part is left if the window moves on by two pixels at a time, a **stride** of 2?
 
 # %%
 Predict("stride", "MACs with a stride of 2, as a part of those with 1:", tolerance=0.01)
@@ -233,18 +235,18 @@ for name, options in (("5 x 5", {"kernel_size": 5}), ("stride 2", {"stride": 2})
 reveal("stride", one(stride=2)[0] / macs)
 
 # %% [markdown]
-# 25/9 of the work, for a result of the same size. It is often said that larger windows leave the activations alone:
-# true where the edge is filled up, `padding`; without it the result is smaller. A stride of 2 leaves a quarter of the
-# work *and* of what everything behind it has to do. That is why networks shrink the picture early.
+# 5 × 5 takes 25/9 of the work, for a result of the same size: larger windows leave the activations alone, as long as
+# `padding` fills up the edge. Without it the result is smaller, as the last line shows. A stride of 2 leaves a quarter
+# of the work *and* of the work of all convolutions behind it. That is why many networks shrink the picture early.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Twice the sentence
 #
-# A block of a transformer: each token is multiplied with matrices, and looks at each of the others. For $L$ tokens of
-# $d$ numbers that is
+# In a block of a transformer each token is multiplied with matrices, and looks at every other one (lesson 16). For $L$
+# tokens of $d$ numbers that is
 #
-# - $12 · L · d^2$ MACs in the linear layers: four of $d × d$ around the attention, and twice $d × 4d$ behind it;
-# - $2 · L^2 · d$ in the attention: all products of two tokens, and the sums that are weighted with them.
+# - $12 · L · d^2$ MACs in the linear layers: four of $d × d$ around the attention, and two of $d × 4d$ behind it;
+# - $2 · L^2 · d$ MACs in the attention: the product of each token with each, and the sums that are weighted with these.
 
 
 # %%
@@ -275,12 +277,11 @@ for L, a, b in zip(tokens, linear, looking):
 reveal("half", tokens[int(np.argmin(np.abs(np.divide(looking, linear) - 1)))])
 
 # %% [markdown]
-# At $L = 6d$, and that is read off the two formulas: $2 L^2 d = 12 L d^2$. Below it a transformer is linear in the
-# length of the sentence, for all practical purposes; above it quadratic. "Attention is quadratic" is true of *one*
-# term. The models of today have $d$ of many thousands, and their linear layers are most of the work up to texts of book
-# length.
+# At $L = 6d$, and that is read off the two formulas: $2 L^2 d = 12 L d^2$. Far below it the work of a transformer is
+# nearly linear in the length of the text; far above it, nearly quadratic. "Attention is quadratic" is true of *one*
+# term. With $d = 8192$ the linear layers are most of the work up to 49,152 tokens.
 #
-# With bytes it is the same: what grows with $L^2$ is the matrix of looks alone.
+# With bytes it is the same: what grows with $L^2$ is the matrix of attention weights alone.
 
 # %% slideshow={"slide_type": "subslide"}
 kept = [block_cost(L).kept_bytes for L in tokens]
@@ -292,7 +293,7 @@ for values, color, marker, name in (
 ):
     ax.loglog(tokens, values, color=color, marker=marker, label=name, base=2)
 ax.axvline(6 * 128, color="gray", linestyle=":")
-ax.set(xlabel="tokens", xticks=tokens[::2], xticklabels=tokens[::2])
+ax.set(xlabel="tokens", ylabel="MACs, or bytes", xticks=tokens[::2], xticklabels=tokens[::2])
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 ends = np.log2(kept[1] / kept[0]), np.log2(kept[-1] / kept[-2])
@@ -300,12 +301,12 @@ print(f"slope of the bytes kept: {ends[0]:.2f} at the left, {ends[1]:.2f} at the
 
 # %% [markdown]
 # *The plot: three curves over the number of tokens, both axes in factors. Linear layers are a line of slope 1,
-# attention one of slope 2, and they cross at the dotted line, at 768. The bytes kept begin like the one, and end like
-# the other.*
+# attention one of slope 2, and they cross at the dotted line, at 768. The bytes kept begin with a slope near 1, and
+# bend upwards, towards 2.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes. Ask for the crossing of a model with d = 12,288, GPT-3's: 73,728 tokens, and its texts had 2,048. What
-# is quadratic in that model is three percent of the work.
+# is quadratic in that model is, by our formula, three percent of the work.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Backward
@@ -318,18 +319,19 @@ print(f"slope of the bytes kept: {ends[0]:.2f} at the left, {ends[1]:.2f} at the
 Predict("training", "MACs of forward and backward, as a multiple of forward:", tolerance=0.15)
 
 # %%
+times = {}
 for depth in (1, 2, 8, 64):
     with mg.device("meta"):
         stack = mg.nn.Sequential(*(mg.nn.Linear(64, 64) for _ in range(depth)))
         cost = estimate(stack, mg.zeros(32, 64))
-    print(f"{depth:2} layers: {1 + cost.backward_macs / cost.macs:.3f} times forward")
-    if depth == 8:
-        reveal("training", 1 + cost.backward_macs / cost.macs)
+    times[depth] = 1 + cost.backward_macs / cost.macs
+    print(f"{depth:2} layers: {times[depth]:.3f} times forward")
+reveal("training", times[8])
 
 # %% [markdown]
-# Three times, but for the first layer: nobody asks for the gradient of the batch, and the engine leaves that product
-# out. From this comes the rule of thumb $6 N$ FLOPs for each token in training, for a transformer of $N$ parameters:
-# $2N$ forward, and twice as many backward.
+# Nearly three times. What is missing is in the first layer: nobody asks for the gradient of the batch, and the engine
+# leaves that product out. From this comes a rule of thumb: training a transformer of $N$ parameters takes $6 N$ FLOPs
+# for each token, $2N$ forward and twice as many backward.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Measured, too
@@ -346,13 +348,14 @@ def attention(tokens):
 mg.profiler.sweep(attention, tokens=[64, 128, 256, 512, 1024], progress=False)
 
 # %% [markdown]
-# Counted and measured need not agree: at small lengths a run is mostly calls, at large ones mostly traffic to memory.
-# How that comes about is lesson 18. What a count *can* promise is the shape of the curve, and that is what one needs to
-# know before asking for a larger machine.
+# Counted and measured need not agree: a short run may be mostly calls, and a long one mostly traffic to memory. How
+# that comes about is the subject of lesson 18. What a count gives is the growth of the *work*; it is a first guess at
+# that of the time, and costs nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** $2N$ FLOPs for each token: so the parameters tell the work. Here are three networks with about
-# 160,000 parameters each. For which of them is the rule right?
+# **Where it breaks.** If forward takes $2N$ FLOPs for each token, then the parameters tell the work. Here are three
+# networks with about 150,000 parameters each, and an input of one row, one picture and one word. For which of them is
+# the rule right?
 
 # %%
 Predict("rule", "FLOPs are 2 · parameters for …", options=["all three", "the linear one alone", "none"])
@@ -373,13 +376,13 @@ holds = [abs(ratio - 1) < 0.05 for ratio in found.values()]
 reveal("rule", "all three" if all(holds) else "the linear one alone" if holds == [True, False, False] else "none")
 
 # %% [markdown]
-# A convolution uses each weight at each of its 256 pixels; a table of words looks one row up and computes nothing. The
-# rule is about linear layers, and transformers are made of them. Of a small one, most of whose parameters are the table
-# of words, it says far too much.
+# A convolution uses each weight at each of its 256 pixels. An embedding is a table with a row for each word: it looks
+# up one row, and computes nothing. The rule is about linear layers, of which most of a transformer is made. For a small
+# one, most of whose parameters are the table of words, it says too much.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. Ask which parameters of GPT-2 small do no work: 38.6 of 124 million are the table of words; but there
-# the same table is used a second time at the end, as a linear layer.
+# Four minutes. Ask which parameters of GPT-2 small do no work: 38.6 of 124 million are the table of words. But there
+# the same table is used a second time, at the end, as a linear layer.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -393,12 +396,13 @@ Quiz("17_what_grows_how")
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | `estimate(net, x).flops` | `FlopCounterMode` | `tf.compat.v1.profiler` | `compiled.cost_analysis()` |
-# | `estimate(net, x).macs` | `thop.profile(net, (x,))`, fvcore | `keras-flops` counts FLOPs | none |
+# | `estimate(net, x).macs` | `thop.profile(net, (x,))`, fvcore | none | none |
 # | `with mg.device("meta"):` | `with torch.device("meta"):` | `tf.TensorSpec` | `jax.eval_shape(f, x)` |
 # | `estimate(net, x).parameters` | `sum(p.numel() for p in net.parameters())` | `net.count_params()` | a sum |
 #
-# `FlopCounterMode`, in `torch.utils.flop_counter`, counts products and convolutions, two for each MAC; thop calls
-# MACs what it counts, and fvcore calls MACs "flops". `compiled` is `jax.jit(f).lower(x).compile()`.
+# `FlopCounterMode`, in `torch.utils.flop_counter`, counts matrix products and convolutions alone, two FLOPs for each
+# MAC. thop and fvcore are packages of their own: thop counts MACs, and fvcore counts MACs and calls them "flops".
+# `compiled` is `jax.jit(f).lower(x).compile()`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -406,18 +410,19 @@ Quiz("17_what_grows_how")
 # - One MAC is two FLOPs. A linear layer needs $B · C · D$ MACs, a convolution $B · D · H · W · C · K · K$.
 # - Parameters and work lie in different places: a convolution uses each weight at every pixel.
 # - Batch and depth are linear; width is quadratic in parameters and work, a picture's edge in work and bytes.
-# - Attention is quadratic in one term, which is half of the work at $L = 6d$.
+# - A transformer is quadratic in one term, attention, which is half of the work at $L = 6d$.
 # - A training step is about three forward passes.
 #
 # **Sources.** A. Krizhevsky, I. Sutskever, G. Hinton, *ImageNet classification with deep convolutional neural
 # networks*, NIPS 2012, section 3.5: AlexNet. K. He and others, *Deep residual learning for image recognition*,
 # arXiv:1512.03385 (2015), table 1: FLOPs that are multiply-adds. D. Narayanan and others, *Efficient large-scale
 # language model training on GPU clusters*, arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term.
-# J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$. M. Tan,
+# J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$
+# leaves the table of words out. M. Tan,
 # Q. Le, *EfficientNet*, arXiv:1905.11946 (2019), section 3.3: depth, width and resolution grown together.
 #
 # **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
 # two parts, backward, and a network within a budget.
 #
 # **Next:** [18 FLOPs are not time](18_flops_are_not_time.ipynb). Before that, change something here: give `Block` four
-# heads. Which of the curves move, and which do not? Write it down before you run it.
+# heads, as in lesson 16. Which of the three curves move, and which do not? Write it down before you run it.

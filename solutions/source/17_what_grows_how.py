@@ -28,7 +28,7 @@ from minigrad.profiler import estimate
 # **2 points, 6 minutes.** `linear_flops`: the FLOPs of a linear layer from 50 to 20 numbers, without a bias, for 8
 # rows. `conv_macs`: the MACs of a convolution without a bias from 4 to 10 channels with windows of 3 × 3, for 2
 # pictures that come out with 6 × 6 pixels. `strided`: the MACs of the same convolution if it has a stride of 2, so that
-# 3 × 3 pixels come out. `per_weight`: for how many multiplications `conv_macs` uses each of its weights.
+# 3 × 3 pixels come out. `per_weight`: in how many of the `conv_macs` multiplications each weight takes part.
 
 # %% answer="pencil" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -88,10 +88,10 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # %% [markdown]
 # ## 2. The power
 #
-# **2 points, 8 minutes.** Write `power(ns, costs)`: costs were found at lengths ns, two lists that are equally long and
-# in no special order, all above 0. Which power of n is it? Take the **two largest lengths**, since at small ones
-# something else may be in the way: the logarithm of the quotient of their costs, divided by that of the lengths.
-# Rounded to two places. For `power([1, 2, 4], [5, 9, 36])` it is 2.0.
+# **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were found at the lengths ns. The two lists are equally
+# long and in no special order, all numbers are above 0. With which power of n does the cost grow? Take the **two
+# largest lengths**, since at small ones something else may be in the way: divide the logarithm of the quotient of their
+# costs by that of the lengths, and round to two places. For `power([1, 2, 4], [5, 9, 36])` it is 2.0.
 
 
 # %% answer="power_of" points=2 minutes=8
@@ -113,7 +113,8 @@ power([4, 1, 2], [36, 5, 9])
 power([10, 20, 40], [100, 100, 100])
 power([100, 300], [7.0, 63.0])
 power([2, 3, 5, 8], [8, 27, 125, 512])
-power([8, 16, 24], [80, 40, 160 / 6])
+power([8, 16, 24], [100, 40, 160 / 6])
+power([3, 7], [2, 9])
 power([1, 10, 100], [1, 1, 31.6227766])
 
 # %% [markdown] hints="power_of"
@@ -344,7 +345,7 @@ def training_macs(widths, rows):
 #
 # - it has 20,000 parameters or more;
 # - it needs **1,000,000** MACs or fewer for one picture;
-# - two of its layers or more are convolutions with windows of 3 × 3 or larger, and the first layer is one;
+# - two or more of the layers that run are convolutions with windows of 3 × 3 or larger, and the first layer is one;
 # - no pooling comes before the first convolution, and every pixel of the picture can change the result.
 #
 # `account(build)` says where you are.
@@ -390,10 +391,15 @@ def what_it_costs():
 
 
 def how_it_is_built():
-    parts = [part for part in build().modules() if next(part.children(), None) is None]
-    pools = [i for i, part in enumerate(parts) if "Pool" in type(part).__name__]
-    convs = [i for i, part in enumerate(parts) if isinstance(part, engine.nn.Conv2d) and min(part.kernel_size) >= 3]
-    return len(convs) >= 2, convs[:1] == [0], not (pools and convs and pools[0] < convs[0])
+    """Whether two convolutions run, the first layer that runs is one, and it reads all of the picture's pixels."""
+    net, ran = build(), []
+    for part in net.modules():
+        if next(part.children(), None) is None:
+            part.register_forward_pre_hook(lambda part, xs: ran.append((part, xs[0].shape)))
+    net(engine.ones(1, 3, 64, 64))
+    convs = {id(part) for part, _ in ran if isinstance(part, engine.nn.Conv2d) and min(part.kernel_size) >= 3}
+    first, shape = ran[0]
+    return len(convs) >= 2, id(first) in convs, min(shape[-2:]) >= 64
 
 
 def what_it_reads():
@@ -422,7 +428,7 @@ what_it_reads()
 
 # %% wrong="budget"
 # Shows: The first convolution has no stride, and that alone is nearly the budget.
-# Hint: 64 · 64 · 8 · 27 MACs: which of these can be smaller?
+# Hint: 64 · 64 · 8 · 27 MACs: which of these numbers can be smaller?
 def build():
     return mg.nn.Sequential(
         mg.nn.Conv2d(3, 8, 3, padding=1), mg.nn.ReLU(), mg.nn.Conv2d(8, 16, 3, stride=4, padding=1), mg.nn.ReLU(),

@@ -170,10 +170,10 @@ def bound(flops, nbytes, peak, bandwidth):
 # %% [markdown]
 # ## 3. Many launches
 #
-# **2 points, 8 minutes.** A GPU runs operations one after the other, each an (FLOPs, bytes read, bytes written). Each
-# takes its launch, `launch` seconds, and then as long as `bound` says. Write `run_time(ops, peak, bandwidth, launch)`,
-# and `fused_time(ops, peak, bandwidth, launch)`: the same as *one* kernel, which has all of the FLOPs, reads what the
-# first reads, and writes what the last writes.
+# **2 points, 8 minutes.** A GPU runs operations one after the other. Each is a tuple (FLOPs, bytes read, bytes
+# written), and takes its launch, `launch` seconds, and then as long as `bound` says. Write `run_time(ops, peak,
+# bandwidth, launch)`, and `fused_time(ops, peak, bandwidth, launch)`: the same as *one* kernel, which has all of the
+# FLOPs, reads what the first reads, and writes what the last writes.
 
 
 # %% answer="launches" points=2 minutes=8
@@ -207,7 +207,7 @@ round(fused_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
 
 # %% [markdown] hints="launches"
 # 1. `run_time` is a sum over the operations: for each its launch, and the larger of computing and moving.
-# 2. Fused there is one launch; what is written by one operation and read by the next never reaches memory.
+# 2. Fused, there is one launch; what is written by one operation and read by the next never reaches memory.
 # 3. `launch + max(sum of all FLOPs / peak, (ops[0][1] + ops[-1][2]) / bandwidth)`.
 
 # %% [markdown] shows="launches"
@@ -276,9 +276,10 @@ def fused_time(ops, peak, bandwidth, launch):
 # matmul         10 ms           2
 # ```
 #
-# `at_most`: how many times as fast does the step become at most if the *convolutions* are made so fast that they take
-# no time? `first`: the name of what you look at first. `per_call`: the microseconds of one addition. `fewer_calls`: the
-# milliseconds of the whole step if the additions are fused, 40 into one, and a call takes as long as before.
+# `at_most`: how many times as fast does the step become at most, to two places or more, if the *convolutions* are made
+# so fast that they take no time? `first`: the name of what you look at first. `per_call`: the microseconds of one
+# addition. `fewer_calls`: the milliseconds of the whole step if the additions are fused, 40 into one, and a call takes
+# as long as before.
 
 # %% answer="profile" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -292,7 +293,7 @@ fewer_calls = 80 + 20 / 40
 check("profile")
 
 # %% probes="profile"
-round(float(at_most), 3)
+round(float(at_most), 2)
 str(first).strip().lower()
 round(float(per_call), 3)
 round(float(fewer_calls), 3)
@@ -316,7 +317,7 @@ at_most, first, per_call, fewer_calls = 100 / 30, "index", 5, 80.5
 at_most, first, per_call, fewer_calls = 100 / 70, "convolution", 5, 80.5
 
 # %% wrong="profile"
-# Shows: The additions were looked at first, since there are so many; all of them take half as long as one line does.
+# Shows: The additions were looked at first, since there are so many; all of them take half as long as the one index.
 # Hint: Milliseconds count, not calls.
 at_most, first, per_call, fewer_calls = 100 / 70, "add", 5, 80.5
 
@@ -333,8 +334,8 @@ at_most, first, per_call, fewer_calls = 100 / 70, "index", 5, 0.5
 # %% [markdown]
 # ## 5. A loop of your own
 #
-# **2 points, 11 minutes.** This gives, for each row of x, the distance to the nearest of the rows of c. It runs two
-# operations and more for each pair of rows. Write `nearest(x, c)` so that it gives the same numbers, to 10 digits, with
+# **2 points, 11 minutes.** This gives, for each row of x, the distance to the nearest of the rows of c. It runs several
+# operations for each pair of rows. Write `nearest(x, c)` so that it gives the same numbers, to 10 digits, with
 # **12** operations or fewer, whatever the lengths are. `operations(nearest)` counts those that a traced run has.
 #
 # ```python
@@ -454,7 +455,7 @@ def nearest(x, c):
 # ## What you have now
 #
 # Two divisions that say what bounds an operation, a count of launches, a bound on what a repair can bring, and a loop
-# that has become six calls.
+# that has become a handful of operations.
 #
 # Your answer to part 5 makes an array of rows × others × width. How many bytes is that for 10,000 rows of each, and 100
 # columns? Which other way of writing it would not need it?

@@ -108,3 +108,163 @@ def build():
     return mg.nn.Sequential(
         mg.nn.Conv2d(1, 32, 3, stride=2, padding=1), mg.nn.ReLU(), mg.nn.Flatten(), mg.nn.Linear(512, 10)
     )
+
+
+# %% right: any_network: built on meta
+def count(layers, B, H, W):
+    p = n = 0
+    with mg.device("meta"):
+        x = mg.zeros(B, layers[0][1], H, W)
+        for kind, *s in layers:
+            if kind == "conv":
+                m = mg.nn.Conv2d(s[0], s[1], s[2], padding=s[2] // 2)
+            else:
+                m = mg.nn.ReLU() if kind == "relu" else mg.nn.MaxPool2d(s[0])
+            p += sum(q.size for q in m.parameters())
+            x = m(x)
+            n += x.size
+    return p, n
+
+
+# %% wrong: any_network: windows eat the edge
+def count(layers, B, H, W):
+    p = n = c = 0
+    for kind, *s in layers:
+        if kind == "conv":
+            p, c = p + s[1] * (s[0] * s[2] ** 2 + 1), s[1]
+            H -= s[2] - 1
+            W -= s[2] - 1
+        elif kind == "pool":
+            H //= s[0]
+            W //= s[0]
+        n += B * c * H * W
+    return p, n
+
+
+# %% wrong: any_network: relu in place
+def count(layers, B, H, W):
+    p = n = c = 0
+    for kind, *s in layers:
+        if kind == "conv":
+            p, c = p + s[1] * (s[0] * s[2] ** 2 + 1), s[1]
+        elif kind == "pool":
+            H //= s[0]
+            W //= s[0]
+        if kind != "relu":
+            n += B * c * H * W
+    return p, n
+
+
+# %% right: who_keeps: in capitals and with spaces
+keeps = {
+    "a": "Result",
+    "b": "nothing ",
+    "c": "Operands",
+    "d": "result",
+    "e": "operands",
+    "f": "Nothing",
+    "g": "result",
+    "h": "nothing",
+}
+
+
+# %% wrong: who_keeps: minus keeps
+keeps = {
+    "a": "result",
+    "b": "nothing",
+    "c": "operands",
+    "d": "result",
+    "e": "operands",
+    "f": "operands",
+    "g": "result",
+    "h": "nothing",
+}
+
+
+# %% right: in_time: in place
+def features(x):
+    h = x.exp()
+    few = h[:, :10].clone()
+    h *= 2
+    for _ in range(4):
+        h.sin_()
+    return h[:, :10] + few
+
+
+# %% right: in_time: halves
+def features(x):
+    h = x.exp() * 2
+    few = h[:, :10] / 2
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + few
+
+
+# %% wrong: in_time: detach is a view
+def features(x):
+    early = x.exp()
+    few = early[:, :10].detach()
+    h = early * 2
+    del early
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + few
+
+
+# %% wrong: in_time: float32
+def features(x):
+    early = x.float().exp()
+    h = early * 2
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + early[:, :10]
+
+
+# %% right: on_paper: of a layer
+conv = mg.nn.Conv2d(3, 32, 3, padding=1).float()
+weights = sum(p.nbytes for p in conv.parameters())
+state = 2 * weights
+activation = conv(mg.ones(10, 3, 20, 20, dtype=mg.float32)).nbytes
+batch_of_20 = weights + weights + state
+
+
+# %% wrong: on_paper: without padding
+weights, state, activation, batch_of_20 = 3584, 7168, 4 * 10 * 32 * 18 * 18, 14_336
+
+
+# %% right: under_a_limit: few channels on all pixels
+def build():
+    return mg.nn.Sequential(
+        mg.nn.Conv2d(1, 2, 3, padding=1),
+        mg.nn.ReLU(),
+        mg.nn.Flatten(),
+        mg.nn.Linear(128, 32),
+        mg.nn.ReLU(),
+        mg.nn.Linear(32, 10),
+    )
+
+
+# %% wrong: under_a_limit: a convolution that nobody runs
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.unused = mg.nn.Conv2d(1, 16, 3)
+            self.body = mg.nn.Sequential(mg.nn.Flatten(), mg.nn.Linear(64, 64), mg.nn.ReLU(), mg.nn.Linear(64, 10))
+
+        def forward(self, x):
+            return self.body(x)
+
+    return Net()
+
+
+# %% wrong: under_a_limit: parameters that nobody reads
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.conv, self.out = mg.nn.Conv2d(1, 8, 3, stride=2, padding=1), mg.nn.Linear(128, 10)
+            self.extra = mg.nn.Parameter(mg.zeros(4000))
+
+        def forward(self, x):
+            return self.out(self.conv(x).relu().flatten(1))
+
+    return Net()

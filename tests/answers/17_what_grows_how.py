@@ -73,3 +73,132 @@ def build():
     return mg.nn.Sequential(
         mg.nn.Conv2d(3, 8, 1), mg.nn.MaxPool2d(4), mg.nn.Conv2d(8, 16, 1), mg.nn.Flatten(), mg.nn.Linear(4096, 10)
     )
+
+
+# %% right: pencil: estimated
+linear_flops = estimate(mg.nn.Linear(50, 20, bias=False), mg.ones(8, 50)).flops
+conv_macs = estimate(mg.nn.Conv2d(4, 10, 3, padding=1, bias=False), mg.ones(2, 4, 6, 6)).macs
+strided = estimate(mg.nn.Conv2d(4, 10, 3, stride=2, padding=1, bias=False), mg.ones(2, 4, 6, 6)).macs
+per_weight = conv_macs / (10 * 4 * 9)
+
+
+# %% wrong: pencil: per weight with the padding
+linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 2 * 8 * 8
+
+
+# %% right: power_of: base of a log
+def power(ns, costs):
+    from math import log
+
+    (n, a), (m, b) = sorted(zip(ns, costs))[-2:]
+    return round(log(b / a, m / n), 2)
+
+
+# %% wrong: power_of: the two largest costs
+def power(ns, costs):
+    from math import log
+
+    (a, n), (b, m) = sorted(zip(costs, ns))[-2:]
+    return round(log(b / a) / log(m / n), 2)
+
+
+# %% wrong: power_of: not rounded
+def power(ns, costs):
+    from math import log
+
+    (n, a), (m, b) = sorted(zip(ns, costs))[-2:]
+    return log(b / a) / log(m / n)
+
+
+# %% right: two_parts: by bisection
+def attention_share(L, d):
+    return 2 * L**2 * d / (2 * L**2 * d + 12 * L * d**2)
+
+
+def length_for(share, d):
+    low, high = 0, 1e12
+    for _ in range(200):
+        mid = (low + high) / 2
+        low, high = (mid, high) if mid and attention_share(mid, d) < share else (low, mid)
+    return high
+
+
+# %% wrong: two_parts: percent
+def attention_share(L, d):
+    return 100 * L / (L + 6 * d)
+
+
+def length_for(share, d):
+    return 6 * d * share / (100 - share)
+
+
+# %% right: and_backward: estimated
+def training_macs(widths, rows):
+    net = mg.nn.Sequential(*(mg.nn.Linear(n, m, bias=False) for n, m in zip(widths, widths[1:])))
+    cost = estimate(net, mg.zeros(rows, widths[0]))
+    return cost.macs + cost.backward_macs
+
+
+# %% wrong: and_backward: backward alone
+def training_macs(widths, rows):
+    f = [rows * n * m for n, m in zip(widths, widths[1:])]
+    return 2 * sum(f) - f[0]
+
+
+# %% wrong: budget: pooled by the function
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.a = mg.nn.Conv2d(3, 8, 3, padding=1)
+            self.b = mg.nn.Conv2d(8, 16, 3, padding=1)
+            self.c = mg.nn.Linear(4096, 10)
+
+        def forward(self, x):
+            x = mg.nn.functional.avg_pool2d(x, 4)
+            return self.c(self.b(self.a(x).tanh()).tanh().flatten(1))
+
+    return Net()
+
+
+# %% right: budget: the head is written first
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.head = mg.nn.Linear(4096, 10)
+            self.body = mg.nn.Sequential(
+                mg.nn.Conv2d(3, 8, 3, stride=2, padding=1),
+                mg.nn.ReLU(),
+                mg.nn.Conv2d(8, 16, 3, stride=2, padding=1),
+                mg.nn.ReLU(),
+            )
+
+        def forward(self, x):
+            return self.head(self.body(x).flatten(1))
+
+    return Net()
+
+
+# %% wrong: budget: a second convolution that nobody runs
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.a = mg.nn.Conv2d(3, 8, 3, stride=2, padding=1)
+            self.b = mg.nn.Conv2d(8, 16, 3, padding=1)
+            self.c = mg.nn.Linear(8192, 10)
+
+        def forward(self, x):
+            return self.c(self.a(x).tanh().flatten(1))
+
+    return Net()
+
+
+# %% wrong: budget: the last edge is never read
+def build():
+    return mg.nn.Sequential(
+        mg.nn.Conv2d(3, 8, 3, stride=2),
+        mg.nn.ReLU(),
+        mg.nn.Conv2d(8, 16, 3, stride=2),
+        mg.nn.ReLU(),
+        mg.nn.Flatten(),
+        mg.nn.Linear(3600, 10),
+    )

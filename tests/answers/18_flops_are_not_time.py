@@ -46,7 +46,7 @@ at_most, first, per_call, fewer_calls = 1.42857142857, "Index", 5.0, 30 + 40 + 1
 at_most, first, per_call, fewer_calls = 30, "index", 5, 80.5
 
 
-# %% right: no_loop: by products, and what is below 0 by rounding cut off
+# %% right: no_loop: a pair from min, and its values
 def nearest(x, c):
     return ((x[:, None] - c) ** 2).sum(-1).sqrt().min(1).values
 
@@ -59,3 +59,68 @@ def nearest(x, c):
 # %% wrong: no_loop: the index
 def nearest(x, c):
     return ((x[:, None] - c) ** 2).sum(-1).argmin(1)
+
+
+# %% right: profile: rounded to two digits
+at_most, first, per_call, fewer_calls = 1.43, "index", 5, 80.5
+
+
+# %% wrong: profile: 1.3 times as fast
+at_most, first, per_call, fewer_calls = 1.3, "index", 5, 80.5
+
+
+# %% right: roofline: a list for a pair
+def bound(flops, nbytes, peak, bandwidth):
+    a, b = flops / peak, nbytes / bandwidth
+    return [a, "arithmetic"] if a >= b else [b, "memory"]
+
+
+# %% wrong: roofline: milliseconds
+def bound(flops, nbytes, peak, bandwidth):
+    a, b = flops / peak, nbytes / bandwidth
+    return 1000 * max(a, b), "arithmetic" if a >= b else "memory"
+
+
+# %% right: launches: loops
+def run_time(ops, peak, bandwidth, launch):
+    t = 0
+    for f, r, w in ops:
+        t += launch
+        t += f / peak if f / peak > (r + w) / bandwidth else (r + w) / bandwidth
+    return t
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    (_, r, _), *_ = ops
+    *_, (_, _, w) = ops
+    return run_time([(sum(o[0] for o in ops), r, w)], peak, bandwidth, launch)
+
+
+# %% wrong: launches: launch overlaps
+def run_time(ops, peak, bandwidth, launch):
+    return sum(max(launch, f / peak, (r + w) / bandwidth) for f, r, w in ops)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    return max(launch, sum(f for f, _, _ in ops) / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
+
+
+# %% right: no_loop: by the binomial
+def nearest(x, c):
+    squares = (x * x).sum(1, keepdims=True) + (c * c).sum(1) - 2 * x @ c.mT
+    return squares.clip(0, None).amin(1).sqrt()
+
+
+# %% right: no_loop: norm
+def nearest(x, c):
+    return mg.linalg.norm(x[:, None, :] - c[None, :, :], dim=-1).amin(1)
+
+
+# %% wrong: no_loop: NumPy's numbers
+def nearest(x, c):
+    a, b = x.numpy(), c.numpy()
+    return mg.tensor(np.sqrt(((a[:, None] - b) ** 2).sum(2).min(1)))
+
+
+# %% wrong: bounds: MACs
+edge, relu, product, copy = 3, 24, 56.25, 100
