@@ -1,5 +1,7 @@
 """Small models and their batches, for programs of several processes: the same in each, cut into parts by rank."""
 
+import os
+
 import numpy as np
 
 import minigrad as mg
@@ -18,6 +20,11 @@ def cnn():
 
 def gpt():
     return GPT(Size(2, 2, 8), vocabulary=11, context=6, dropout=0.0), labels(11, 5), labels(11, 5)
+
+
+def kinds(p):
+    """All of them on two ranks; on more, which have to share two processors, one, and in a night all."""
+    return (mlp, cnn, gpt) if p <= 2 or os.environ.get("NIGHTLY") else (mlp,)
 
 
 def of(*shape):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import assert_close, cnn, gpt, loss, made, mlp, state, trained
+from models import assert_close, gpt, kinds, loss, made, mlp, state, trained
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -45,7 +45,7 @@ def everywhere(x):
 
 
 def check_training_is_that_of_one_process():
-    for make in (mlp, cnn, gpt):
+    for make in kinds(P):
         for optimizer in OPTIMIZERS:
             alone, many, batch = parallel(make, bucket_cap_mb=SMALL)
             trained(alone, batch, optimizer(alone.parameters()), 3, N)

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from models import assert_close, cnn, gpt, loss, made, mlp, state, trained
+from models import assert_close, cnn, gpt, kinds, loss, made, mlp, state, trained
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -57,7 +57,7 @@ def elements(model):
 
 
 def check_training_is_that_of_one_process():
-    for make in (mlp, cnn, gpt):
+    for make in kinds(P):
         for strategy in ShardingStrategy:
             for rule in (SGD, ADAM):
                 alone, many, batch = sharded(make, strategy)
