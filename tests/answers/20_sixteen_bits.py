@@ -1,0 +1,113 @@
+# %% right: ends: by Fractions
+def ends(e, m):
+    from fractions import Fraction
+
+    least, ulp = Fraction(2) ** (2 - 2 ** (e - 1)), Fraction(1, 2**m)
+    return [float(4 / least * (1 - ulp / 2)), float(least), float(least * ulp), float(ulp)]
+
+
+# %% wrong: ends: without the sign's half of the exponent
+def ends(e, m):
+    return (2 - 2.0**-m) * 2.0 ** (2**e - 2) if e < 5 else float("inf"), 2.0**-m, 2.0**-m, 2.0**-m
+
+
+# %% right: lost: asked of NumPy
+values = {"a": 1e-9, "b": 0.5, "c": 1 / 3, "d": 70000.0, "e": 2049.0, "f": 2.0**-24, "g": 1e-6, "h": -1e6}
+becomes = {}
+for name, value in values.items():
+    with np.errstate(all="ignore"):
+        stored = float(np.float16(value))
+    becomes[name] = "zero" if stored == 0 else "infinite" if np.isinf(stored) else "rounded"
+    if stored == value:
+        becomes[name] = "exact"
+bfloat16 = 0.0
+
+
+# %% wrong: lost: a third is exact, as if it were printed
+becomes = dict(zip("abcdefgh", "zero exact exact infinite rounded exact rounded infinite".split()))
+bfloat16 = 0
+
+
+# %% right: follow: in float64, all gradients at once
+def follow(w, gradients, lr):
+    return (w.astype(float) - lr * np.sum([g.astype(float) for g in gradients], axis=0)).astype(np.float16)
+
+
+# %% right: follow: tensors for master weights
+def follow(w, gradients, lr):
+    master = mg.tensor(w, dtype=mg.float32)
+    for g in gradients:
+        master = master - lr * mg.tensor(g, dtype=mg.float32)
+    return master.numpy().astype("float16")
+
+
+# %% wrong: follow: in place, into the weights that were given
+def follow(w, gradients, lr):
+    total = w.astype(float)
+    for g in gradients:
+        total -= lr * g.astype(float)
+    w[:] = total
+    return w
+
+
+# %% right: scaler: exponents, by a class
+def scaler(largest, scale, interval):
+    class Scale:
+        now, row = scale, 0
+
+    def lived(size):
+        used, fits = Scale.now, not size * Scale.now > 65504
+        Scale.row = (Scale.row + 1) % interval if fits else 0
+        Scale.now = used * (2 if fits and Scale.row == 0 else 1) if fits else used / 2
+        return used, fits
+
+    return tuple(map(lived, largest))
+
+
+# %% wrong: scaler: halved by four
+def scaler(largest, scale, interval):
+    told, calm = [], 0
+    for size in largest:
+        fits = size * scale <= 65504
+        told.append((scale, fits))
+        calm = calm + 1 if fits else 0
+        scale = scale / 4 if not fits else scale * 2 if calm == interval else scale
+        calm %= interval
+    return told
+
+
+# %% right: recipe: a fixed scale, by hand
+def train(net, optimizer, batches):
+    for x, label in batches:
+        optimizer.zero_grad()
+        with mg.autocast(dtype=mg.float16):
+            y = net(x)
+        (mg.cross_entropy(y.float(), label) * 2.0**14).backward()
+        for p in net.parameters():
+            p.grad /= 2.0**14
+        mg.nn.utils.clip_grad_norm_(list(net.parameters()), 0.1)
+        optimizer.step()
+
+
+# %% right: recipe: a smaller scale
+def train(net, optimizer, batches):
+    amp = mg.amp.GradScaler(init_scale=2.0**13, growth_interval=50)
+    for x, label in batches:
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        optimizer.zero_grad()
+        amp.scale(loss).backward()
+        amp.unscale_(optimizer)
+        mg.nn.utils.clip_grad_norm_(net.parameters(), max_norm=0.09)
+        amp.step(optimizer)
+        amp.update()
+
+
+# %% wrong: recipe: the network itself in float16
+def train(net, optimizer, batches):
+    net.half()
+    for x, label in batches:
+        optimizer.zero_grad()
+        mg.cross_entropy(net(x.half()), label).backward()
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        optimizer.step()
