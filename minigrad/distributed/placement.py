@@ -194,6 +194,7 @@ class Session(Alone):
     """
 
     workers: ProcessGroup
+    nodes = 0  # of the graph, when plans were made: one that is added may be the first to change a tensor they read
 
     def __init__(self, graph: StaticGraph | None = None, **options: Any):
         super().__init__(graph, **options)
@@ -203,6 +204,9 @@ class Session(Alone):
         sums = (None if x.worker is not None else crc32(a.tobytes()) for x, a in zip(fed, arrays))
         same = [(name_of(x), a.shape, total) for x, a, total in zip(fed, arrays, sums)]
         self.workers.agree(f"session.run of {', '.join(map(name_of, nodes))} fed {same}", place)
+        if self.nodes != len(self.graph.order):
+            self.nodes = len(self.graph.order)
+            self.graph.plans.clear()
         return super().plan(nodes, fed, arrays)
 
     def part(self, run: Pruned, fetched: int) -> Pruned:

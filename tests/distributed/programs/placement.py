@@ -189,6 +189,19 @@ def check_a_variable_that_is_placed_nowhere_lives_on_worker_0():
         assert session.run(seen).tolist() == [2.0, 3.0]
 
 
+def check_a_tensor_that_is_first_changed_after_a_run_that_read_it_is_read_where_it_is_changed():
+    g = mg.Graph()
+    outside = mg.tensor([1.0, 2.0])
+    with g.as_default(), mg.device("worker:1"):
+        y = outside * 10
+    with dist.Session(g) as session:
+        assert session.run(y).tolist() == [10.0, 20.0]
+        with g.as_default():
+            outside.add_(1)
+        assert session.run(g.get_collection("update_ops")[-1]).tolist() == [2.0, 3.0]
+        assert session.run(y).tolist() == [20.0, 30.0]
+
+
 def check_what_is_all_on_one_worker_needs_no_message():
     g = mg.Graph()
     with g.as_default():
