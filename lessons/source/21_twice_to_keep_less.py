@@ -1,0 +1,524 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Twice, to keep less
+#     minutes: 40
+#     objectives:
+#       - say what a checkpoint keeps, what it computes again, and when
+#       - find the number of parts that keeps least, with a pencil and with a ledger
+#       - say what checkpointing costs in FLOPs, and what it does not save
+#       - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too
+#       - say which layers make micro-batches and a whole batch differ
+#     concepts: [E5, E10]
+#     builds_on: [14_memory_and_schedule, 16_where_the_bytes_go]
+#     widgets: [MemoryTimeline, Predict, Quiz]
+#     terms:
+#       checkpoint: a part of a network of which only the operand is kept; backward runs it a second time
+#       segment: one of the parts that a chain of layers is cut into, each a checkpoint
+#       micro-batch: a part of a batch, which goes forward and backward on its own
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 21 Twice, to keep less
+#
+# In lesson 16 nearly all the memory of a training step was *saved for backward*. A batch of 1024 does not fit, one of
+# 512 does, and the recipe that you want to follow says 1024. **Can a batch fit in half?** It can, in two ways: forget
+# what can be computed again, or take the batch in parts. Both give the gradients of the whole batch, and each is wrong
+# in its own way if it is done without care. In this lesson we count what each saves and what it costs.
+#
+# **About 40 minutes.** Afterwards you can
+#
+# - say what a checkpoint keeps, what it computes again, and when;
+# - find the number of parts that keeps least, with a pencil and with a ledger;
+# - say what checkpointing costs in FLOPs, and what it does not save;
+# - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too;
+# - say which layers make micro-batches and a whole batch differ.
+#
+# **Builds on** [14 Memory and schedule](14_memory_and_schedule.ipynb) and
+# [16 Where the bytes go](16_where_the_bytes_go.ipynb).
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Two minutes. Ask who has halved a batch because of memory, and whether they changed anything else. Somebody changed
+# the learning rate. Today nothing else has to change.
+
+# %% slideshow={"slide_type": "skip"}
+import matplotlib.pyplot as plt
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import Predict, Quiz, follow_theme, reveal
+from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
+from minigrad.widgets import MemoryTimeline
+
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+mg.manual_seed(0)
+follow_theme()
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Sixty-four layers
+#
+# A chain of 64 layers, each a linear one and a tanh, on a batch of 1024 rows of 32 numbers. All is float32, so a result
+# has 1024 · 32 · 4 = 131,072 bytes; we call that *an array* in this lesson. The derivative of tanh reads the result of
+# tanh, and that of a linear layer reads its operand, which is the tanh before it. How many arrays are saved for
+# backward at the most?
+
+
+# %%
+def chain(layers):
+    return [mg.nn.Sequential(mg.nn.Linear(32, 32), mg.nn.Tanh()).float() for _ in range(layers)]
+
+
+layers = chain(64)
+x = mg.randn(1024, 32, dtype=mg.float32)
+array = x.nbytes
+Predict("saved", "Arrays saved for backward, at the most:", unit="arrays")
+
+
+# %%
+def watched(run, *holders):
+    for layer in holders:
+        layer.zero_grad()
+    with mg.profiler.memory(mg.nn.Sequential(*holders), inputs=[x], exact=False) as ledger:
+        run().sum().backward()
+    return ledger
+
+
+def saved_at_most(ledger):
+    return max(moment.by_consumer["saved for backward"] for moment in ledger.timeline()) / array
+
+
+plain = watched(lambda: mg.nn.Sequential(*layers)(x), *layers)
+print(f"{saved_at_most(plain):g} arrays saved; the peak is {plain.peak.total:,} bytes")
+reveal("saved", saved_at_most(plain))
+
+# %% [markdown]
+# One for each layer: 64. (x itself is there anyway, so nobody counts it as saved.) They are 94 % of the peak, and all
+# of them are there at the same time only because forward is done before backward begins.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A checkpoint
+#
+# A **checkpoint** is a part of a network of which only the operand is kept. `checkpoint(f, x)` gives what `f(x)` gives.
+# When backward comes to it, the part runs a second time on the operand that was kept, now keeping what its derivatives
+# read; backward goes through it, and all is let go again. Here are sixteen layers, the first eight as one checkpoint.
+# How many arrays are saved when *forward* is done?
+
+# %%
+front, back = mg.nn.Sequential(*layers[:8]), mg.nn.Sequential(*layers[8:16])
+Predict("after forward", "Arrays saved after forward, of 16 layers with a checkpoint over the first 8:", unit="arrays")
+
+# %%
+with mg.profiler.memory(mg.nn.Sequential(front, back), inputs=[x], exact=False) as ledger:
+    y = back(checkpoint(front, x))
+    after_forward = ledger.timeline()[-1].by_consumer["saved for backward"] / array
+    y.sum().backward()
+print(f"after forward {after_forward:g} arrays, at the most {saved_at_most(ledger):g}")
+reveal("after forward", after_forward)
+
+# %% [markdown]
+# Nine: eight of the back half, and one between the halves, which the first linear layer of the back reads. The
+# checkpoint has kept its operand x alone, which is there anyway. Look at it: two hills of eight arrays, in place of one
+# of sixteen.
+
+# %%
+MemoryTimeline(ledger)
+
+# %% [markdown]
+# *The picture: the part saved for backward climbs over the back half, and falls as backward passes through it. Then it
+# climbs a second time, in the phase of backward: each of those steps says "once more".*
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. Step to the valley between the hills, and ask what is alive there: the operand of the checkpoint, and
+# one gradient. Then: which line of Python asks for the second run? None. The engine does, when backward reads the first
+# thing that was promised.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The same numbers?
+#
+# The part ran twice. We give it a dropout, which draws a random mask each time it runs. Are the gradients with and
+# without the checkpoint the same: to the last bit, up to rounding, or not at all, because there were two masks?
+
+# %%
+Predict("bits", "With dropout inside, the gradients are …", options=["the same bits", "near each other", "different"])
+
+# %%
+part = mg.nn.Sequential(*layers[:4], mg.nn.Dropout(0.5))
+
+
+def gradients(run):
+    part.zero_grad()
+    mg.manual_seed(1)
+    run().square().sum().backward()
+    return [p.grad.numpy().copy() for p in part.parameters()]
+
+
+once, twice = gradients(lambda: part(x)), gradients(lambda: checkpoint(part, x))
+same = all(a.tobytes() == b.tobytes() for a, b in zip(once, twice))
+print("the same bits:", same)
+reveal("bits", "the same bits" if same else "different")
+
+# %% [markdown]
+# To the last bit. The second run is the same operations on the same numbers in the same order, and the checkpoint puts
+# the random generator back to where it was for the first. PyTorch does so too (`preserve_rng_state=True`).
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## How many parts?
+#
+# Cut the 64 layers into $k$ parts of equal length; each is called a **segment**, and all but the last are checkpoints.
+# `checkpoint_sequential(layers, k, x)` does it. Between the parts $k − 1$ arrays are kept, and while backward is in one
+# part it needs the $64 / k$ of that part:
+#
+# $$\text{saved}(k) = k - 1 + \frac{64}{k}$$
+#
+# Few long parts or many short ones? Which of these numbers of parts keeps least?
+
+# %%
+Predict("parts", "The fewest arrays are saved with … parts", options=[2, 4, 8, 16, 32])
+
+# %%
+parts = [1, 2, 4, 8, 16, 32, 64]
+saved = {}
+for k in parts:
+    ledger = watched(lambda k=k: checkpoint_sequential(layers, k, x), *layers)
+    saved[k] = saved_at_most(ledger)
+    print(f"{k:2} parts: {k - 1 + 64 / k:g} arrays on paper, {saved[k]:g} measured; peak {ledger.peak.total:9,} bytes")
+reveal("parts", min(saved, key=saved.get))
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
+ax.plot(parts, [k - 1 for k in parts], color=GREEN, linestyle=":", marker="^", label="between the parts: k − 1")
+ax.plot(parts, [64 / k for k in parts], color=VERMILION, linestyle="--", marker="s", label="inside one part: 64 / k")
+ax.plot(parts, list(saved.values()), color=BLUE, marker="o", label="measured")
+ax.set_xscale("log", base=2)
+ax.set(xlabel="number of parts k", ylabel="arrays saved", xticks=parts, xticklabels=parts, ylim=0)
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# *The plot: a valley. At the left, with one part, everything is inside it, 64 arrays; at the right, with 64 parts,
+# everything is between them, 64 again. The lowest point is where the two lines cross, at 8 parts: 15 arrays.*
+
+# %% [markdown]
+# Eight is $\sqrt{64}$, and no accident: $k + n/k$ is smallest where both are equal. So a chain of $n$ layers needs
+# about $2\sqrt{n}$ arrays in place of $n$. The peak falls less, from 8.9 to 2.5 million bytes here: weights and
+# gradients are in it too, and no checkpoint makes those smaller.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Let the room derive the minimum: slope 1 − n/k² = 0. Who asks "why not checkpoint every layer, then it
+# keeps nothing?" gets the right end of the plot: an operand is kept for each.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Four times as deep
+#
+# A network of four times the depth keeps four times as much for backward. With $\sqrt{n}$ parts: how many times as
+# many arrays do 256 layers need as 64 do?
+
+# %%
+Predict("deeper", "256 layers over 64 layers, arrays saved, √n parts each:", tolerance=0.2)
+
+# %%
+for n, k in ((16, 4), (64, 8), (256, 16)):
+    many = chain(n)
+    saved[n, k] = saved_at_most(watched(lambda many=many, k=k: checkpoint_sequential(many, k, x), *many))
+    print(f"{n:3} layers in {k:2} parts: {saved[n, k]:g} arrays in place of {n}")
+reveal("deeper", saved[256, 16] / saved[64, 8])
+
+# %% [markdown]
+# About twice. On axes where each step is a factor this is a line of slope ½ (lesson 17). And parts may have parts: a
+# checkpoint in a checkpoint in a checkpoint needs about $\log n$ arrays, and runs the innermost layers once for each
+# level.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What it costs
+#
+# Checkpointing lets a network train on a machine that was too small for it, and so it is said to "save compute". Count.
+# All FLOPs of a step, forward and backward, with 8 parts, as a multiple of those without a checkpoint: below 1, the
+# same, a third more, or twice as many?
+
+# %%
+Predict("flops", "The FLOPs of a step with 8 parts are …", options=["fewer", "equal", "a third more", "twice"])
+
+
+# %%
+def flops(run):
+    with mg.profiler.profile(with_flops=True) as prof:
+        run()
+    return sum(event.flops or 0 for event in prof.events())
+
+
+forward = flops(lambda: checkpoint_sequential(layers, 1, x))
+step = flops(lambda: checkpoint_sequential(layers, 1, x).sum().backward())
+print(f"forward {forward:,} FLOPs, a step {step / forward:.2f} times as many")
+for k in (2, 8, 64):
+    again = flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward())
+    print(
+        f"{k:2} parts: a step {again / step:.2f} times as many as without, {(again - step) / forward:.2f} forward more"
+    )
+    if k == 8:
+        reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(again / step, [0.99, 1.01, 1.6])])
+
+# %% [markdown]
+# A step is about three forwards (lesson 17), and now it is four: a third more. With 8 parts, 7 of them run again, so
+# that 7/8 of a forward is added, as counted; with more parts it comes nearer to a whole one, and never above. *Memory*
+# is saved, and it is paid for in compute. What may get cheaper by it is the *wall clock* of a machine that could
+# otherwise take a small batch only, which is a matter of occupancy and not of work (lesson 18). If your batch fits,
+# leave checkpoints out.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. The belief comes from papers whose tables have "with checkpointing: larger batch, more samples per
+# second". Ask what else has changed in such a row. Then: which layers would you choose, if not all? Those that are
+# large to keep and cheap to compute: tanh, dropout, norm, and the softmax of attention; not products. That is what
+# selective checkpointing does.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The other way: in parts
+#
+# Gradients add up in `.grad` until somebody clears them (lesson 06). So a batch may be cut: each **micro-batch** goes
+# forward and backward on its own, and the optimiser takes one step at the end. That is
+# called gradient accumulation. Nothing is computed twice, and only one micro-batch is saved at a time.
+#
+# Below, 256 digits in 4 parts of 64. `cross_entropy` gives the mean loss over the rows that it gets. How many times as
+# large as the gradient of the whole batch is what adds up in `.grad`?
+
+# %%
+digits = mg.data.digits()
+pictures, labels = mg.tensor(digits.train_x[:256]), mg.tensor(digits.train_y[:256])
+net = mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.Tanh(), mg.nn.Linear(32, 10))
+Predict("undivided", "Added up over 4 micro-batches, as a multiple of the whole batch's gradient:")
+
+
+# %%
+def accumulated(net, sizes, weight):
+    """The gradients that add up over micro-batches of these sizes, each loss times weight(rows in it)."""
+    net.zero_grad()
+    start = 0
+    for rows in sizes:
+        part = slice(start, start + rows)
+        loss = mg.cross_entropy(net(pictures[part]), labels[part])
+        (loss * weight(rows)).backward()
+        start += rows
+    return np.concatenate([p.grad.numpy().ravel() for p in net.parameters()])
+
+
+whole = accumulated(net, [256], lambda rows: 1)
+undivided = accumulated(net, [64] * 4, lambda rows: 1)
+divided = accumulated(net, [64] * 4, lambda rows: 1 / 4)
+ratio = undivided @ whole / (whole @ whole)
+print(f"undivided: {ratio:.4f} times the whole batch's; divided by 4: equal is {np.allclose(divided, whole)}")
+reveal("undivided", round(ratio, 4))
+
+# %% [markdown]
+# Four times. A mean of 256 is a quarter of the sum of four means of 64. Whoever forgets `loss / 4` has a learning rate
+# four times as large, and gets no message. (With a loss that is a *sum* over rows there is nothing to divide. And Adam
+# hides the mistake, for it divides by the size of the gradient itself: look at SGD, at clipping, at weight decay.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. "Up to rounding": the rows are added in another order, and floats are not associative, so the last
+# digits may differ. A checkpoint changes no bit, an accumulation does.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# What do micro-batches save, and what do they cost? The chain of 64 layers again. In 4 parts, is its peak a quarter of
+# the whole batch's?
+
+# %%
+Predict("quarter", "The peak with 4 micro-batches is … of the whole batch's", options=["a quarter", "more", "less"])
+
+
+# %%
+def in_parts(k, call):
+    for part in x.split(len(x) // k):
+        call(part).sum().backward()
+
+
+def peak(run):
+    for layer in layers:
+        layer.zero_grad()
+    with mg.profiler.memory(mg.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
+        run()
+    return ledger.peak
+
+
+whole_chain = mg.nn.Sequential(*layers)
+
+for k in (1, 2, 4, 8):
+    now = peak(lambda k=k: in_parts(k, whole_chain))
+    work = flops(lambda k=k: in_parts(k, whole_chain)) / step
+    print(f"{k} micro-batches: {now.total:9,} bytes, {work:.2f} times the FLOPs")
+    if k == 4:
+        reveal("quarter", "more" if now.total > plain.peak.total / 4 else "less")
+
+# %% [markdown]
+# More than a quarter: what is saved for backward is divided by 4, and the weights and their gradients are not. The
+# FLOPs stay. What this costs is not in a count: more, and smaller, operations, which on a GPU may leave most of it idle
+# (lesson 18).
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## When the last one is smaller
+#
+# 100 digits in micro-batches of 32: three of them have 32 rows, and the last has 4. We divide each loss by 4, the
+# number of micro-batches. Is what adds up the gradient of the mean over the 100?
+
+# %%
+Predict("unequal", "Each loss divided by 4: the whole batch's gradient?", options=["yes", "no"])
+
+# %%
+sizes = [32, 32, 32, 4]
+pictures, labels = mg.tensor(digits.train_x[:100]), mg.tensor(digits.train_y[:100])
+whole = accumulated(net, [100], lambda rows: 1)
+by_count = accumulated(net, sizes, lambda rows: 1 / 4)
+by_rows = accumulated(net, sizes, lambda rows: rows / 100)
+off = np.linalg.norm(by_count - whole) / np.linalg.norm(whole)
+print(f"divided by the number of parts: off by {off:.0%}, in length")
+print(f"each by its share of the rows: equal is {np.allclose(by_rows, whole)}")
+reveal("unequal", "yes" if np.allclose(by_count, whole) else "no")
+
+# %% [markdown]
+# No. Each of the last four rows weighs 1/16, and each of the others 1/128: eight times less. The factor is the share of
+# the rows, `rows / 100`. In a language model it is the share of the *tokens* that count, and there no two micro-batches
+# have equally many, as sentences are filled up to one length. Widely used training loops divided by the number of
+# micro-batches until 2024, when somebody compared the losses.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Where a row looks at its neighbours
+#
+# All of this holds because the loss is a sum over rows, and each row goes through the network by itself. Batch
+# normalisation subtracts the mean *of the batch*. For which of these two networks do 4 micro-batches of 64, divided by
+# 4, give the gradient of the 256?
+
+# %%
+pictures, labels = mg.tensor(digits.train_x[:256]), mg.tensor(digits.train_y[:256])
+norms = {"LayerNorm": mg.nn.LayerNorm(32), "BatchNorm": mg.nn.BatchNorm1d(32)}
+Predict("norms", "Equal for …", options=["both", "LayerNorm alone", "BatchNorm alone", "neither"])
+
+# %%
+equal = []
+for name, norm in norms.items():
+    normed = mg.nn.Sequential(mg.nn.Linear(64, 32), norm, mg.nn.Tanh(), mg.nn.Linear(32, 10))
+    whole = accumulated(normed, [256], lambda rows: 1)
+    divided = accumulated(normed, [64] * 4, lambda rows: 1 / 4)
+    equal += [name] if np.allclose(divided, whole) else []
+    print(f"{name}: off by {np.linalg.norm(divided - whole) / np.linalg.norm(whole):.0%}")
+reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if equal else ""))
+
+# %%
+print(int(norms["BatchNorm"].num_batches_tracked), "batches seen: 1 whole, and 4 in parts")
+
+# %% [markdown]
+# Layer normalisation looks at one row, and is equal. Batch normalisation is not, and no factor mends it: the mean and
+# variance are those of 64 rows, another function. Its running statistics also move four times in one step. So with
+# small micro-batches people take another normalisation, or freeze it with `.eval()`. A checkpoint changes nothing here:
+# it sees the whole batch, twice. (minigrad's second run leaves the running statistics alone; PyTorch's moves them
+# again.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. Who else looks at neighbours? Contrastive losses, where the other rows are the wrong answers: with
+# micro-batches there are fewer of them. Dropout does not look at them, but draws other masks: equal on average only.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Can a batch fit in half?
+#
+# Both ways, and both at once: the chain of 64 layers, all 1024 rows, and the gradients of all of them.
+
+# %%
+ways = {
+    "the whole batch": (1, 1),
+    "2 micro-batches": (2, 1),
+    "8 segments": (1, 8),
+    "both": (2, 8),
+}
+for name, (micro, segments) in ways.items():
+
+    def run(micro=micro, segments=segments):
+        in_parts(micro, lambda part: checkpoint_sequential(layers, segments, part))
+
+    print(f"{name:16} {peak(run).total / plain.peak.total:4.0%} of the bytes, {flops(run) / step:.2f} of the FLOPs")
+
+# %% [markdown]
+# Two micro-batches alone are not quite half, for the weights stay; segments alone are far below, for a third more work;
+# and both together need least, though not the product of the two: while the second micro-batch runs, the gradients of
+# the first wait in `.grad`. Micro-batches first, where no layer looks at the batch and the parts are large enough to
+# keep the machine busy; checkpoints where one row alone is too large, as a long sentence is.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# **Where it breaks.** A part that is run twice has to do the same twice. This one counts its calls, and leaves its
+# layer out every second time, to regularise. What does backward do?
+
+# %%
+Predict("changes", "Backward …", options=["raises an error", "gives a gradient"])
+
+# %%
+calls = []
+
+
+def every_second(h):
+    calls.append(1)
+    return layers[0](h) if len(calls) % 2 else h * 2
+
+
+y = checkpoint(every_second, x)
+try:
+    y.sum().backward()
+    outcome = "gives a gradient"
+except mg.errors.NoGradientError as error:
+    print("It", str(error).partition("> ")[2])
+    outcome = "raises an error"
+reveal("changes", outcome)
+
+# %% [markdown]
+# It raises: the second run kept other arrays than the first. Frameworks compare how many and of which shapes. What they
+# do *not* see is a run that keeps the same shapes with other numbers, if the part reads a list, a clock or a file.
+# Then the gradient is wrong, without a word:
+
+# %%
+factor = [2.0]
+w = mg.tensor([1.0], requires_grad=True)
+y = checkpoint(lambda w: (w * factor[0]).exp(), w)
+factor[0] = 3.0
+y.backward()
+print(f"y = {y.item():.2f}; its slope is {2 * y.item():.2f}, and backward says {w.grad.item():.2f}")
+
+# %% [markdown]
+# The value is $e^2$, and the slope is that of $e^{3w}$. Let nothing but its arguments decide what a part computes: then
+# twice is the same as once.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("21_twice_to_keep_less")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow | JAX |
+# |---|---|---|---|
+# | `checkpoint(f, x)` | `checkpoint(f, x, use_reentrant=False)` | `tf.recompute_grad(f)(x)` | `jax.checkpoint(f)(x)` |
+# | `checkpoint_sequential(layers, k, x)` | the same | by hand | `jax.checkpoint` in a `scan` |
+# | `keep_products` | `create_selective_checkpoint_contexts` | none | `checkpoint_policies` |
+# | `(loss / k).backward()` | the same | add gradients by hand | `optax.MultiSteps(opt, k)` |
+# | `BatchNorm1d` | the same | `BatchNormalization` | `flax.linen.BatchNorm` |
+#
+# minigrad's and PyTorch's first two are in `utils.checkpoint`, and JAX's policies in `jax.checkpoint_policies`. Over
+# several GPUs `SyncBatchNorm` takes mean and variance of all of their rows; over micro-batches nothing does.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - A checkpoint keeps its operand, and runs again in backward: the same bits, if the part does the same twice.
+# - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ in place of $n$.
+# - It costs one forward more, a third of a step. Memory is saved; compute is spent.
+# - Micro-batches save memory for no FLOPs. Losses that are means are weighted by their share of the rows.
+# - Where rows look at each other, as in batch normalisation, micro-batches are another function.
+#
+# **Sources.** T. Chen and others, *Training deep nets with sublinear memory cost*, arXiv:1604.06174 (2016), section 4:
+# the square root, and parts in parts. S. Ioffe, C. Szegedy, *Batch normalization*, arXiv:1502.03167 (2015), algorithm
+# 1: the statistics of a batch. Y. Huang and others, *GPipe*, arXiv:1811.06965 (2018), section 2: micro-batches with
+# recomputing. V. Korthikanti and others, *Reducing activation recomputation in large transformer models*,
+# arXiv:2205.05198 (2022), section 5: what to compute again, and what not.
+#
+# **Exercise.** [21 Half the memory](../exercises/21_twice_to_keep_less.ipynb): place segments, add up micro-batches,
+# weigh an unequal one, and train under a limit.
+#
+# **Next:** change something here. Cut the 64 layers into 7 parts and into 9: what does the formula say, and what does
+# the ledger? The lessons after this one are planned: several workers that share one gradient, and one model that
+# several workers share.

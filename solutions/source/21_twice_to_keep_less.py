@@ -1,0 +1,491 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Half the memory
+#     minutes: 40
+#     lesson: 21_twice_to_keep_less
+#     concepts: [E5, E10]
+# ---
+
+# %% [markdown]
+# # 21 Half the memory
+#
+# You count segments on paper, write the count down for segments of any length, add up the gradients of micro-batches
+# that are not equal, say what is equal to what, and cut a chain so that it keeps less than the square root allows.
+# About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import minigrad as mg
+from minigrad.course import check, solution
+from minigrad.utils.checkpoint import checkpoint
+
+# %% [markdown]
+# ## 1. On paper
+#
+# **2 points, 6 minutes.** Before you run anything. A chain of 144 equal layers, each of which leaves one array for
+# backward, is cut into 9 segments of 16 layers; all but the last are checkpoints. Backward has twice the FLOPs of
+# forward.
+#
+# `saved`: the arrays saved for backward, at the most (the chain's own operand is not counted). `best`: the number of
+# equal segments with which fewest are saved. `again`: the FLOPs of what is computed a second time with the 9 segments,
+# as a part of one forward. `step`: all FLOPs of a step with the 9 segments, as a multiple of one forward.
+
+# %% answer="segments_on_paper" points=2 minutes=6
+### BEGIN SOLUTION
+saved = 9 - 1 + 16
+best = 12
+again = 8 / 9
+step = 1 + 2 + 8 / 9
+### END SOLUTION
+
+# %%
+check("segments_on_paper")
+
+# %% probes="segments_on_paper"
+int(saved)
+int(best)
+round(float(again), 3)
+round(float(step), 3)
+
+# %% [markdown] hints="segments_on_paper"
+# 1. Between 9 segments there are 8 arrays; while backward is in a segment, those of its 16 layers are there, too.
+# 2. k + 144 / k is smallest where both parts of the sum are equal.
+# 3. All but the last segment run again: 8 of 9. The step is forward, twice forward, and that.
+
+# %% [markdown] shows="segments_on_paper"
+# The square root of the layers is the number of segments, and what is saved in memory is paid for with almost one
+# forward more.
+
+# %% wrong="segments_on_paper" misconception="M14"
+# Shows: Checkpointing was said to save compute: what is not kept was taken for not computed.
+# Hint: What is not kept is computed a second time, on top of forward and backward.
+saved, best, again, step = 24, 12, -8 / 9, 3 - 8 / 9
+
+# %% wrong="segments_on_paper"
+# Shows: The arrays between the segments are missing.
+# Hint: From what does a segment begin again? 8 of those are kept.
+saved, best, again, step = 16, 12, 8 / 9, 3 + 8 / 9
+
+# %% wrong="segments_on_paper"
+# Shows: The last segment was taken for a checkpoint: it would run again at once, and is none.
+# Hint: How many of the 9 run a second time?
+saved, best, again, step = 24, 12, 1, 4
+
+# %% wrong="segments_on_paper"
+# Shows: What runs again was counted as the whole step, and forward and backward are in it, too.
+# Hint: One forward, a backward of two, and the part that is computed again.
+saved, best, again, step = 24, 12, 8 / 9, 8 / 9
+
+# %% wrong="segments_on_paper"
+# Shows: With a checkpoint for each layer an operand is kept for each, and nothing is won.
+# Hint: Put k = 144 into k − 1 + 144 / k, and then k = 12.
+saved, best, again, step = 24, 144, 8 / 9, 3 + 8 / 9
+
+# %% wrong="segments_on_paper"
+# Shows: All the segments were counted as there at once.
+# Hint: Backward is in one segment at a time, and lets go of it before it comes to the one before.
+saved, best, again, step = 144, 12, 8 / 9, 3 + 8 / 9
+
+# %% [markdown]
+# ## 2. Segments of any length
+#
+# **2 points, 8 minutes.** Now the segments need not be equal. `lengths` says how many layers each has, in order; all
+# but the last are checkpoints. Write `kept(lengths)`: the arrays saved for backward, at the most.
+#
+# Backward comes to the last segment first. When it is done with one, it lets go of that segment's operand, too; that of
+# the first segment is the chain's own, and not counted.
+
+
+# %% answer="segment_lengths" points=2 minutes=8
+def kept(lengths):
+    ### BEGIN SOLUTION
+    return max(before + layers for before, layers in enumerate(lengths))
+    ### END SOLUTION
+
+
+# %%
+check("segment_lengths")
+
+# %% probes="segment_lengths"
+kept([16])
+kept([8, 8])
+kept([4, 4, 4, 4])
+kept([10, 1])
+kept([1, 10])
+kept([5, 4, 3, 2])
+kept([2, 9, 3, 3, 3])
+
+# %% [markdown] hints="segment_lengths"
+# 1. While backward is in segment i, counted from 0: which operands of segments are still kept? Those of 1 to i.
+# 2. So there are i arrays, and one for each layer of segment i: i + lengths[i].
+# 3. Backward comes through all of them, and what is asked for is the largest: `max(i + n for i, n in ...)`.
+
+# %% [markdown] shows="segment_lengths"
+# A segment at the front costs less than one at the end, for when backward comes to it nothing else is kept any more.
+
+
+# %% wrong="segment_lengths"
+# Shows: All the operands were counted with the longest segment, and those behind the segment are gone by then.
+# Hint: What is kept while backward is in the first segment of [10, 1]?
+def kept(lengths):
+    return len(lengths) - 1 + max(lengths)
+
+
+# %% wrong="segment_lengths"
+# Shows: Only the last segment was looked at: another one may be longer.
+# Hint: The same count for each segment, and the largest of them.
+def kept(lengths):
+    return len(lengths) - 1 + lengths[-1]
+
+
+# %% wrong="segment_lengths"
+# Shows: The operands between the segments are missing.
+# Hint: What does a segment in the middle begin again from?
+def kept(lengths):
+    return max(lengths)
+
+
+# %% wrong="segment_lengths"
+# Shows: All is added up, as if nothing were let go.
+# Hint: Two segments are never complete at the same time.
+def kept(lengths):
+    return sum(lengths)
+
+
+# %% wrong="segment_lengths"
+# Shows: The operand of the first segment was counted: it is the chain's own, and there anyway.
+# Hint: While backward is in segment 0, how many operands are kept only for a checkpoint?
+def kept(lengths):
+    return max(before + 1 + layers for before, layers in enumerate(lengths))
+
+
+# %% wrong="segment_lengths"
+# Shows: The order is turned round: the segments behind were counted, and those before are still kept.
+# Hint: Backward goes from the last to the first. What is let go first?
+def kept(lengths):
+    return max(behind + layers for behind, layers in enumerate(reversed(lengths)))
+
+
+# %% [markdown]
+# ## 3. In parts, the last one smaller
+#
+# **2 points, 9 minutes.** Write `accumulate(net, x, y, rows)`. It sends x through the network in micro-batches of
+# `rows` rows (the last one may have fewer), and leaves in `.grad` of each parameter the gradient of
+# `mg.cross_entropy(net(x), y)`, which is the *mean* over all rows of x. What was in `.grad` before does not count. No
+# micro-batch is larger than `rows`.
+
+
+# %% answer="unequal_parts" points=2 minutes=9
+def accumulate(net, x, y, rows):
+    ### BEGIN SOLUTION
+    net.zero_grad()
+    for start in range(0, len(x), rows):
+        part, label = x[start : start + rows], y[start : start + rows]
+        (mg.cross_entropy(net(part), label) * (len(part) / len(x))).backward()
+    ### END SOLUTION
+
+
+# %%
+check("unequal_parts")
+
+# %% probes="unequal_parts"
+import numpy as numeric
+
+import minigrad as engine
+
+RANDOM = numeric.random.default_rng(0)
+ROWS, LABELS = RANDOM.normal(size=(100, 6)), RANDOM.integers(0, 3, 100)
+
+
+class Watched(engine.nn.Module):
+    """A linear layer that writes down how many rows it sees."""
+
+    def __init__(self):
+        self.linear, self.seen = engine.nn.Linear(6, 3), []
+
+    def forward(self, x):
+        self.seen.append(len(x))
+        return self.linear(x)
+
+
+def gradient_of(net):
+    return [p.grad.numpy().copy() for p in net.parameters()]
+
+
+def compared(n, rows, times=1):
+    """How what was accumulated compares with the whole batch's gradient, and the rows of each part."""
+    engine.manual_seed(0)
+    net, x, y = Watched(), engine.tensor(ROWS[:n]), engine.tensor(LABELS[:n])
+    engine.cross_entropy(net.linear(x), y).backward()
+    whole = gradient_of(net)
+    net.zero_grad()
+    for _ in range(times):
+        net.seen.clear()
+        accumulate(net, x, y, rows)
+    found = gradient_of(net)
+    if all(numeric.allclose(a, b) for a, b in zip(found, whole)):
+        return "equal", net.seen
+    factor = sum((a * b).sum() for a, b in zip(found, whole)) / sum((b * b).sum() for b in whole)
+    return f"not equal, about {factor:.2f} times", net.seen
+
+
+compared(96, 32)
+compared(100, 32)
+compared(100, 100)
+compared(7, 3)
+compared(96, 32, times=2)
+
+# %% [markdown] hints="unequal_parts"
+# 1. `for start in range(0, len(x), rows)`, and the slices `x[start : start + rows]`; at the end a slice is shorter by
+# itself. Call backward for each.
+# 2. Each loss is a mean over its own rows. By what is it to be multiplied, so that each row of x weighs the same?
+# 3. `len(part) / len(x)`; and `net.zero_grad()` once, before the loop.
+
+# %% [markdown] shows="unequal_parts"
+# A loop that trains with any size of micro-batch, and a gradient that does not depend on it.
+
+
+# %% wrong="unequal_parts" misconception="M15"
+# Shows: The means were added up without a division: with three parts the gradient is three times as large.
+# Hint: A mean of all is not the sum of the means. What is each part's share?
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    for start in range(0, len(x), rows):
+        mg.cross_entropy(net(x[start : start + rows]), y[start : start + rows]).backward()
+
+
+# %% wrong="unequal_parts"
+# Shows: Each part has the same weight, so the rows of a small last part weigh too much.
+# Hint: 4 rows of 100 are to weigh 4/100.
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    parts = -(-len(x) // rows)
+    for start in range(0, len(x), rows):
+        (mg.cross_entropy(net(x[start : start + rows]), y[start : start + rows]) / parts).backward()
+
+
+# %% wrong="unequal_parts"
+# Shows: The rows at the end that fill no part were left out.
+# Hint: Let the range go to len(x): a slice ends where there are no more rows.
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    for start in range(0, len(x) - rows + 1, rows):
+        (mg.cross_entropy(net(x[start : start + rows]), y[start : start + rows]) * (rows / len(x))).backward()
+
+
+# %% wrong="unequal_parts"
+# Shows: The gradients were cleared before each part, and only those of the last one are left.
+# Hint: Clear once, before the loop.
+def accumulate(net, x, y, rows):
+    for start in range(0, len(x), rows):
+        net.zero_grad()
+        part = x[start : start + rows]
+        (mg.cross_entropy(net(part), y[start : start + rows]) * (len(part) / len(x))).backward()
+
+
+# %% wrong="unequal_parts"
+# Shows: What was in `.grad` before was not cleared, and is added.
+# Hint: `net.zero_grad()` before the loop.
+def accumulate(net, x, y, rows):
+    for start in range(0, len(x), rows):
+        part = x[start : start + rows]
+        (mg.cross_entropy(net(part), y[start : start + rows]) * (len(part) / len(x))).backward()
+
+
+# %% wrong="unequal_parts"
+# Shows: The gradient is right, and the whole batch went through at once: nothing is saved.
+# Hint: Call the network and backward on `rows` rows at a time.
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    mg.cross_entropy(net(x), y).backward()
+
+
+# %% [markdown]
+# ## 4. Equal to what?
+#
+# **2 points, 7 minutes.** Each line is compared with the gradient of the whole batch, taken at once and without
+# checkpoints, with the same seed. Write for each `"bits"` (equal to the last bit), `"rounding"` (equal, but the last
+# digits may differ), or `"other"`.
+#
+# - a: a checkpoint over two linear layers with a tanh between them
+# - b: a checkpoint over a part with a dropout
+# - c: 4 equal micro-batches, each mean loss divided by 4, in a network with a LayerNorm
+# - d: the same with a BatchNorm in the place of the LayerNorm
+# - e: micro-batches of 48, 48 and 4 rows, each mean loss divided by 3
+# - f: micro-batches of 48, 48 and 4 rows; the loss is a *sum* over rows, and nothing is divided
+# - g: a checkpoint over a part with a BatchNorm
+# - h: 4 equal micro-batches, each mean loss divided by 4, in a network with a dropout
+
+# %% answer="equal_to_what" points=2 minutes=7
+### BEGIN SOLUTION
+equal = {
+    "a": "bits",
+    "b": "bits",
+    "c": "rounding",
+    "d": "other",
+    "e": "other",
+    "f": "rounding",
+    "g": "bits",
+    "h": "other",
+}
+### END SOLUTION
+
+# %%
+check("equal_to_what")
+
+# %% probes="equal_to_what"
+[equal.get(name) for name in "abcdefgh"]
+len(equal)
+
+# %% [markdown] hints="equal_to_what"
+# 1. A checkpoint runs the same operations on the same rows in the same order, and draws the same random numbers. A
+# micro-batch adds rows up in another order.
+# 2. In which lines does a row see the other rows of its batch, or another mask, or another weight?
+# 3. Three are "bits", those with a checkpoint; two are "rounding".
+
+# %% [markdown] shows="equal_to_what"
+# A checkpoint is the same computation done twice; micro-batches are the same sum in another order, as long as rows are
+# independent and weigh the same.
+
+# %% wrong="equal_to_what"
+# Shows: A dropout in a checkpoint was thought to draw another mask the second time.
+# Hint: What does the checkpoint do with the random generator before the second run?
+equal = dict(zip("abcdefgh", ["bits", "other", "rounding", "other", "other", "rounding", "bits", "other"]))
+
+# %% wrong="equal_to_what"
+# Shows: BatchNorm was thought to see one row at a time.
+# Hint: Over which rows is its mean taken, with micro-batches of a quarter?
+equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "rounding", "other", "rounding", "bits", "other"]))
+
+# %% wrong="equal_to_what"
+# Shows: Unequal parts were given equal weights, and taken for the mean of all.
+# Hint: How much does one of the last 4 rows weigh, and one of the first 48?
+equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "rounding", "rounding", "bits", "other"]))
+
+# %% wrong="equal_to_what"
+# Shows: Micro-batches were thought to be equal to the last bit; they add up in another order.
+# Hint: Is (a + b) + (c + d) the same float as ((a + b) + c) + d?
+equal = dict(zip("abcdefgh", ["bits", "bits", "bits", "other", "other", "bits", "bits", "other"]))
+
+# %% wrong="equal_to_what"
+# Shows: A sum over rows was thought to need a division, too.
+# Hint: The sum over 100 rows is the sum of the sums over 48, 48 and 4.
+equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "other", "other", "bits", "other"]))
+
+# %% wrong="equal_to_what"
+# Shows: A checkpoint over a BatchNorm was taken for a micro-batch; it sees all the rows, twice.
+# Hint: How many rows are in the second run?
+equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "other", "rounding", "other", "other"]))
+
+# %% wrong="equal_to_what"
+# Shows: Other masks were taken for rounding. They are other numbers altogether, equal on average only.
+# Hint: With one seed, whose mask is the second micro-batch's: the first rows' of the whole batch?
+equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "other", "rounding", "bits", "rounding"]))
+
+# %% [markdown]
+# ## 5. Below the square root
+#
+# **2 points, 10 minutes.** With equal segments a chain of 64 layers saves 15 arrays, in 8 segments of 8. Cut it better:
+# write `cut`, a list of lengths that are 64 together, with which **11** arrays are saved, at the most. The last segment
+# is no checkpoint, and each of the others is one. There is more than one such list.
+#
+# `measured(cut)` runs it, and tells what the ledger counts. It helps to look at what you wrote in part 2: which
+# segments may be longer than others?
+
+
+# %% name="measured"
+def measured(cut):
+    """Arrays saved for backward, at the most, with a chain cut into segments of these lengths."""
+    layers = [mg.nn.Sequential(mg.nn.Linear(8, 8), mg.nn.Tanh()) for _ in range(sum(cut))]
+    x = mg.randn(256, 8)
+    with mg.profiler.memory(mg.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
+        h, start = x, 0
+        for length in cut[:-1]:
+            h = checkpoint(mg.nn.Sequential(*layers[start : start + length]), h)
+            start += length
+        mg.nn.Sequential(*layers[start:])(h).sum().backward()
+    return max(moment.by_consumer["saved for backward"] for moment in ledger.timeline()) / x.nbytes
+
+
+# %% answer="below_the_root" points=2 minutes=10
+### BEGIN SOLUTION
+cut = [10, 10, 9, 8, 7, 6, 5, 4, 3, 2]
+### END SOLUTION
+
+# %%
+check("below_the_root")
+
+# %% probes="below_the_root"
+import minigrad as framework
+from minigrad.utils.checkpoint import checkpoint as twice
+
+
+def most_saved():
+    """Arrays saved at the most, as the ledger counts."""
+    layers = [framework.nn.Sequential(framework.nn.Linear(8, 8), framework.nn.Tanh()) for _ in range(sum(cut))]
+    x = framework.randn(256, 8)
+    with framework.profiler.memory(framework.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
+        h, start = x, 0
+        for length in cut[:-1]:
+            h = twice(framework.nn.Sequential(*layers[start : start + length]), h)
+            start += length
+        framework.nn.Sequential(*layers[start:])(h).sum().backward()
+    return max(moment.by_consumer["saved for backward"] for moment in ledger.timeline()) / x.nbytes
+
+
+def within():
+    most = most_saved()
+    return "within the limit" if most <= 11 else f"over the limit: {most:g} arrays"
+
+
+sum(cut), min(cut) >= 1
+within()
+
+# %% [markdown] hints="below_the_root"
+# 1. Segment i costs i + its length. With equal lengths only the last one is at the limit; the others have room.
+# 2. Let i + length be 11 for each: 11, 10, 9, … How many layers are that together?
+# 3. 11 + 10 + … + 1 are 66. Two layers fewer, wherever you like.
+
+# %% [markdown] shows="below_the_root"
+# Segments that get shorter towards the end need about √(2n) arrays in place of 2√n: 11 for 64 layers, and still one
+# forward more at the most.
+
+# %% wrong="below_the_root"
+# Shows: These are equal segments, and the formula's best: 15 arrays.
+# Hint: While backward is in the first of them only 8 are saved. It could be longer.
+cut = [8] * 8
+
+# %% wrong="below_the_root"
+# Shows: The segments get longer towards the end, where most operands are kept beside them.
+# Hint: Turn it round.
+cut = [2, 3, 4, 5, 6, 7, 8, 9, 10, 10]
+
+# %% wrong="below_the_root"
+# Shows: Within the limit, but the layers are not 64.
+# Hint: What is the sum of your list?
+cut = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+
+# %% wrong="below_the_root"
+# Shows: With a checkpoint for each layer the operands themselves are 63 arrays.
+# Hint: Few of them, and longer ones at the front.
+cut = [1] * 64
+
+# %% wrong="below_the_root"
+# Shows: One segment is one too long for its place.
+# Hint: i + cut[i] is to be 11 at the most, with i counted from 0.
+cut = [12, 10, 9, 8, 7, 6, 5, 4, 3]
+
+# %% [markdown]
+# ## What you have now
+#
+# A count for segments of any length, a loop for micro-batches of any size, and a chain of 64 layers that keeps eleven
+# arrays.
+#
+# How many arrays do 1000 layers need, cut as in part 5? And with a checkpoint in each checkpoint?
+#
+# **Next**: back to [21 Twice, to keep less](../lessons/21_twice_to_keep_less.ipynb), and change something there. The
+# lessons after this one are planned.

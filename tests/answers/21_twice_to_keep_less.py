@@ -1,0 +1,73 @@
+# %% right: segments_on_paper: sums written out
+saved, best, again, step = 8.0 + 144 / 9, 144**0.5, 128 / 144, 3.889
+
+
+# %% wrong: segments_on_paper: a step of four forwards
+saved, best, again, step = 24, 12, 8 / 9, 4
+
+
+# %% right: segment_lengths: a loop from the end
+def kept(lengths):
+    most, operands = 0, len(lengths) - 1
+    for layers in lengths[::-1]:
+        most = max(most, operands + layers)
+        operands -= 1
+    return most
+
+
+# %% right: segment_lengths: by a list of pairs
+def kept(lengths):
+    return sorted(lengths[i] + i for i in range(len(lengths)))[-1]
+
+
+# %% wrong: segment_lengths: the first segment alone
+def kept(lengths):
+    return lengths[0]
+
+
+# %% right: unequal_parts: split, and a sum for a loss
+def accumulate(net, x, y, rows):
+    for p in net.parameters():
+        p.grad = None
+    for part, label in zip(x.split(rows), y.split(rows)):
+        (mg.cross_entropy(net(part), label, reduction="sum") / len(x)).backward()
+
+
+# %% right: unequal_parts: divided at the end
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    for start in range(0, len(x), rows):
+        mg.cross_entropy(net(x[start : start + rows]), y[start : start + rows], reduction="sum").backward()
+    with mg.no_grad():
+        for p in net.parameters():
+            p.grad /= len(x)
+
+
+# %% wrong: unequal_parts: one backward at the end, for a number of parts
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    losses = [mg.cross_entropy(net(a), b) for a, b in zip(x.split(rows), y.split(rows))]
+    (sum(losses) / len(losses)).backward()
+
+
+# %% right: equal_to_what: by kind
+equal = dict.fromkeys("abg", "bits") | dict.fromkeys("cf", "rounding") | dict.fromkeys("deh", "other")
+
+
+# %% wrong: equal_to_what: all up to rounding
+equal = dict.fromkeys("abcdefgh", "rounding")
+
+
+# %% right: below_the_root: two fewer at the end
+cut = [11, 10, 9, 8, 7, 6, 5, 4, 3, 1]
+
+
+# %% right: below_the_root: computed, each as long as it may be
+cut, left = [], 64
+while left:
+    cut.append(min(left, 11 - len(cut)))
+    left -= cut[-1]
+
+
+# %% wrong: below_the_root: ten equal ones, and what is left
+cut = [7] * 9 + [1]
