@@ -123,7 +123,8 @@ ledger
 # 2. their *gradients*, and in backward those of everything else on the way;
 # 3. **optimizer state**: what the optimiser remembers from step to step;
 # 4. each **activation**, a layer's result, that backward will read: *saved for backward*;
-# 5. **workspace**: what an operation needs inside, and gives back at its end. We come to it below.
+# 5. **workspace**: what an operation needs inside, and gives back at its end. We come to it below. (*Compiler's
+#    workspace* is that of a program that was planned, as in lesson 14; here nothing is compiled.)
 #
 # The batch itself is a sixth, and small. The weights are 2 % of the peak. What fills the memory is what
 # *flows*: activations on the way forward, gradients on the way back.

@@ -349,8 +349,9 @@ mg.profiler.sweep(attention, tokens=[64, 128, 256, 512, 1024], progress=False)
 
 # %% [markdown]
 # Counted and measured need not agree: a short run may be mostly calls, and a long one mostly traffic to memory. How
-# that comes about is the subject of lesson 18. What a count gives is the growth of the *work*; it is a first guess at
-# that of the time, and costs nothing.
+# that comes about is the subject of lesson 18. (Where the two part by more than a factor of two, a line below the
+# charts says so.) What a count gives is the growth of the *work*; it is a first guess at that of the time, and costs
+# nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** If forward takes $2N$ FLOPs for each token, then the parameters tell the work. Here are three

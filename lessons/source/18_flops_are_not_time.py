@@ -217,8 +217,10 @@ def a_little_of_all(a, w):
 Roofline(a_little_of_all, mg.ones(512, 512), mg.ones(512, 512))
 
 # %% [markdown]
-# What is near neither roof is bound by something else. It may be a function such as exp, which counts as one FLOP and
-# takes a processor many steps; or it is so small that the call is what takes time.
+# There are two slopes: the solid one is the main memory's, the dashed one the cache's, which is quicker. What lies
+# above the solid one has found its numbers in the cache. What is near neither roof is bound by something else. It may
+# be a function such as exp, which counts as one FLOP and takes a processor many steps; or it is so small that the call
+# is what takes time.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A profiler

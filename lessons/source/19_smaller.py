@@ -403,5 +403,5 @@ Quiz("19_smaller")
 # **Exercise.** [19 Smaller, by hand](../exercises/19_smaller.ipynb): quantise, choose a scale, prune, read a table, and
 # build a network within a budget.
 #
-# **Next:** change something here. Prune the half network by 90 %, too, and fine-tune it: how often is it right? Write
-# it down before you run it. The lessons after this one are planned.
+# **Next:** [20 Sixteen bits](20_sixteen_bits.ipynb). Before that, change something here: prune the half network by 90
+# %, too, and fine-tune it. How often is it right? Write it down before you run it.

@@ -454,4 +454,6 @@ def build():
 # A scale and a rounding, a sort by size, three columns that do not say the same, and a network that was small from the
 # beginning.
 #
-# **Next**: how small can it be? Take neurons away until `account` says 87, and then look at which digits it confuses.
+# How small can it be? Take neurons away until `account` says 87, and then look at which digits it confuses.
+#
+# **Next**: [20 Sixteen bits](../lessons/20_sixteen_bits.ipynb).
