@@ -249,13 +249,12 @@ def flops(run):
 forward = flops(lambda: checkpoint_sequential(layers, 1, x))
 step = flops(lambda: checkpoint_sequential(layers, 1, x).sum().backward())
 print(f"forward {forward:,} FLOPs, a step {step / forward:.2f} times as many")
+times = {}
 for k in (2, 8, 64):
     again = flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward())
-    print(
-        f"{k:2} parts: a step {again / step:.2f} times as many as without, {(again - step) / forward:.2f} forward more"
-    )
-    if k == 8:
-        reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(again / step, [0.99, 1.01, 1.6])])
+    times[k] = again / step
+    print(f"{k:2} parts: a step {times[k]:.2f} times as many as without, {(again - step) / forward:.2f} forward more")
+reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(times[8], [0.99, 1.01, 1.6])])
 
 # %% [markdown]
 # A step is about three forwards (lesson 17), and now it is four: a third more. With 8 parts, 7 of them run again, so
@@ -340,12 +339,12 @@ def peak(run):
 
 whole_chain = mg.nn.Sequential(*layers)
 
+most = {}
 for k in (1, 2, 4, 8):
-    now = peak(lambda k=k: in_parts(k, whole_chain))
+    most[k] = peak(lambda k=k: in_parts(k, whole_chain)).total
     work = flops(lambda k=k: in_parts(k, whole_chain)) / step
-    print(f"{k} micro-batches: {now.total:9,} bytes, {work:.2f} times the FLOPs")
-    if k == 4:
-        reveal("quarter", "more" if now.total > plain.peak.total / 4 else "less")
+    print(f"{k} micro-batches: {most[k]:9,} bytes, {most[k] / most[1]:.0%} of the whole; {work:.2f} times the FLOPs")
+reveal("quarter", ["less", "a quarter", "more"][np.digitize(most[4] / most[1], [0.24, 0.26])])
 
 # %% [markdown]
 # More than a quarter: what is saved for backward is divided by 4, and the weights and their gradients are not. The
