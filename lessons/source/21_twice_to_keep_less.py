@@ -197,8 +197,7 @@ plt.show()
 # %% [markdown]
 # *The plot: a valley. At the left, with one part, everything is inside it, 64 arrays; at the right, with 64 parts,
 # everything is between them, 64 again. The lowest point is where the two lines cross, at 8 parts: 15 arrays.*
-
-# %% [markdown]
+#
 # Eight is $\sqrt{64}$, and no accident: $k + n/k$ is smallest where both are equal. So a chain of $n$ layers needs
 # about $2\sqrt{n}$ arrays in place of $n$. The peak falls less, from 8.9 to 2.5 million bytes here: weights and
 # gradients are in it too, and no checkpoint makes those smaller.
@@ -224,9 +223,26 @@ for n, k in ((16, 4), (64, 8), (256, 16)):
 reveal("deeper", saved[256, 16] / saved[64, 8])
 
 # %% [markdown]
-# About twice. On axes where each step is a factor this is a line of slope ½ (lesson 17). And parts may have parts: a
-# checkpoint in a checkpoint in a checkpoint needs about $\log n$ arrays, and runs the innermost layers once for each
-# level.
+# About twice. On axes where each step is a factor this is a line of slope ½ (lesson 17). And parts may have parts:
+# halve the chain, make the first half a checkpoint, and do the same inside of each half.
+
+
+# %%
+def halves(layers):
+    if len(layers) == 1:
+        return layers[0]
+    first, second = halves(layers[: len(layers) // 2]), halves(layers[len(layers) // 2 :])
+    return lambda h: second(checkpoint(first, h))
+
+
+for n in (16, 64, 256):
+    many = chain(n)
+    most = saved_at_most(watched(lambda many=many: halves(many)(x), *many))
+    print(f"{n:3} layers, halved and halved: {most:g} arrays")
+
+# %% [markdown]
+# One more for each doubling: $\log_2 n + 1$ arrays. But with each level half of the layers run once more: six levels
+# are three forwards more for 64 layers, where segments need one. Mostly $\sqrt{n}$ is the better bargain.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
@@ -397,10 +413,8 @@ for name, norm in norms.items():
     divided = accumulated(normed, [64] * 4, lambda rows: 1 / 4)
     equal += [name] if np.allclose(divided, whole) else []
     print(f"{name}: off by {np.linalg.norm(divided - whole) / np.linalg.norm(whole):.0%}")
-reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if equal else ""))
-
-# %%
 print(int(norms["BatchNorm"].num_batches_tracked), "batches seen: 1 whole, and 4 in parts")
+reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if equal else ""))
 
 # %% [markdown]
 # Layer normalisation looks at one row, and is equal. Batch normalisation is not, and no factor mends it: the mean and
