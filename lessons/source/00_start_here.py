@@ -388,7 +388,8 @@ dashboard()
 # | | [18 FLOPs are not time](18_flops_are_not_time.ipynb) | Where does the time go, if not into the arithmetic? |
 # | | [19 Smaller](19_smaller.ipynb) | Can 90 % of the weights go? |
 # | | [20 Sixteen bits](20_sixteen_bits.ipynb) | Where did the gradients go? |
-# | planned | 21 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
+# | | [21 Twice, to keep less](21_twice_to_keep_less.ipynb) | Can a batch fit in half? |
+# | planned | 22 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built

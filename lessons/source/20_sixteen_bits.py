@@ -536,6 +536,6 @@ Quiz("20_sixteen_bits")
 # **Exercise.** [20 Lost and found](../exercises/20_sixteen_bits.ipynb): the ends of a format, what is lost in it, a
 # weight that stands still, a scaler by hand, and a training step of your own.
 #
-# **Next:** change something here. In `network`, let relus take the place of the sigmoids: how many gradients of the
-# first layer are 0 then in float16, and is a scale still needed? Write it down before you run it. The lessons after
-# this one are planned: how to keep less by computing twice, and how many workers share one gradient.
+# **Next:** [21 Twice, to keep less](21_twice_to_keep_less.ipynb). Before that, change something here: in `network`, let
+# relus take the place of the sigmoids. How many gradients of the first layer are 0 then in float16, and is a scale
+# still needed? Write it down before you run it.

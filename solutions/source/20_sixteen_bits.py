@@ -663,5 +663,7 @@ def train(net, optimizer, batches):
 # The ends of any format, an eye for what is lost beyond them, weights that add up what is too small, a scaler, and the
 # step of mixed precision in its right order.
 #
-# **Next**: give the scaler of part 4 a list in which the gradients get ten times smaller every ten steps, as they do in
-# training. Does it keep up, with an interval of 2,000?
+# Give the scaler of part 4 a list in which the gradients get ten times smaller every ten steps, as they do in training.
+# Does it keep up, with an interval of 2,000?
+#
+# **Next**: [21 Twice, to keep less](../lessons/21_twice_to_keep_less.ipynb).
