@@ -282,7 +282,7 @@ graph
 #
 # What is in such a graph, how it is walked back, trained, written down beforehand and compiled: that is lessons 01 to
 # 15, which work with smaller networks; one that reads names goes through lessons 08 to 15. Alice waits at the end.
-# Lessons 16 to 25 are planned and not written yet; in the last of them this GPT is to be trained, and to write
+# Lessons 22 to 25 are planned and not written yet; in the last of them this GPT is to be trained, and to write
 # something better.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -389,12 +389,12 @@ dashboard()
 # | | [19 Smaller](19_smaller.ipynb) | Can 90 % of the weights go? |
 # | | [20 Sixteen bits](20_sixteen_bits.ipynb) | Where did the gradients go? |
 # | | [21 Twice, to keep less](21_twice_to_keep_less.ipynb) | Can a batch fit in half? |
-# | planned | 22 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built
 # before there are numbers to compute with. A graph that is there as a whole can be made *faster*. What it *costs* is
-# counted, in bytes and in operations.
+# counted, in bytes and in operations. Four more lessons are planned, in which Alice's GPT is trained, on one machine
+# and on several, and sent out.
 #
 # An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
 # engine](../exercises/01_scalar_engine.ipynb). All words are in the [glossary](GLOSSARY.md), and what is taught where
