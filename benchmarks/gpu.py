@@ -51,7 +51,12 @@ PACKAGES = ["numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "triton", "jax", "
 TESTS, ALL = 140.0, 310.0  # seconds: for all tests, for all workloads
 READY, TIMING = 55.0, 20.0  # seconds of one workload: to import, compile and be checked; to be timed
 SETTINGS = rounds.THREADS | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # JAX would take most of the memory for itself
-SHARES = {"test_gpu_ops.py": 10, "test_gpu_programs.py": 4, "test_gpu_limits.py": 1}  # processes: kernels are compiled
+SHARES = {  # processes: kernels are compiled
+    "test_gpu_ops.py": 10,
+    "test_gpu_programs.py": 4,
+    "test_gpu_limits.py": 1,
+    "test_gpu_distributed.py": 1,
+}
 PARTS = [[file, f"{k}/{count}"] for file, count in SHARES.items() for k in range(count)]
 
 

@@ -180,7 +180,7 @@ def device(name: str | Device) -> Device:
     """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), 'simulated' or 'meta'; 'worker:1' of a process."""
     if isinstance(name, Device):
         return name
-    if name not in NAMES and not (name[:7] == "worker:" and name[7:].isdecimal()):
+    if name not in NAMES and not (str(name)[:7] == "worker:" and str(name)[7:].isdecimal()):
         raise DeviceError(f"wanted a device, one of {sorted(NAMES)}, and got {name!r}")
     return NAMES[name] if name in NAMES else importlib.import_module("minigrad.base.worker").Worker(name, "")
 

@@ -113,8 +113,8 @@ class Index(Indexed):
             if self.along >= 0:
                 return x.take(arrays[0], self.along)
             return xp.asarray(self.seen(x)[self.at(arrays)], order="C")
-        except IndexError:
-            self.checked(x.shape, arrays)
+        except IndexError:  # NumPy's, also on the simulated device
+            self.checked(x.shape, tuple(map(CPU.array, arrays)))
             raise
 
     def vjp(self, gy, y, x, *arrays):
@@ -153,8 +153,8 @@ class IndexAdd(Indexed):
                 there = x if x.shape == places.shape else xp.broadcast_to(x, places.shape)
                 # Along one axis NumPy adds six times as fast as along several.
                 device_of(y).scatter_add(y.reshape(-1), places.reshape(-1), there.reshape(-1))
-        except IndexError:
-            self.checked(self.shape, arrays)
+        except IndexError:  # NumPy's, also on the simulated device
+            self.checked(self.shape, tuple(map(CPU.array, arrays)))
             raise
         return y
 
@@ -185,8 +185,8 @@ class IndexSet(Indexed):
         y = xp.array(x)
         try:
             self.seen(y)[self.at(arrays)] = value
-        except IndexError:
-            self.checked(x.shape, arrays)
+        except IndexError:  # NumPy's, also on the simulated device
+            self.checked(x.shape, tuple(map(CPU.array, arrays)))
             raise
         return y
 
