@@ -17,8 +17,14 @@ the scalar lessons run where NumPy does not, and `import minigrad` takes no time
 """
 
 import builtins
+import sys
 
 import lazy_loader
+
+if sys.platform == "emscripten":
+    from .base.browser import set_up
+
+    set_up()
 
 __version__ = "0.1.0"
 

@@ -78,7 +78,7 @@ def innermost() -> Packing | None:
 
 @contextmanager
 def saved_tensors_hooks(pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> Iterator[None]:
-    """A block in which each tensor kept for backward is pack(tensor), and backward reads unpack of that.
+    """A block in which each tensor saved for backward is pack(tensor), and backward reads unpack of that.
 
     Of nested blocks the innermost counts.
     """
@@ -88,7 +88,7 @@ def saved_tensors_hooks(pack: Callable[[Tensor], Any], unpack: Callable[[Any], T
 
 @contextmanager
 def save_on_cpu() -> Iterator[None]:
-    """A block in which what is kept for backward waits in the memory of the CPU."""
+    """A block in which what is saved for backward waits in the memory of the CPU."""
     with saved_tensors_hooks(lambda x: (x.to("cpu"), x.spec.device), lambda packed: packed[0].to(packed[1])):
         yield
 

@@ -17,6 +17,7 @@ from .errors import DeviceError, DTypeError, ShapeError
 
 _known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
 _making = Lock()
+PLACE = np.dtype(np.intp)
 
 
 class Spec:
@@ -137,6 +138,12 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
         if any(len(axis) > 1 for axis in lengths):
             return None
     return tuple(axis.pop() if axis else 1 for axis in reversed(lengths))
+
+
+def as_places(index: Any) -> Any:
+    """An index in NumPy's own integers, of 32 bits in a browser: what is longer stays outside, and is not cut off."""
+    fits = index.dtype.itemsize <= PLACE.itemsize
+    return index if fits else np.minimum(np.maximum(index, np.iinfo(PLACE).min), np.iinfo(PLACE).max).astype(PLACE)
 
 
 def common_device(op: object, *specs: Spec) -> Device:

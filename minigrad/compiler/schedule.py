@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from ..base.threads import can_start, pool
 from ..core.graph import Graph
 from ..core.interpret import interpret, value
 from ..core.node import Node
@@ -156,13 +156,15 @@ class Workers:
     """A graph that is run by several threads as a schedule says: a function of arrays.
 
     A worker does its nodes in order, and waits where an operand is another's that is not yet there. An error in one
-    ends them all, and is raised. A call that comes while they work is run by the caller alone, with equal results.
+    ends them all, and is raised. A call that comes while they work, and each where no thread can be started, is run
+    by the caller alone, with equal results.
     """
 
     def __init__(self, graph: Graph, workers: int = 2, seconds: Seconds = estimate):
         self.schedule = schedule(graph, workers, seconds)
-        self.threads = ThreadPoolExecutor(max(workers - 1, 1), "minigrad")
+        self.threads = pool(max(workers - 1, 1), "minigrad")
         self.at_work = threading.Lock()
+        self.alone = not can_start()
         before = waits_for(graph)
         worker_of = {slot.node: slot.worker for slot in self.schedule.slots}
         self.constants = [n for n in graph.nodes if hasattr(n.op, "value") and not n.inputs]
@@ -174,7 +176,7 @@ class Workers:
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """The outputs for these inputs, as `interpret` gives them, to the last bit."""
-        if not self.at_work.acquire(blocking=False):
+        if self.alone or not self.at_work.acquire(blocking=False):
             return interpret(self.schedule.graph, *arrays)
         try:
             return self.run(*arrays)

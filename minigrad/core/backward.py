@@ -105,7 +105,7 @@ def refuse_freed(order: list[Record]) -> None:
     if None in map(attrgetter("saved"), order):
         node = next(node for node in order if node.saved is None)
         raise FreedError(
-            f"backward reached {node} a second time, and the first backward freed what it had kept. "
+            f"backward reached {node} a second time, and the first backward freed what it had saved. "
             "Call the first one with retain_graph=True, or run the forward pass again"
         )
 
@@ -119,6 +119,6 @@ def refuse_edited(order: list[Record]) -> None:
             if array is not None and edited_since(array, node.born):
                 kept = "what it saved" if slot is None else f"its operand {slot - 1}" if slot else "its result"
                 raise EditedError(
-                    f"backward of {node} reads {kept}, which was edited in place after {node.op} had kept it. Edit a "
+                    f"backward of {node} reads {kept}, which was edited in place after {node.op} had saved it. Edit a "
                     "copy, as in x.clone().add_(1), or write x = x + 1, which makes a new tensor"
                 )

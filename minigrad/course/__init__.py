@@ -15,6 +15,7 @@ and in the lessons themselves:
     progress.py         what was answered, kept as plain data in the learner's folder
     feedback.py         check: what an answer to an exercise is worth, and a hint; solution: a way to do it
     scoring.py          what check says of a whole notebook
+    gates.py            what a piece of work must hold, asked one by one
     comparison.py       numbers that should be others, as a picture
     attempts.py         what was tried in the exercises, kept in the same way
     plots.py            plots that follow the theme of the notebook
@@ -45,12 +46,16 @@ from minigrad.course.stopwatch import Rounds as Rounds
 from minigrad.course.stopwatch import in_turns as in_turns
 
 if TYPE_CHECKING:
+    from minigrad.course.gates import Gates as Gates
     from minigrad.course.plots import follow_theme as follow_theme
     from minigrad.widgets import Predict as Predict
     from minigrad.widgets import Quiz as Quiz
 
 
-HOMES = {"Predict": "minigrad.widgets", "Quiz": "minigrad.widgets", "follow_theme": "minigrad.course.plots"}
+HOMES = {
+    "Predict": "minigrad.widgets", "Quiz": "minigrad.widgets", "Gates": "minigrad.course.gates",
+    "follow_theme": "minigrad.course.plots",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

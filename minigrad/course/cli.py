@@ -103,6 +103,7 @@ def add_serving(served: argparse.ArgumentParser) -> None:
     served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that wait for one model")
     served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="of one request")
     served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
+    served.add_argument("--page", type=Path, metavar="HTML", help="a page of yours, in place of the one to draw on")
     served.add_argument("--poll", type=float, default=1.0, metavar="S", help="between two looks for new versions")
 
 
@@ -189,6 +190,7 @@ def begin_exercise(arguments: argparse.Namespace) -> int:
 
 def serve_model(arguments: argparse.Namespace) -> int:
     try:
+        from minigrad.serving.app import PAGE
         from minigrad.serving.batcher import Limits  # imported when asked for: it is an extra
         from minigrad.serving.command import serve
     except ModuleNotFoundError as missing:
@@ -196,7 +198,8 @@ def serve_model(arguments: argparse.Namespace) -> int:
     most = int(arguments.max_body * (1 << 20))
     limits = Limits(arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, most, arguments.timeout)
     try:
-        serve(arguments.model, arguments.host, arguments.port, limits, arguments.poll, partial(print, flush=True))
+        tell, page = partial(print, flush=True), arguments.page or PAGE
+        serve(arguments.model, arguments.host, arguments.port, limits, arguments.poll, tell, page)
     except (OSError, MinigradError) as error:
         raise CourseError(str(error)) from None
     return 0

@@ -239,7 +239,9 @@ def form(wanted: Outcome, came: Outcome) -> str:
     if isinstance(came.value, str) and isinstance(wanted.value, int | float):
         kind = "True or False" if isinstance(wanted.value, bool) else "a number"
         return f" It is text, and {kind} is wanted: no quotation marks."
-    if isinstance(came.value, str) and isinstance(wanted.value, str) and came.value != came.value.lower():
+    if not (isinstance(came.value, str) and isinstance(wanted.value, str)):
+        return ""
+    if " " not in came.value and came.value != came.value.lower() and wanted.value == wanted.value.lower():
         return " Write it as the question does, in small letters."
     return ""
 

@@ -29,7 +29,14 @@ from pathlib import Path
 
 from minigrad.course.errors import CourseError
 
-SHIPPED = ("lessons/*.ipynb", "lessons/*.md", "lessons/data/**/*", "exercises/*.ipynb", "exercises/data/**/*")
+SHIPPED = (
+    "lessons/*.ipynb",
+    "lessons/*.md",
+    "lessons/*.svg",
+    "lessons/data/**/*",
+    "exercises/*.ipynb",
+    "exercises/data/**/*",
+)
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"
 FEW = 3  # names in a sentence

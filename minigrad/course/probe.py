@@ -6,9 +6,9 @@ data. So a class that claims to be equal to everything is just a class, and a ve
 that is judged.
 
 Each probe runs on a thread of its own, in a scope of its own, with its output discarded and nobody to ask, and is
-stopped when its time is up. What cannot be stopped on a thread: one call into C that never returns, code that catches
-every exception for ever, and os._exit. Whoever looks does so in a process that can be ended: apart.py does it in a
-notebook, and the grader in its sandbox.
+stopped when its time is up; where no thread can be started, as in a browser, it looks at the clock itself. What cannot
+be stopped so: one call into C that never returns, code that catches every exception for ever, and os._exit. Whoever
+looks does so in a process that can be ended: apart.py does it in a notebook, and the grader in its sandbox.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 BUSY = 10  # times as long by the clock as in work, at most
 SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
 SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
-GRACE = 0.5  # seconds that code may take to stop when told to
+GRACE = 2.0  # seconds of work that code may take to stop when told to: so long does it take to leave 10⁵ calls
 UNENDED = ("endless", "stuck", "died")  # kinds of outcomes: it was stopped, could not be, or ended its process
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
@@ -143,8 +143,6 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
     seconds    of work, where the system counts a thread's: on a busy machine it may take longer by the clock
     enough     whether to stop it before
     """
-    if sys.platform == "emscripten":  # a browser has no threads, and so no limit
-        return call()
     outcomes: list[Outcome] = []
     clocks: list[int] = []
     done = threading.Event()  # a join that is interrupted takes the thread for ended, and so cannot be relied on
@@ -161,23 +159,45 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
 
     thread = threading.Thread(target=work, daemon=True)
     with silent(), said_again():
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # there is no other thread, as in a browser
+            return timed(call, seconds)
         try:
             wait(done, clocks, seconds, enough)
         finally:  # also when the learner interrupts the kernel
             for _ in range(5):
                 if not done.is_set():
                     stop(thread)
-                    done.wait(GRACE / 5)
+                    wait(done, clocks, GRACE / 5)
     return outcomes[0] if outcomes else Outcome("stuck")
 
 
-def wait(done: threading.Event, clocks: list[int], seconds: float, enough: Callable[[], bool]) -> None:
-    """Until it is done, or has had its seconds; what sleeps, or waits for others, has them by the clock on the wall."""
-    began = time.monotonic()
+def timed(call: Callable[[], Outcome], seconds: float) -> Outcome:
+    """The same where there is but one thread: it looks at the clock before each line. Code that catches all goes on."""
+    until = time.monotonic() + seconds
+
+    def look(frame: Any, event: str, argument: Any) -> Any:
+        if event == "line" and time.monotonic() > until:
+            raise Stop
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        return call()
+    except Stop:
+        return Outcome("endless")
+    finally:
+        sys.settrace(before)
+
+
+def wait(done: threading.Event, clocks: list[int], seconds: float, enough: Callable[[], bool] = bool) -> None:
+    """Until it is done, or has had so many seconds; what sleeps, or waits for others, has them by the wall clock."""
+    began, before = time.monotonic(), worked(clocks) if clocks else 0.0
     while not done.wait(seconds / 40) and not enough():
         past = time.monotonic() - began
-        if past >= BUSY * seconds or (past >= seconds and not SLEEPING * past < worked(clocks) < seconds):
+        if past >= BUSY * seconds or (past >= seconds and not SLEEPING * past < worked(clocks) - before < seconds):
             return
 
 

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from statistics import quantiles
-from time import perf_counter
+
+from minigrad.base.clock import calls_for, seconds
 
 ROUNDS = 7
 TRIES = 3  # in a round, of which the fastest counts
@@ -61,18 +62,10 @@ def in_turns(rounds: int = ROUNDS, **ways: Callable[[], object]) -> dict[str, Ro
     calls = {}
     for name, way in ways.items():
         way()
-        calls[name] = max(1, int(LEAST / max(seconds(way), 1e-9)))
+        calls[name] = calls_for(way, LEAST)
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
         tries = [{name: seconds(way, calls[name]) for name, way in ways.items()} for _ in range(TRIES)]
         for name, found in times.items():
             found.append(min(each[name] for each in tries))
     return {name: Rounds(tuple(found)) for name, found in times.items()}
-
-
-def seconds(way: Callable[[], object], calls: int = 1) -> float:
-    """Seconds of a call, on average."""
-    start = perf_counter()
-    for _ in range(calls):
-        way()
-    return (perf_counter() - start) / calls

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ..base.errors import DTypeError, ShapeError, StateError
+from ..base.threads import pool
 from ..core.calls import told
 from ..tensor.tensor import Tensor
 from .dataset import (
@@ -215,17 +216,17 @@ class DataLoader:
 
     def ahead(self, todo: Iterator[list[Any]]) -> Iterator[Any]:
         """Batches loaded by threads, in order. Leaving early ends the threads, once each has finished its batch."""
-        pool = ThreadPoolExecutor(self.num_workers, "DataLoader")
+        threads = pool(self.num_workers, "DataLoader")
         coming: deque[Future[Any]] = deque()
         try:
             for rows in todo:
-                coming.append(pool.submit(self.load, rows))
+                coming.append(threads.submit(self.load, rows))
                 if len(coming) > self.num_workers * self.prefetch_factor:
                     yield coming.popleft().result()
             while coming:
                 yield coming.popleft().result()
         finally:
-            pool.shutdown(cancel_futures=True)
+            threads.shutdown(cancel_futures=True)
 
 
 def refuse_numbers(**counts: tuple[Any, int]) -> None:

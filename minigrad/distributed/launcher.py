@@ -39,6 +39,10 @@ RESTART = "MINIGRAD_RESTART"  # tells a program how often all has begun again
 Say = Callable[[int, str], None]
 
 
+class NoRanksError(DistributedError):
+    """This machine starts no ranks: it is a Windows or a browser, or has no MPI."""
+
+
 class RankError(DistributedError):
     """A rank that failed.
 
@@ -120,17 +124,19 @@ def outside() -> dict[str, str]:
 
 
 def starter(n: int) -> list[str]:
-    """The command that starts n ranks. Raises DistributedError if there is none."""
+    """The command that starts n ranks. Raises NoRanksError if there is none."""
     if n < 1:
         raise DistributedError(f"n says how many ranks are started, 1 or more, and got {n}")
+    if sys.platform == "emscripten":
+        raise NoRanksError("ranks are processes of their own, and a browser starts none")
     if os.name != "posix":
-        raise DistributedError("ranks are started on Linux and macOS; on Windows, in its WSL, or by mpiexec itself")
+        raise NoRanksError("ranks are started on Linux and macOS; on Windows, in its WSL, or by mpiexec itself")
     if n == 1:
         return []
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None or importlib.util.find_spec("mpi4py") is None:
-        raise DistributedError(
+        raise NoRanksError(
             f"{n} ranks need MPI, and {'mpi4py' if found else 'mpiexec'} is missing: pip install "
             f"'minigrad-course[mpi]', for {sys.executable}; -n 1 works without"
         )

@@ -9,18 +9,24 @@ for what -o names: a list of it, with the value of each rank, is the notebook's 
 
 from __future__ import annotations
 
+import base64
+import tempfile
 import time
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from IPython import display
 from IPython.core import magic_arguments
 from IPython.core.getipython import get_ipython
 
+from ..saving.files import load, save
 from .group import DistributedError
 from .launcher import together
 
 magic: Any = magic_arguments
 OFTEN = 0.2  # seconds between two looks of the reader's
+RECORDED = "minigrad"  # in an output's metadata: what -o named, so that a notebook is a record of its runs
 TAIL = 8  # lines of each rank that are shown while it runs
 
 
@@ -49,14 +55,30 @@ class Output:
             self.shown = time.monotonic()
             self.show("\n".join([f"{self.title}, running", *(line for lines in self.lines for line in lines[-TAIL:])]))
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, **metadata: str) -> None:
         if self.handle is not None:  # in a terminal there is nothing to write over
-            self.handle.update(Shown(text))
+            self.handle.update(Shown(text), metadata=metadata)
 
-    def close(self) -> None:
-        self.show(self.title)  # as at first: a notebook that runs again shows the same
+    def close(self, given: dict[str, Any]) -> None:
+        """Show all lines, under the title of the beginning: a notebook that runs again shows the same."""
+        self.show(self.title, **({RECORDED: encoded(given)} if given else {}))
         for line in (line for lines in self.lines for line in lines):
             print(line)
+
+
+def encoded(values: dict[str, Any]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "values.mg")
+        save(path, values)
+        return base64.b64encode(path.read_bytes()).decode()
+
+
+def decoded(text: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "values.mg")
+        path.write_bytes(base64.b64decode(text))
+        values: dict[str, Any] = load(path)
+        return values
 
 
 class CellError(DistributedError):
@@ -76,18 +98,20 @@ def parallel(line: str, cell: str) -> None:
         raise CellError(f"%%parallel -i {','.join(missing)}: the notebook has no such name")
     job = {"texts": [(f"Cell In[{len(shell.user_ns['In']) - 1}]", "\n" + cell)], "out": gives, "argv": [""]}
     given = {"names": {name: shell.user_ns[name] for name in reads}, "arguments": ()}
-    output = Output(n)
+    output, found = Output(n), {}
     try:
         results = together(job, n, output.add, given, said.t)
+        found = {name: [result[i] for result in results] for i, name in enumerate(gives)}
     except DistributedError as error:
         raise CellError(str(error)) from None
     except KeyboardInterrupt:
         raise CellError("stopped, and all ranks with it") from None
     finally:
-        output.close()
-    shell.user_ns.update({name: [result[i] for result in results] for i, name in enumerate(gives)})
+        output.close(found)
+    shell.user_ns.update(found)
 
 
+@cache  # loaded again, it takes no argument twice
 def of_a_line() -> Any:
     """What `%%parallel` is followed by, as IPython's own magics say it; `%%parallel?` shows it."""
     read = "names of the notebook's that the cell reads, as x,y: what mg.save takes"

@@ -67,10 +67,10 @@ class Schedule:
         wanted = [Step(k, i, c) for k in kinds for i in range(self.microbatches) for c in range(self.chunks)]
         for worker, steps in enumerate(self.steps):
             counts = Counter(steps)
-            if wrong := min((s for s in counts | Counter(wanted) if counts[s] != (s in wanted)), default=None):
+            if wrong := [step for step in (*steps, *wanted) if counts[step] != (step in wanted)]:
                 raise ScheduleError(
-                    f"{self.name}: worker {worker} does {wrong} {counts[wrong]} times, and of {self.microbatches} "
-                    f"microbatches through {self.chunks} chunks each is done once"
+                    f"{self.name}: worker {worker} does {wrong[0]}, {counts[wrong[0]]} times; it is to do, once, "
+                    f"{' and '.join(kinds)} of each of {self.microbatches} microbatches through {self.chunks} chunks"
                 )
         self.timeline()
 

@@ -274,7 +274,7 @@ class Gathered:
     """The whole row in one call of its unit; and the rule that makes of the gradients of parameters that of a part.
 
     tensors    the parameters, recorded as outputs of one op
-    around     who packs what else is kept for backward
+    around     who packs what else is saved for backward
     """
 
     reads = ()

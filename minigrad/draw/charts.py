@@ -12,7 +12,7 @@ from html import escape
 from math import ceil, floor, log10
 from typing import Any
 
-from .svg import STYLE, text
+from .svg import STYLE, text, text_width
 from .words import number
 
 WIDTH, HEIGHT = 430, 300
@@ -123,8 +123,8 @@ def compact(x: float) -> str:
 # -- the picture ------------------------------------------------------------------------------------------
 
 
-def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT) -> str:
-    """The axes, and the parts between them."""
+def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below: int = 0) -> str:
+    """The axes, and the parts between them; `below` pixels under it all are left for a legend."""
     lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{RIGHT}"/>' for tick in y.ticks]
     words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]
     for tick in x.ticks:  # the last of which may be at the edge
@@ -133,7 +133,7 @@ def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT) -> st
     lines += [f'<path class="mg-rule" d="M{x.at(tick):.1f},{BOTTOM}v4"/>' for tick in x.ticks]
     names = [text("mg-dim", 4, 14, y.label), text("mg-number mg-dim", RIGHT, height - 8, x.label)]
     rule = f'<path class="mg-rule" d="M{LEFT},{TOP}V{BOTTOM}H{RIGHT}"/>'
-    return picture(title, WIDTH, height, [*lines, *words, *names, *parts, rule])
+    return picture(title, WIDTH, height + below, [*lines, *words, *names, *parts, rule])
 
 
 def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:
@@ -189,6 +189,17 @@ def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) ->
         look = f'class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}"'
         drawn += f'<path {look} d="{lines}"/>'
     return drawn
+
+
+def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
+    """The names of series with their bars, in rows from `top` down; and how many pixels they take."""
+    parts, x, y = [], 4.0, top
+    for series, name in names.items():
+        wide = 30 + text_width(name, 12)
+        x, y = (4.0, y + 18) if x > 4 and x + wide > WIDTH else (x, y)
+        parts += [bars(series, [(x, y + 12, y)], 16), text("mg-dim", x + 21, y + 10.5, name)]
+        x += wide
+    return ['<g class="mg-legend">', *parts, "</g>"], y + 18 - top
 
 
 def swatch(series: int) -> str:

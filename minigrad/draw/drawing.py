@@ -166,10 +166,10 @@ class Drawing:
 
 
 def line(picture: Picture, box: Box) -> str:
-    """One box in words: temp = x × y = 6, grad 1, kept for backward."""
+    """One box in words: temp = x × y = 6, grad 1, saved for backward."""
     said = [f"{box.called} = {picture.formula(box)}" if box.kind == "op" else box.called]
     if box.kind != "constant":
         said += [f" = {box.value}" if box.value else "", f" {box.spec}" if box.spec else ""]
     said += [{"op": "", "leaf": ", a leaf", "constant": ", a constant"}[box.kind]]
-    said += [f", grad {box.grad}" if box.grad else "", ", kept for backward" if box.kept else ""]
+    said += [f", grad {box.grad}" if box.grad else "", ", saved for backward" if box.kept else ""]
     return "".join(said)

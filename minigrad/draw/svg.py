@@ -220,8 +220,8 @@ def draw_box(box: Box, x: float, y: float, width: float, height: float, is_outpu
         parts += rows(box, x + chip + PAD, x + width - PAD, y)
     if box.kept:
         parts.append(
-            f'<g class="mg-kept"><rect x="{x + width - 36:.2f}" y="{y - 8:.2f}" width="32" height="14" rx="7"/>'
-            f'<text x="{x + width - 20:.2f}" y="{y + 3:.2f}">kept</text></g>'
+            f'<g class="mg-kept"><rect x="{x + width - 44:.2f}" y="{y - 8:.2f}" width="40" height="14" rx="7"/>'
+            f'<text x="{x + width - 24:.2f}" y="{y + 3:.2f}">saved</text></g>'
         )
     return "".join(parts) + "</g>"
 

@@ -183,5 +183,4 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
 
     def _read(self) -> np.ndarray:
         """The array. A symbol, having none, raises NoValueError."""
-        array: np.ndarray = self.value if hasattr(self, "value") else self.numpy()
-        return array
+        return self.value if hasattr(self, "value") else self.numpy()

@@ -110,9 +110,7 @@ class Reductions:
         return self.std(*given, **options), self.apply(ops.Mean(*self._spread(*given, **options)[:2]))
 
     @listed("float32")
-    def norm(
-        self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any
-    ) -> Self:
+    def norm(self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """(Σ |x|ᵖ)^(1/p): of the elements as one vector, or of each vector along the axes; 'fro' is 2.
 
         p    0 counts what is not 0; inf and −inf are the largest and the smallest |x|; 'nuc' sums singular values
@@ -405,9 +403,7 @@ class Reductions:
 
     def _single(self, axis: Any) -> tuple[Self, int]:
         """self and one of its axes; a number as a row of one, which may be asked along 0 or −1."""
-        if self.ndim or whole(axis) not in (0, -1):
-            return self, self.axis(axis)
-        return self.reshape(1), 0
+        return (self, self.axis(axis)) if self.ndim or whole(axis) not in (0, -1) else (self.reshape(1), 0)
 
     def _as(self, dtype: Any) -> Self:
         return self if dtype is None else self.astype(dtype)

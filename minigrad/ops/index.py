@@ -27,7 +27,7 @@ import numpy as np
 
 from ..base.device import CPU, device_of
 from ..base.errors import DTypeError, ShapeError
-from ..base.spec import Spec, common_device
+from ..base.spec import Spec, as_places, common_device
 from ..core.op import Op
 from .pattern import ARRAY, Pattern, array_axes, filled, fits_region, integers_first, refuse_outside, region, written
 
@@ -68,7 +68,7 @@ class Indexed(Op):
 
     def at(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """The index, as NumPy wants it."""
-        return filled(self.pattern, arrays) if self.basic is None else self.basic
+        return filled(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
 
     def places(self, xp: Any, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> Any:
         """The places that the pattern names in an array of that shape, counted through it: integers, as x[pattern]."""
@@ -111,7 +111,7 @@ class Index(Indexed):
         try:
             # Along one axis NumPy's `take` needs half the time of its general index, which leaves axes out of order.
             if self.along >= 0:
-                return x.take(arrays[0], self.along)
+                return x.take(as_places(arrays[0]), self.along)
             return xp.asarray(self.seen(x)[self.at(arrays)], order="C")
         except IndexError:  # NumPy's, also on the simulated device
             self.checked(x.shape, tuple(map(CPU.array, arrays)))
@@ -260,8 +260,7 @@ class AlongAxis(Op):
 
     def region(self, x: Spec, arrays: tuple[Any, ...]) -> tuple[int, ...]:
         """The shape of what the index names."""
-        shape: tuple[int, ...] = arrays[0].shape
-        return shape
+        return tuple(arrays[0].shape)
 
 
 @dataclass(frozen=True)
@@ -272,7 +271,7 @@ class Gather(AlongAxis):
         self.fits(x, index)
         return Spec(index.shape, x.dtype, common_device(self, x, index))
 
-    def forward(self, xp, x, index): return x.reshape(-1).take(self.places(xp, x.shape, (index,), True))
+    def forward(self, xp, x, index): return x.reshape(-1).take(as_places(self.places(xp, x.shape, (index,), True)))
     def vjp(self, gy, y, x, index): return gy.apply(ScatterAdd(self.axis, x.spec.shape, True), index), None
     def jvp(self, dxs, y, x, index): return dxs[0].apply(self, index)
 
@@ -347,7 +346,7 @@ class SearchSorted(Op):
     def infer(self, row, x):
         if row.ndim != 1:
             raise ShapeError(f"searchsorted looks in one sorted row, and got {row}")
-        return Spec(x.shape, np.dtype(np.int64), common_device(self, row, x))
+        return Spec(x.shape, np.dtype(np.intp), common_device(self, row, x))
 
     def forward(self, xp, row, x): return xp.searchsorted(row, x, "right" if self.right else "left")
     def flops(self, y, row, x): return y.size * max(1, row.size).bit_length()

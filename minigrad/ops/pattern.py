@@ -97,8 +97,7 @@ def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int
         )
     needed("choosing by a mask, of which the number of elements comes,", *mask.shape)
     array = mask if isinstance(mask, np.ndarray) else mask.value if hasattr(mask, "value") else mask.numpy()
-    found: tuple[Any, ...] = array.nonzero()
-    return found
+    return tuple(array.nonzero())
 
 
 def axes_taken(part: Any) -> int:
@@ -218,9 +217,7 @@ def left(pattern: Pattern, x: Spec) -> list[int]:
             if isinstance(p, Slice):
                 lengths.append(extent(n, *p))
             elif isinstance(p, WHOLE) and not -n <= p < n:
-                raise BoundsError(
-                    f"{written(pattern)} of {x}: index {p} is out of bounds for axis {axis} of {n}"
-                )
+                raise BoundsError(f"{written(pattern)} of {x}: index {p} is out of bounds for axis {axis} of {n}")
     return lengths
 
 

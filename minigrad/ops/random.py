@@ -192,7 +192,7 @@ class RandomPermutation(Op):
 
     def infer(self, key):
         a_key(self, key)
-        return Spec((self.n,), np.dtype(np.int64), key.device)
+        return Spec((self.n,), np.dtype(np.intp), key.device)
 
     def forward(self, xp, key): return xp.argsort(RandomBits((self.n,), np.dtype("u8")).forward(xp, key))
     def flops(self, y, key): return 0
@@ -257,7 +257,7 @@ class RandomChoice(Op):
             raise DTypeError(f"{self} needs floating weights with an axis to choose along, and got {w}")
         if not w.shape[-1] or (self.count > w.shape[-1] and not self.replacement):
             raise ShapeError(f"{self} cannot draw {self.count} of {w.shape[-1]} without replacement")
-        return Spec((*w.shape[:-1], self.count), np.dtype(np.int64), common_device(self, key, w))
+        return Spec((*w.shape[:-1], self.count), np.dtype(np.intp), common_device(self, key, w))
 
     def forward(self, xp, key, w):
         races = (*w.shape[:-1], self.count, w.shape[-1]) if self.replacement else w.shape

@@ -189,7 +189,7 @@ class ArgCumMax(Op):
 
     axis: int
 
-    def infer(self, x): return x.with_dtype(np.int64)
+    def infer(self, x): return x.with_dtype(np.intp)
 
     def forward(self, xp, x):
         n = x.shape[self.axis]

@@ -26,7 +26,7 @@ class ArgSort(Op):
     axis: int
     descending: bool = False
 
-    def infer(self, x): return x.with_dtype(np.int64)
+    def infer(self, x): return x.with_dtype(np.intp)
 
     def forward(self, xp, x):
         if not self.descending:
@@ -55,7 +55,7 @@ class ArgTopK(Op):
         if out_of_order(0, self.k, n := x.shape[self.axis]):
             raise BoundsError(f"topk of {x} takes 0 to {n} elements along axis {self.axis}, and {self.k} were asked")
         shape = (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1 :])
-        return x.with_shape(shape).with_dtype(np.int64)
+        return x.with_shape(shape).with_dtype(np.intp)
 
     def forward(self, xp, x):
         order = ArgSort(self.axis, self.largest)
@@ -83,7 +83,7 @@ class ArgMax(Op):
         if x.shape[self.axis] == 0:
             raise ShapeError(f"{self} of {x}: an extreme of no elements does not exist: check the size first")
         kept = (1,) if self.keepdims else ()
-        return x.with_shape((*x.shape[: self.axis], *kept, *x.shape[self.axis + 1 :])).with_dtype(np.int64)
+        return x.with_shape((*x.shape[: self.axis], *kept, *x.shape[self.axis + 1 :])).with_dtype(np.intp)
 
     def forward(self, xp, x): return xp.argmax(x, self.axis, keepdims=self.keepdims)
     def flops(self, y, x): return x.size - y.size

@@ -91,7 +91,7 @@ class Books:
     number     of the moment that is next
     counted    bytes of each consumer
     moved      of them, those that were there before this event began, and became another's in it
-    freed      bytes kept for backward that were let go since the last moment
+    freed      bytes saved for backward that were let go since the last moment
     old        bytes of arrays that are older than the ledger
     log        every array that there ever was
     """

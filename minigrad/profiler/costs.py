@@ -43,7 +43,7 @@ class Cost(NamedTuple):
     backward_flops: int = 0
     backward_macs: int = 0
     bytes_moved: int = 0  # operands read and results written, forward
-    kept_bytes: int = 0  # of activations that backward reads, each at the first op that keeps it
+    saved_bytes: int = 0  # of activations that backward reads, each at the first op that keeps it
 
     @property
     def train_flops(self) -> int:
@@ -130,7 +130,7 @@ class Estimate:
         """Op → FLOPs and MACs of its derivative; and array that backward reads → the first op that keeps it.
 
         Of a checkpoint a graph's way is counted: what is read of it is computed again, no more (tracing/recompute.py).
-        What the model itself holds is not kept for backward.
+        What the model itself holds is not saved for backward.
         """
         rules, own = rules_of(self.ran), {id(x) for x in (*self.learned, *self.held)}
         pulled: dict[Node, tuple[int, int]] = {}
@@ -172,7 +172,7 @@ class Estimate:
     train_flops = of_total("train_flops", "FLOPs of both. 1 MAC = 2 FLOPs.")
     bytes_moved = of_total("bytes_moved", "Bytes that ops read and write, forward.")
     intensity = of_total("intensity", "FLOPs for each byte moved, forward.")
-    kept_bytes = of_total("kept_bytes", "Bytes of activations kept for backward.")
+    saved_bytes = of_total("saved_bytes", "Bytes of activations saved for backward.")
 
     @cached_property
     def peak_bytes(self) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 from ..base.table import Table
 from .icicle import pictured, tree
 
-HEAD = {"module": "<", "type": "<", "output": "<", **dict.fromkeys(("parameters", "MACs", "FLOPs", "bytes kept"), ",")}
-NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes kept for backward at the first op that keeps them."
+COUNTS = "parameters", "MACs", "FLOPs", "saved for backward"
+HEAD = {"module": "<", "type": "<", "output": "<", **dict.fromkeys(COUNTS, ",")}
+NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes saved for backward at the first op that saves them."
 
 
 def module_of(node: Any) -> str:
@@ -28,7 +29,7 @@ def table(e: Any, depth: int | None) -> Table:
             kind, output = e.parts[path].kind if path in e.parts else "", str(e.outputs.get(path, "")).partition("@")[0]
             size = sum(n for other, n in own if f"{other}.".startswith(f"{path}."))
             name = "\N{NO-BREAK SPACE}" * 2 * level + name
-            rows.append((name, kind, output, size, cost.macs, cost.flops, cost.kept_bytes))
+            rows.append((name, kind, output, size, cost.macs, cost.flops, cost.saved_bytes))
     return Table(HEAD, rows, NOTE)
 
 
@@ -43,8 +44,8 @@ def figures(e: Any) -> dict[str, str]:
         "forward": f"{e.macs:,} MACs of products and convolutions; {e.flops:,} FLOPs of all ops",
         "backward": f"{e.backward_macs:,} MACs; {e.backward_flops:,} FLOPs; both ways {e.train_flops:,} FLOPs",
         "bytes moved": f"{e.bytes_moved:,} forward, {e.intensity:.3g} FLOPs for each",
-        "activations": f"{e.kept_bytes:,} bytes kept for backward, inputs among them; of what is computed, "
-        f"{e.peak_bytes:,} at the peak of forward, and {e.inference_peak_bytes:,} where nothing is kept",
+        "activations": f"{e.saved_bytes:,} bytes saved for backward, inputs among them; of what is computed, "
+        f"{e.peak_bytes:,} at the peak of forward, and {e.inference_peak_bytes:,} where nothing is saved",
         "training state": f"bytes for each parameter: {per}",
     }
 

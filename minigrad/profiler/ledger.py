@@ -276,7 +276,7 @@ class Ledger:
         """Bytes alive just now, by consumer."""
         return tuple(self.books.counted)
 
-    # -- what is kept for backward ----------------------------------------------------------------------
+    # -- what is saved for backward ----------------------------------------------------------------------
 
     def read(self, record: Record, about: About) -> None:
         """Note what a record keeps just now."""

@@ -63,7 +63,8 @@ class Log:
 
     def __init__(self, wanted: Wanted):
         thread = threading.current_thread()
-        self.ident, self.native, self.name = thread.ident, threading.get_native_id(), thread.name
+        native = getattr(threading, "get_native_id", threading.get_ident)  # a browser has no threads of a system
+        self.ident, self.native, self.name = thread.ident, native(), thread.name
         self.wanted, self.memory, self.detailed = wanted, wanted.memory, wanted.shapes or wanted.flops or wanted.stack
         self.open: list[FunctionEvent] = []
         self.transfers: list[FunctionEvent] = []

@@ -37,7 +37,7 @@ from ..draw.words import number, took
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
 from ..ops import Input, TupleGet
-from .machine import SMALL, Machine, rate, seconds
+from .machine import SMALL, Machine, fastest_of_many, rate
 
 ROWS = 20  # of a table
 NEAR = 0.25  # of the roof: below, something else is the bound
@@ -193,7 +193,7 @@ def points(graph: Graph, arrays: Sequence[Any], progress: bool = False) -> list[
     home = memory_of(graph.nodes)
     own = [n for n in graph.nodes if n.inputs and home[n] is n and not isinstance(n.op, TupleGet) and not n.op.effect]
     bar = tqdm(own, disable=not progress, leave=False, ncols=72)
-    return [Point(name_of(n), cost(n), moved_by(n, home), seconds(alone(n, graph, values))) for n in bar]
+    return [Point(name_of(n), cost(n), moved_by(n, home), fastest_of_many(alone(n, graph, values))) for n in bar]
 
 
 def alone(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any]:

@@ -30,19 +30,19 @@ POWERS = {0: "constant", 1: "linear", 2: "quadratic", 3: "cubic"}
 NEAR = 0.15  # a slope this close to a whole number has its name
 COLUMNS = {
     "flops": "FLOPs counted",
-    "kept": "bytes kept",
+    "saved": "saved for backward",
     "parameters": "parameters",
     "seconds": "time measured",
     "peak": "peak bytes measured",
 }
-TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("kept", "The peak and bytes kept")}  # which theory tells
+TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("saved", "The peak and bytes saved")}  # which theory tells
 
 
 class Sample(NamedTuple):
     """A run at one length; None for what could not be counted.
 
     flops         of the ops that ran, as they say themselves; of their derivatives too, where backward ran
-    kept          bytes that the ops keep for backward, parameters not counted
+    saved         bytes that the ops save for backward, parameters not counted
     parameters    numbers in the model, where f gives one
     seconds       of the fastest run
     peak          most bytes that a run allocated at once
@@ -50,7 +50,7 @@ class Sample(NamedTuple):
 
     n: int
     flops: int | None
-    kept: int
+    saved: int
     parameters: int | None
     seconds: float
     peak: int
@@ -105,7 +105,7 @@ class Scaling:
     unsaid: Any = None
 
     def column(self, what: str) -> list[Any]:
-        """A figure of all samples: flops, kept, parameters, seconds or peak."""
+        """A figure of all samples: flops, saved, parameters, seconds or peak."""
         return [getattr(sample, what) for sample in self.samples]
 
     def fit(self, what: str) -> Fit | None:
@@ -150,7 +150,7 @@ class Scaling:
 
     @property
     def charts(self) -> list[str]:
-        """Time beside FLOPs, and the peak beside the bytes kept."""
+        """Time beside FLOPs, and the peak beside the bytes saved for backward."""
         return [self.chart("seconds", took), self.chart("peak", compact)] if self.samples else []
 
     def chart(self, what: str, words: Callable[[float], str]) -> str:
@@ -239,12 +239,12 @@ def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: 
     run, model = runner(f, lengths)
     with watching(Counting()) as counting:
         y = run()  # its graph lives until what it keeps is counted
-        kept = counting.kept
+        saved = counting.kept
     del y
     if not counting.ops:
         raise ValueError(f"sweep counts the ops that run, and none did in {f!r} at {dict(lengths)}")
     parameters = None if model is None else sum(p.size for p in model.parameters())
-    return Sample(n, counting.flops, kept, parameters, fastest(run, repeat), allocated(run)), counting.unsaid
+    return Sample(n, counting.flops, saved, parameters, fastest(run, repeat), allocated(run)), counting.unsaid
 
 
 def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[[], Any], Module | None]:

@@ -8,4 +8,5 @@ repository    the versions of each model, as they lie on the disk now
 v1, v2        the words of TensorFlow Serving, and of the Open Inference Protocol
 app           paths, limits, and the server
 page.html     a digit, drawn and read
+write.html    a text, written on: for --page, once its letters are put into it
 """

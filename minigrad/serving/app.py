@@ -30,10 +30,11 @@ OWN_ONLY = (
 )
 
 
-def app(repository: Repository, poll: float = 1.0) -> Starlette:
+def app(repository: Repository, poll: float = 1.0, shown: Path = PAGE) -> Starlette:
     """The application, of ASGI.
 
-    poll    s between two looks at the disk
+    poll     s between two looks at the disk
+    shown    the page at /, a file of HTML
     """
 
     @asynccontextmanager
@@ -55,7 +56,7 @@ def app(repository: Repository, poll: float = 1.0) -> Starlette:
         return Route(path, partial(infer, repository, protocol), methods=["POST"])
 
     async def page(_: Request) -> Response:
-        return Response(PAGE.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
+        return Response(shown.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
 
     async def counted(_: Request) -> Response:
         return Response(str(repository.metrics), headers={"Content-Type": metrics.TYPE})

@@ -15,7 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..base.errors import SavedFileError
-from .app import app
+from .app import PAGE, app
 from .batcher import Limits
 from .metrics import Metrics
 from .repository import Repository
@@ -23,16 +23,26 @@ from .repository import Repository
 LONGEST_HEAD = 1 << 16  # bytes
 
 
-def serve(model: Path, host: str, port: int, limits: Limits, poll: float, tell: Callable[[str], None]) -> None:
+def serve(
+    model: Path,
+    host: str,
+    port: int,
+    limits: Limits,
+    poll: float,
+    tell: Callable[[str], None],
+    page: Path = PAGE,
+) -> None:
     """Serve until SIGINT or SIGTERM; what was asked before is answered then.
 
     poll    s between two looks for new versions
     tell    is called with what is served, and where, when it is
+    page    at /
 
-    Raises SavedFileError where there is no model, OSError where the port is taken.
+    Raises SavedFileError where there is no model, OSError where the port is taken or the page is none.
     """
+    page.read_bytes()
     with bound(host, port) as at:
-        asyncio.run(serving(Repository(model, limits, Metrics()), at, poll, tell))
+        asyncio.run(serving(Repository(model, limits, Metrics()), at, poll, tell, page))
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -49,7 +59,9 @@ def bound(host: str, port: int) -> socket.socket:
     return found
 
 
-async def serving(repository: Repository, at: socket.socket, poll: float, tell: Callable[[str], None]) -> None:
+async def serving(
+    repository: Repository, at: socket.socket, poll: float, tell: Callable[[str], None], page: Path = PAGE
+) -> None:
     await repository.look()
     if not repository.table:
         reasons = "; ".join(reason for _, reason in repository.failed.values()) or "no file is there"
@@ -58,16 +70,16 @@ async def serving(repository: Repository, at: socket.socket, poll: float, tell: 
     host, port, *_ = at.getsockname()
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     tell("\n".join(f"{name}, version {n}: {address}/v1/models/{name}" for name, n in sorted(repository.table)))
-    tell(f"A page to draw on: {address}   (Ctrl-C ends)")
+    tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself
-    await uvicorn.Server(configured(repository, poll)).serve([at])
+    await uvicorn.Server(configured(repository, poll, page)).serve([at])
 
 
-def configured(repository: Repository, poll: float) -> uvicorn.Config:
+def configured(repository: Repository, poll: float, page: Path = PAGE) -> uvicorn.Config:
     """uvicorn's own limits."""
     return uvicorn.Config(
-        app(repository, poll),
+        app(repository, poll, page),
         log_level="warning",
         access_log=False,
         server_header=False,

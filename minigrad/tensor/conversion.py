@@ -64,8 +64,7 @@ def corners(array: np.ndarray) -> np.ndarray:
     if array.size <= MOST:
         return array
     places = [np.r_[:EDGE, n - EDGE : n] if n > 2 * EDGE else np.arange(n) for n in array.shape]
-    shown: np.ndarray = array[np.ix_(*places)]
-    return shown
+    return np.asarray(array[np.ix_(*places)])
 
 
 def form(array: np.ndarray) -> Callable[[float], str]:

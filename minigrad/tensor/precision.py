@@ -24,6 +24,5 @@ def in_single(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The node on these inputs, by way of float32 if it computes with half precision."""
     if not inputs or not node.op.widens(node.spec, *(x.spec for x in inputs)):
         return node.with_inputs(inputs)
-    up = tuple(Node(Cast(float32), (x,)) if x.spec.is_half else x for x in inputs)
-    y = Node(node.op, up)
+    y = Node(node.op, tuple(Node(Cast(float32), (x,)) if x.spec.is_half else x for x in inputs))
     return y if y.spec == node.spec else Node(Cast(node.spec.dtype), (y,))

@@ -122,8 +122,7 @@ class Tensor(InPlace, Operand):
 
     def numpy(self) -> np.ndarray:
         """The value as a NumPy array: on the CPU the same memory, not a copy."""
-        array: np.ndarray = CPU.array(self.value)
-        return array
+        return CPU.array(self.value)  # type: ignore[no-any-return]
 
     def item(self) -> Any:
         """The one element as a Python number."""

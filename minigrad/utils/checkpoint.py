@@ -51,7 +51,7 @@ def checkpoint(
     determinism_check: str = "default",
     **options: Any,
 ) -> Any:
-    """function(*args, **options), of which only the arguments are kept for backward; it runs again there.
+    """function(*args, **options), of which only the arguments are saved for backward; it runs again there.
 
     preserve_rng_state    draw the same random numbers the second time; in a graph they always are the same
     context_fn            gives what is entered the first time, and the second; see selective.py

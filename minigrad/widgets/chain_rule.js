@@ -144,7 +144,7 @@ function screenOf(svg) {
     each(step.value_heats, (id, heat) => warm(id, "value", heat));
     each(step.grad_heats, (id, heat) => warm(id, "grad", heat));
     each(step[view], (id, text) => write(labels, id, text));
-    for (const id of step.kept ?? []) badge(id, "kept");
+    for (const id of step.kept ?? []) badge(id, "saved");
     for (const id of step.freed ?? []) badge(id, "freed");
   }
   function warm(id, of, heat) {
@@ -153,7 +153,7 @@ function screenOf(svg) {
   }
   function badge(id, word) {
     group[id].classList.remove("mg-keeps", "mg-freed");
-    group[id].classList.add(word === "kept" ? "mg-keeps" : "mg-freed");
+    group[id].classList.add(word === "saved" ? "mg-keeps" : "mg-freed");
     group[id].querySelector(".mg-kept text").textContent = word;
   }
   function light(step) {

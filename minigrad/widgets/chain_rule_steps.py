@@ -33,10 +33,10 @@ class Step:
     grads      new gradients by box, and
     numbers    new labels by arrow, for the view of that name; so are
     formulas   the local derivatives in symbols
-    kept       boxes whose values are kept for backward from here on
+    kept       boxes whose values are saved for backward from here on
     freed      boxes whose values are let go
     equations  the arithmetic of the step: rows of (number or sign, what it is)
-    held       what is kept after the step, in bytes and words; "" where the engine frees nothing
+    held       what is saved after the step, in bytes and words; "" where the engine frees nothing
     question   what may be asked before the step
 
     value_heats, grad_heats    new heat maps by box
@@ -79,13 +79,13 @@ def steps_of(replay: Replay) -> list[Step]:
 
 
 def with_bytes(steps: list[Step], sizes: dict[str, int]) -> list[Step]:
-    """The steps, each with the bytes that are kept for backward when it is over."""
+    """The steps, each with the bytes that are saved for backward when it is over."""
     kept: dict[str, int] = {}
     told = []
     for step in steps:
         kept |= {x: sizes[x] for x in step.kept}
         kept = {x: size for x, size in kept.items() if x not in step.freed}
-        told.append(replace(step, held=f"kept for backward: {counted(sum(kept.values()), 'byte', 'bytes')}"))
+        told.append(replace(step, held=f"saved for backward: {counted(sum(kept.values()), 'byte', 'bytes')}"))
     return told
 
 
@@ -124,9 +124,9 @@ def forward(replay: Replay, box: Box) -> Step:
     read = replay.reads.get(box.id, ())
     if read:
         names = listed([picture.box[x].called for x in read])
-        say += f" Backward will need {names} here, so {'it is' if len(read) == 1 else 'they are'} kept."
+        say += f" Backward will need {names} here, so {'it is' if len(read) == 1 else 'they are'} saved."
     elif box.grad and box.id in replay.reads:
-        say += " Backward needs no number from here: nothing is kept."
+        say += " Backward needs no number from here: nothing is saved."
     arrows = tuple(arrow.id for arrow in picture.arrows_into[box.id])
     sources = tuple(x.id for x in operands)
     return Step(
@@ -240,7 +240,7 @@ def let_go(replay: Replay, freed: list[str]) -> str:
     if not leaves:
         return f"{say}, {freed_bytes}."
     stays = "itself stays: a leaf is yours" if len(leaves) == 1 else "themselves stay: leaves are yours"
-    return f"{say}. {freed_bytes} fewer are kept for backward, though {listed(leaves)} {stays}."
+    return f"{say}. {freed_bytes} fewer are saved for backward, though {listed(leaves)} {stays}."
 
 
 def done(replay: Replay) -> Step:
@@ -252,6 +252,6 @@ def done(replay: Replay) -> Step:
         first = leaves[0]
         say += f" Nudge {first.called} by a tiny d, and {picture.output.called} moves by {first.grad} × d."
     if replay.frees and any(replay.reads.values()):
-        say += " What was kept is freed, so a second backward would find nothing to read."
+        say += " What was saved is freed, so a second backward would find nothing to read."
     reached = {replay.picture.arrow[share.arrow].tail for share in replay.shares}
     return Step("done", say, grads={box.id: box.grad for box in picture.boxes if box.id in reached})

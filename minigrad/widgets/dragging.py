@@ -1,24 +1,17 @@
-"""What a browser needs to run a graph of scalars itself: each operation, and its slopes, as nested lists.
+"""What a browser needs to run a graph of Values itself: each operation, and its slopes, as nested lists.
 
-A Value's are read off the words in which pictures say them, as "1 − {y}²" (draw/scalars.py), a tensor's off its
-op's `forward`, as a formula; nothing is derived here anew.
+They are read off the words in which pictures say them, as "1 − {y}²" (draw/scalars.py): nothing is derived here anew.
+What it needs for a graph of nodes is in followed.py; here NumPy is not needed, and a browser may have none.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from math import isfinite
 from typing import Any
 
-from ..core import formula
-from ..core.graph import Graph
-from ..core.node import Node
-from ..core.op import Elementwise
 from ..draw.picture import Box, Picture
 from ..draw.scalars import POWER, rules
 from ..draw.words import number, written
-from ..ops import Const
 from ..scalar.value import Value, history
 
 PYTHON = str.maketrans({"×": "*", "÷": "/", "−": "-", "^": "**", "²": "**2"})
@@ -38,29 +31,6 @@ def program(y: object, picture: Picture) -> list[dict[str, Any]]:
     if not all(is_spelt(v) for v in order.values()):
         return []
     return [computed(v, box, picture) if v.parents else given(v, box) for box, v in order.items()]
-
-
-def followed(graph: Graph, inputs: Sequence[str]) -> dict[str, Any]:
-    """A graph of single numbers: [name, what it is] of each node, and the names of the outputs; {} where a browser
-    cannot follow.
-
-    inputs    what the graph's are called
-    """
-    called = {n: f"t{i}" for i, n in enumerate(graph.nodes)} | dict(zip(graph.inputs, inputs))
-    lines = [[called[n], number_tree(n, [called[x] for x in n.inputs])] for n in graph.nodes if n not in graph.inputs]
-    if len(graph.inputs) > len(inputs) or not all(names(each) <= SPELT for _, each in lines):
-        return {}
-    return {"lines": lines, "outputs": [called[y] for y in graph.outputs if y is not None]}
-
-
-def number_tree(node: Node, operands: list[str]) -> Any:
-    """What a node is; ["?"] where it is no function of single numbers."""
-    match node.op:
-        case Const(value) if isfinite(value):
-            return value
-        case Elementwise() if not node.spec.shape:
-            return nested(ast.parse(formula.write(node.op.forward, *operands), mode="eval").body)
-    return ["?"]
 
 
 def given(v: Value, box: Box) -> dict[str, Any]:

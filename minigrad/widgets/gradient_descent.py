@@ -25,8 +25,8 @@ from ..func import value_and_grad
 from ..graph.function import function
 from ..tensor.rewrite import optimise
 from ..tensor.tensor import Tensor
-from .dragging import followed
 from .film import styled
+from .followed import followed
 from .widget import Plain, SteppedWidget, javascript
 
 LINES, SIDE = 200, 51  # pieces of a curve; points of a surface, along each side

@@ -46,13 +46,13 @@ function shape(item, i, name) {
   const texts = [["mg-name", name], ["mg-dim", item.spec], ["mg-value", item.value]].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
   const chip = sign ? Math.max(26, width(sign, `${signSize}px`) + 10) : 0, h = texts.length * ROW + MARGIN;
   const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(([css, text]) => width(text, css === "mg-name" ? "bold 13px" : "12px"))));
-  const tag = (at, words, css) => `<g class="mg-kept ${css}"><rect x="${w - at}" y="-11" width="32" height="14" rx="7"/><text x="${w - at + 16}" y="0">${words}</text></g>`;
+  const tag = (right, words, css) => `<g class="mg-kept ${css}"><rect x="${w - right}" y="-11" width="40" height="14" rx="7"/><text x="${w - right + 20}" y="0">${words}</text></g>`;
   const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
     (group ? `<rect class="mg-frame" x="4" y="4" width="${w}" height="${h}" rx="8"/>` : "") +
     `<rect class="mg-frame" width="${w}" height="${h}" rx="${item.kind === "leaf" || item.kind === "constant" ? 0 : 8}"/>` +
     (chip ? `<g class="${group ? "mg-toggle" : ""}"><rect class="mg-chip" x="1" y="1" width="${chip}" height="${h - 2}" rx="7"/><text class="mg-sign" style="font-size:${signSize}px" x="${chip / 2}" y="${h / 2 + 6}">${escaped(sign)}</text></g>` : "") +
     texts.map(([css, text], n) => `<text class="${css}" x="${chip + MARGIN}" y="${ROW * (n + 1)}">${escaped(text)}</text>`).join("") +
-    (item.kept ? tag(36, "kept", "") : "") + (item.trouble ? tag(item.kept ? 72 : 36, item.trouble.includes("NaN") ? "NaN" : "inf", "mg-trouble") : "") + "</g>";
+    (item.kept ? tag(44, "saved", "") : "") + (item.trouble ? tag(item.kept ? 88 : 44, item.trouble.includes("NaN") ? "NaN" : "inf", "mg-trouble") : "") + "</g>";
   return { size: [w, h], markup };
 }
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ..base.device import CPU
 from ..base.spec import spec_of
 from ..core.modes import in_mode, watching
-from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, across, bars, chart, compact, swatch, upwards
+from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, across, bars, chart, compact, legend, swatch, upwards
 from ..draw.svg import text
 from ..graph.function import function
 from ..nn.container import Sequential
@@ -116,7 +116,7 @@ class MemoryTimeline(Charted):
         every = dict(enumerate((*CONSUMERS, *BEYOND)[: len(entries[0].live)]))
         names = {i: name for i, name in every.items() if i != Of.WORKSPACE or is_planned}
         panels = [
-            Panel("Live bytes", drawn(entries, max(peaks.values()))),
+            Panel("Live bytes", drawn(names, entries, max(peaks.values()))),
             Panel("The same in numbers", numbers(names, entries)),
             Panel("The peak of each run", compared(way, peaks)),
         ]
@@ -269,8 +269,8 @@ def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
     return found
 
 
-def drawn(entries: Sequence[Moment], most: int) -> str:
-    """Bars on bars, one for each moment; a cursor for each; and what the run is at, below."""
+def drawn(names: dict[int, str], entries: Sequence[Moment], most: int) -> str:
+    """Bars on bars, one for each moment; a cursor for each; and below what the run is at, and who has which bars."""
     x = across(0, len(entries), "moments of the run")
     y = upwards(0, most * 1.05, "live bytes", words=compact)
     width = (RIGHT - LEFT) / len(entries)
@@ -287,8 +287,9 @@ def drawn(entries: Sequence[Moment], most: int) -> str:
         f'<path class="mg-cursor" data-id="at {k}" d="M{x.at(k + 0.5):.1f},{TOP - 6}V{BOTTOM}m0,24v16"/>'
         for k in range(len(entries))
     ]
-    parts += strip(entries, x.at)
-    return chart(f"Live bytes by consumer over the run; at most {peak:,}", x, y, *parts, height=318)
+    held, below = legend({i: name for i, name in names.items() if any(entry.live[i] for entry in entries)}, 320)
+    parts += strip(entries, x.at) + held
+    return chart(f"Live bytes by consumer over the run; at most {peak:,}", x, y, *parts, height=318, below=below + 6)
 
 
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:

@@ -8,17 +8,16 @@ from html import escape
 
 # What a widget's JavaScript asks of its model, without a kernel behind it.
 MODEL = """
-const state = JSON.parse(document.getElementById("state").textContent);
-const listeners = {};
-const model = {
-  get: (key) => state[key],
-  set: (key, value) => { state[key] = value; for (const tell of listeners["change:" + key] ?? []) tell(); },
-  save_changes: () => {},
-  on: (event, tell) => (listeners[event] ??= []).push(tell),
-  off: () => {},
-};
-widget.render({ model, el: document.getElementById("widget") });
-"""
+function modelOf(state) {
+  const listeners = {};
+  return {
+    get: (key) => state[key],
+    set: (key, value) => { state[key] = value; for (const tell of listeners["change:" + key] ?? []) tell(); },
+    save_changes: () => {},
+    on: (event, tell) => (listeners[event] ??= []).push(tell),
+    off: () => {},
+  };
+}"""
 
 
 def page(title: str, javascript: str, css: str, scope: str, state: Mapping[str, object], text: str) -> str:
@@ -55,6 +54,8 @@ h1 {{ font-size: 20px; }}
 <script type="module">
 {module}
 {MODEL}
+const model = modelOf(JSON.parse(document.getElementById("state").textContent));
+widget.render({{ model, el: document.getElementById("widget") }});
 </script>
 </body>
 </html>

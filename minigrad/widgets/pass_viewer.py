@@ -52,7 +52,7 @@ class PassViewer(Film):
         if not any(node.inputs for node in trace.graph.nodes):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, and {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into what it reads
-        way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
+        way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: fastest_run(graph, arrays))
         scenes = [Scene(n, step) for n, step in enumerate(step for step in way if step.changed)]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way)])
@@ -62,7 +62,7 @@ class PassViewer(Film):
         return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
 
 
-def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
+def fastest_run(graph: Graph, arrays: Sequence[Any]) -> float:
     """What a run of the graph takes, compiled as it is."""
     program = Program(graph)
     return fastest(lambda: program(*arrays))

@@ -23,13 +23,14 @@ class Pipeline(Film):
     """A pipeline's run, task by task.
 
     run    a Schedule, or what `Pipeline.measured()` of minigrad.distributed gave, in seconds; without it stages,
-           micro-batches and schedule can be chosen
+           micro-batches and schedule can be chosen. It is whole when it is opened, and Play begins at its beginning
     """
 
     def __init__(self, run: Schedule | Sequence[Task] | None = None) -> None:
         if run is not None:
             ran = (run.name, run.timeline()) if isinstance(run, Schedule) else ("measured", [*run], 1000, " ms")
             super().__init__("A pipeline of stages", (), [reel(*ran)])
+            self.index = len(self.steps) - 1
             return
         choices = [
             Choice("stages", [*map(str, STAGES)]),

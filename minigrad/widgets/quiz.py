@@ -69,7 +69,7 @@ class Quiz(Form):
         self.locked = {n: {key: r[key] for key in ("answer", "confidence")} for n, r in kept.items() if r}
         missing = len(self._items) - len(self.locked)
         if missing:
-            self.score = f"{len(self.locked)} of {len(self._items)} locked. What is right is told when all are."
+            self.score = f"{len(self.locked)} of {len(self._items)} locked. You will see what is right when all are."
             return
         self._compare()
         right = sum(result["right"] for result in self.results.values())

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from html import escape
 from io import StringIO
-from time import perf_counter
 from typing import Any
 
 from ..compiler.schedule import (
@@ -32,7 +32,7 @@ from ..draw.charts import WIDTH, picture
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import counted, listed, number, took
-from ..profiler.machine import RUNS
+from ..profiler.machine import fastest
 from .film import Charted, Choice, Cut, Panel, Reel, row, table
 from .traced import traced
 
@@ -76,19 +76,15 @@ class Schedule(Charted):
 
 
 def measured(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
-    """Seconds of each op, run one after another by its own `forward`."""
+    """Seconds of each op, by its own `forward`."""
     seconds: dict[Node, float] = {}
 
     def timing(node: Node, xs: Sequence[Any]) -> Any:
-        start = perf_counter()
-        y = value(node, *xs)
-        taken = perf_counter() - start
-        seconds[node] = min(taken, seconds.get(node, taken))
-        return y
+        seconds[node] = fastest(partial(value, node, *xs))
+        return value(node, *xs)
 
     with redirect_stdout(StringIO()):  # what it prints was not asked for
-        for _ in range(RUNS):
-            walked(graph, arrays, timing)
+        walked(graph, arrays, timing)
     return seconds
 
 

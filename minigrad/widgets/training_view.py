@@ -1,20 +1,25 @@
 """Training, watched: loss, boundary, weights and gradients, while it runs, and again afterwards.
 
-Training has a thread of its own, so that a cell returns at once and the buttons are heard. What is on the screen are
+Training has a thread of its own, so that a cell returns at once and the buttons are heard; where no thread can be
+started, as in a browser, it is a task of the kernel's loop, and has its turn between cells. What is on the screen are
 frames, taken when the clock allows (training.py): their number differs from run to run. `losses` and `table` are of
 fixed steps, and the same every time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextvars import Context
+from math import inf
 from typing import Any
 
 import traitlets
 
+from ..base.threads import can_start
 from ..course.probe import halt
 from ..draw.svg import STYLE
 from ..draw.words import counted, number
@@ -41,6 +46,8 @@ from .widget import Plain, SteppedWidget, javascript
 
 ROWS = 10  # of the table, for each run
 PATIENCE = 2.0  # seconds that a step has to end in when the view is closed
+TICK = 0.02  # seconds between two looks whether to go on, without a thread
+Wait = tuple[Callable[[], bool], float | None]  # until it is so, but no longer than so many seconds
 
 
 class TrainingView(SteppedWidget):
@@ -89,6 +96,8 @@ class TrainingView(SteppedWidget):
     ):
         self._turn = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._steps: Iterator[Wait] = iter(())
         self._paused, self._ending, self._closed, self._credit = False, False, False, 0
         self.model, self.loss_fn, self.optimizer = model, loss_fn, optimizer
         (x, y), self._batches = first_of(data)
@@ -131,14 +140,20 @@ class TrainingView(SteppedWidget):
         self.planned = steps
         self._paused, self._ending, self._credit = False, False, 0
         self._show("running", "")
-        self._thread = threading.Thread(target=self._train, args=(steps,), daemon=True, name="TrainingView")
-        self._thread.start()
+        self._steps = self._train(steps)
+        if can_start():
+            self._thread = threading.Thread(target=self._on_a_thread, daemon=True, name="TrainingView")
+            self._thread.start()
+        else:  # in a context of its own, as a thread has
+            self._task = Context().run(asyncio.ensure_future, self._in_turns())
         return self
 
     def wait(self, seconds: float | None = None) -> TrainingView:
         """Return when training has ended, or after so many seconds. A paused training has not ended."""
         if self._thread is not None:
             self._thread.join(seconds)
+        elif self.alive:
+            self._here(seconds)
         return self
 
     def pause(self) -> None:
@@ -183,6 +198,8 @@ class TrainingView(SteppedWidget):
     @property
     def alive(self) -> bool:
         """Whether there is a training that has not ended."""
+        if self._task is not None:
+            return not self._task.done()
         return self._thread is not None and self._thread.is_alive()
 
     def _heard(self, _: Any, said: Any, __: Any) -> None:
@@ -197,14 +214,35 @@ class TrainingView(SteppedWidget):
             case "run" if not self._closed and not self.alive:
                 self.run(self.planned)
 
-    # -- the thread ------------------------------------------------------------------------------
+    # -- the training, and who has it ------------------------------------------------------------
 
-    def _train(self, steps: int) -> None:
+    def _on_a_thread(self) -> None:
+        for until, seconds in self._steps:
+            with self._turn:
+                self._turn.wait_for(until, seconds)
+
+    async def _in_turns(self) -> None:
+        """A step, and then what came meanwhile, as a button."""
+        for until, seconds in self._steps:
+            end = time.monotonic() + (inf if seconds is None else seconds)
+            await asyncio.sleep(0)
+            while not until() and time.monotonic() < end:
+                await asyncio.sleep(TICK)
+
+    def _here(self, seconds: float | None) -> None:
+        """The steps that a task has left, at once, for who waits for them lets no task run."""
+        end = time.monotonic() + (inf if seconds is None else seconds)
+        for until, pace in self._steps:
+            if time.monotonic() > end or (pace is None and not until()):
+                break
+            time.sleep(pace or 0)
+
+    def _train(self, steps: int) -> Generator[Wait, None, None]:
         first, every = len(self.losses), max(1, steps // ROWS)
         ended = "finished", f"{first + steps} steps are done."
         try:
             for n in range(1, steps + 1):
-                if not self._may_go_on():
+                if not (yield from self._may_go_on()):
                     ended = "finished", f"No cell shows it any longer: training ended after step {first + n - 1}."
                     break
                 loss = self._one_step()
@@ -235,16 +273,17 @@ class TrainingView(SteppedWidget):
         self._output, self._y = output, y
         return value
 
-    def _may_go_on(self) -> bool:
+    def _may_go_on(self) -> Generator[Wait, None, bool]:
         """Wait while paused, and for the pace; False if the view was closed or put away."""
+        yield lambda: self._ending or self._paused, 1 / self.speed if self.speed and not self._paused else 0.0
         with self._turn:
-            if self.speed and not self._paused:
-                self._turn.wait_for(lambda: self._ending or self._paused, 1 / self.speed)
-            if self._paused and not self._credit and not self._ending:
+            was_paused, waits = self._paused, self._paused and not self._credit and not self._ending
+            if waits:
                 self._look()
                 self._show("paused", f"Paused after step {len(self.losses)}.")
-            was_paused = self._paused
-            self._turn.wait_for(lambda: self._ending or not self._paused or self._credit)
+        if waits:
+            yield lambda: bool(self._ending or not self._paused or self._credit), None
+        with self._turn:
             self._credit -= bool(self._paused and self._credit)
             if was_paused and not self._paused and not self._ending:
                 self._show("running", "")

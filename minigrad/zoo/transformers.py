@@ -103,6 +103,8 @@ class GPT(nn.Module):
         self.drop = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(TransformerBlock(C, size.heads, dropout, **where) for _ in range(size.layers))
         self.norm = nn.LayerNorm(C, **where)
+        for table in (self.token, self.position):  # rows of length 1: as a last layer, too, scores begin near N(0, 1)
+            nn.init.normal_(table.weight, std=C**-0.5)
 
     def forward(self, tokens: Any) -> Any:
         x = self.drop(self.token(tokens) + self.position.weight[: length(tokens, self.position)])

@@ -26,7 +26,7 @@ from ...base.dimension import is_unknown
 from ...base.spec import Spec
 
 Shape = tuple[int, ...]
-MANY = 1 << 20  # steps of a loop, in the shape of a stack whose rows alone are looked at
+MANY = 1 << (20 if np.intp(0).nbytes == 8 else 10)  # steps of a loop, in the shape of a stack of which rows are asked
 HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape does, and setting the shape goes out of use
 
 

@@ -16,7 +16,7 @@ import ctypes
 import linecache
 import os
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextvars import copy_context
 from functools import cache, cached_property, lru_cache
 from itertools import count
@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.threads import pool
 from ...core.graph import Graph
 from ...ops import Input
 from ...tensor.precision import widened
@@ -226,9 +227,9 @@ class Handed:
 
 
 @cache
-def helpers(workers: int) -> ThreadPoolExecutor:
+def helpers(workers: int) -> Executor:
     """Threads that wait for blocks."""
-    return ThreadPoolExecutor(workers, "minigrad")
+    return pool(workers, "minigrad")
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads

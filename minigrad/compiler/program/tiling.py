@@ -458,7 +458,7 @@ def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]
     views: dict[Buffer, Buffer] = {}  # into the buffers
 
     def block(v: Buffer, leads: bool) -> Buffer:
-        if v.kind == "constant" and not leads:
+        if v.kind == "constant" and not v.shell.shape:
             return v
         part = block_shell(v, rows, leads)
         if v.root in own:

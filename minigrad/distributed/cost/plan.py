@@ -31,7 +31,7 @@ BUCKET = 25e6  # bytes of gradients that are sent together
 
 
 class Workload(NamedTuple):
-    """A model of numbers of `width` bytes, and FLOPs, bytes kept, and bytes between two layers, of a sample."""
+    """A model of numbers of `width` bytes; and, of a sample, FLOPs, bytes saved for backward and between two layers."""
 
     parameters: int
     width: int
@@ -64,7 +64,7 @@ def workload(model: Model) -> Workload:
     layers = max(most, key=len, default=[next(iter(model.parts))])
     attention = [x for x in nodes if isinstance(x.op, AttentionWeights) and module_of(x).startswith(f"{layers[0]}.")]
     heads = max((x.spec.shape[1] for x in attention if len(x.spec.shape) == 4), default=0)
-    sizes = [x / samples[0] for x in (model.train_flops, model.kept_bytes, model.outputs[layers[0]].nbytes)]
+    sizes = [x / samples[0] for x in (model.train_flops, model.saved_bytes, model.outputs[layers[0]].nbytes)]
     width = max(p.spec.dtype.itemsize for p in model.learned)
     return Workload(model.parameters, width, sizes[0], sizes[1], len(layers), sizes[2], heads)
 

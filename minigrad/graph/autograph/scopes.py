@@ -43,7 +43,7 @@ def from_library(file: str) -> bool:
 @cache
 def homes() -> tuple[str, ...]:
     """Where Python's own modules are."""
-    return sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
+    return str(Path(ast.__file__).parent), sysconfig.get_path("platstdlib")  # the first is a zip in a browser
 
 
 def do_not_convert(function: F) -> F:
