@@ -25,8 +25,8 @@
 # You have a formula, and you change one of its numbers a little. How much does the result move? Training a neural
 # network is asking that question about a million numbers at once. This course builds, and takes apart, the device that
 # answers it: the *computation graph*. On this page you draw one of five boxes. Further down stands the graph of a small
-# network that is to write on where a chapter of *Alice's Adventures in Wonderland* breaks off, and you will be able to
-# read it.
+# network that is to carry on writing where a chapter of *Alice's Adventures in Wonderland* breaks off, and you will be
+# able to read it.
 #
 # **About 25 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
 # first gradients, and find your files, the keys and help.
@@ -44,11 +44,9 @@
 # <kbd>Shift</kbd>+<kbd>Enter</kbd>. The cell runs, its result appears under it, and the next cell is selected.
 
 # %% slideshow={"slide_type": "skip"}
-import numpy as np
-
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.widgets import ChainRule, GraphView
+from minigrad.widgets import ChainRule
 
 "ready"
 
@@ -64,7 +62,7 @@ from minigrad.widgets import ChainRule, GraphView
 # | <kbd>Ctrl</kbd>+<kbd>Enter</kbd> | run this cell, stay |
 # | <kbd>Enter</kbd>, then <kbd>Esc</kbd> | go into a cell to write, and come out again |
 # | <kbd>↑</kbd> <kbd>↓</kbd> | outside of a cell: go from cell to cell |
-# | <kbd>→</kbd> <kbd>←</kbd> | on a heading with *cells hidden*: open them, close them; no lesson needs them |
+# | <kbd>→</kbd> <kbd>←</kbd> | on a heading with *cells hidden*: open or close them; lessons can do without them |
 # | <kbd>B</kbd>, and <kbd>D</kbd> <kbd>D</kbd> | outside of a cell: add one below; delete this one |
 # | <kbd>Z</kbd> | outside of a cell: take that back |
 # | <kbd>Tab</kbd>, <kbd>Shift</kbd>+<kbd>Tab</kbd> | inside code: complete a name; show what it means |
@@ -94,7 +92,7 @@ mg.draw(z)
 # Read it from left to right. The tinted squares are the numbers we gave. A rounded box is an operation: its sign on
 # the left, its result on the right. An arrow says *this number goes in there*. The thick border marks the result. We
 # gave `x * y` no name, so the picture calls it by a number with a `#`, its place in the order: x is 1, y is 2, and this
-# is `#3`. (The badge *kept* is for lesson 02.)
+# is `#3`. (The badge *saved* is for lesson 02.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let somebody read the picture aloud from left to right, arrows included. Many read a box as a step of the program;
@@ -226,25 +224,16 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 
 
 # %% slideshow={"slide_type": "skip"}
-class GPT(mg.nn.Module):
-    def __init__(self, letters, length, width, rng):
-        self.letter = mg.nn.Embedding(letters, width, rng=rng)
-        self.place = mg.nn.Embedding(length, width, rng=rng)
-        block = mg.nn.TransformerEncoderLayer(
-            width, nhead=4, dim_feedforward=4 * width, dropout=0, batch_first=True, norm_first=True, rng=rng
-        )
-        self.blocks = mg.nn.TransformerEncoder(block, num_layers=2)
-        self.next = mg.nn.Linear(width, letters, rng=rng)
+import numpy as np
 
-    def forward(self, x):
-        seen = self.letter(x) + self.place(mg.arange(x.shape[-1]))
-        return self.next(self.blocks(seen, is_causal=True))
-
+from minigrad.widgets import GraphView
+from minigrad.zoo.transformers import GPT, Size
 
 text = mg.data.text()
 LETTERS = sorted(set(text))
 rng = np.random.default_rng(0)
-gpt = GPT(len(LETTERS), 32, 32, rng)
+mg.manual_seed(0)
+gpt = GPT(Size(layers=2, heads=4, channels=64), len(LETTERS), 64, dropout=0.0, dtype=mg.float32)
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -255,18 +244,18 @@ def numbers(letters):
 written = "Alice was "
 for _ in range(40):
     with mg.no_grad():
-        likely = gpt(numbers(written[-32:]))[0, -1].softmax(-1).numpy()
-    written += rng.choice(LETTERS, p=likely)
+        likely = gpt(numbers(written[-64:]))[0, -1].softmax(-1).numpy().astype(float)
+    written += rng.choice(LETTERS, p=likely / likely.sum())
 print(written)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Noise. To write better it needs better numbers, and to find those, the gradient of each number that it has. So we let
-# it read a line of the book and guess each next letter. How badly it guessed is one number, the *loss*; and from there
-# we walk back.
+# it read 64 letters of the book and guess each next letter. How badly it guessed is one number, the *loss*; and from
+# there we walk back.
 
 # %% slideshow={"slide_type": "subslide"}
 start = text.index("Alice was beginning")
-read, came = numbers(text[start : start + 32]), numbers(text[start + 1 : start + 33])
+read, came = numbers(text[start : start + 64]), numbers(text[start + 1 : start + 65])
 loss = mg.cross_entropy(gpt(read).reshape(-1, len(LETTERS)), came.reshape(-1))
 graph = GraphView(loss)
 loss.backward()
@@ -274,16 +263,31 @@ print(f"numbers that have a gradient now: {sum(p.grad.size for p in gpt.paramete
 graph
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# One walk back, and 30,657 numbers have their gradient, as `x`, `y` and `w` had. It is a graph like that of `z`: tinted
-# squares that were given, operations, arrows. Here each box holds a whole table of numbers, and *norm* is one number
-# for how large they are. (A dot on the right: the numbers were computed and not kept. What is kept, and how long, is
-# lesson 06.) What repeats is drawn as one box: *×2* stands for two blocks that are built alike. Open it,
-# then one of the two, and walk about.
+# One walk back, and 108,352 numbers have their gradient, as `x`, `y` and `w` had. It is a graph like that of `z`:
+# tinted squares that were given, operations, arrows. Here each box holds a whole table of numbers, and *norm* is one
+# number for how large they are. (A dot on the right: the numbers were computed and not kept. What is kept, and how
+# long, is lesson 06.) What repeats is drawn as one box: *×2* stands for two blocks that are built alike. Open it, then
+# one of the two, and walk about; *Fit* brings all of it into view.
 #
-# What is in such a graph, how it is walked back, trained, written down beforehand and compiled: that is lessons 01 to
-# 15, which work with smaller networks; one that reads names goes through lessons 08 to 15. Alice waits at the end.
-# Lessons 22 to 25 are planned and not written yet; in the last of them this GPT is to be trained, and to write
-# something better.
+# Each box of this picture is opened in a lesson:
+#
+# | in the picture | what it is | opened in |
+# |---|---|---|
+# | arrows, and the walk back | one number for how much each number matters | 01, 02, 06 |
+# | `+` | tables added, number by number; a way around what comes before | 04, 16 |
+# | `[ ]` | a row of a table for each letter, and for each place | 17 |
+# | *affine* | a product of tables of numbers, and an addition | 04 |
+# | *reshape*, *transpose* | the same numbers in another shape | 04, 14 |
+# | *attention* | which earlier letters each letter looks at | 16, 17 |
+# | *gelu* | a curve, without which two *affine* would be one | 03, 13 |
+# | *standardise* | numbers brought to one size | 21 |
+# | *cross entropy*, *mean* | the loss; and what is not drawn, a step against the gradients | 03 |
+# | the whole, written down beforehand | a graph without numbers; a compiler | 09 to 15 |
+# | the bytes of each box, and its time | what needs most, and how to need less | 16 to 21 |
+# | the same graph elsewhere | several workers; a file | 22, 23, 24 |
+#
+# The lessons on the way work with smaller networks; one that reads names goes through lessons 08 to 15. Alice waits at
+# the end: in lesson 25 this GPT is trained, and writes something better.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes, and no word about attention. The point is that nothing in the picture is new: let somebody find a leaf,
@@ -371,7 +375,7 @@ dashboard()
 # | one run | [01 What a computation graph is](01_what_a_graph_is.ipynb) | What does a formula leave behind? |
 # | | [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) | How does one walk back find every gradient? |
 # | | [03 Train a network](03_train_a_network.ipynb) | What are gradients good for? |
-# | | [04 Tensors](04_tensors.ipynb) | What changes when a node is a whole array? |
+# | | [04 A whole array is one node](04_tensors.ipynb) | What changes when a node is a whole array? |
 # | | [05 Two directions](05_two_directions.ipynb) | Must one walk backwards? And who checks the result? |
 # | | [06 The dynamic graph](06_the_dynamic_graph.ipynb) | What does a run keep, and for how long? |
 # | | [07 Tapes and transforms](07_tapes_and_transforms.ipynb) | Can a function be turned into its derivative? |
@@ -379,22 +383,30 @@ dashboard()
 # | graph first | [09 Define, then run](09_define_then_run.ipynb) | What if the graph is there before any number? |
 # | | [10 Control flow in graphs](10_control_flow_in_graphs.ipynb) | How does an `if` get into such a graph? |
 # | | [11 Tracing](11_tracing.ipynb) | Can plain Python be turned into a graph? |
-# | both | [12 Three ways](12_three_ways.ipynb) | One model, three ways: what does each cost? |
+# | both | [12 Three ways to run one model](12_three_ways.ipynb) | One model, three ways: what does each cost? |
 # | faster | [13 Optimising a graph](13_optimising_a_graph.ipynb) | Which work can be left out? |
 # | | [14 Memory and schedule](14_memory_and_schedule.ipynb) | How little memory is enough, and what can run at once? |
 # | | [15 Compiled code](15_compiled_code.ipynb) | What does a compiler write, and when does it pay? |
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# | | the second half | its question |
+# |---|---|---|
 # | cost | [16 Where the bytes go](16_where_the_bytes_go.ipynb) | The weights fit. Why does training not? |
 # | | [17 What grows how](17_what_grows_how.ipynb) | Twice the sentence costs what? |
 # | | [18 FLOPs are not time](18_flops_are_not_time.ipynb) | Where does the time go, if not into the arithmetic? |
 # | | [19 Smaller](19_smaller.ipynb) | Can 90 % of the weights go? |
 # | | [20 Sixteen bits](20_sixteen_bits.ipynb) | Where did the gradients go? |
 # | | [21 Twice, to keep less](21_twice_to_keep_less.ipynb) | Can a batch fit in half? |
+# | together | [22 Many workers, one gradient](22_many_workers_one_gradient.ipynb) | Of eight workers, who sends most? |
+# | | [23 One model, many workers](23_one_model_many_workers.ipynb) | Where is a model cut, and who waits? |
+# | out | [24 Out of Python](24_out_of_python.ipynb) | What is left when the source is deleted? |
+# | all of it | [25 A small GPT](25_a_small_gpt.ipynb) | Can you do it all, on Alice? |
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built
 # before there are numbers to compute with. A graph that is there as a whole can be made *faster*. What it *costs* is
-# counted, in bytes and in operations. Four more lessons are planned, in which Alice's GPT is trained, on one machine
-# and on several, and sent out.
+# counted, in bytes and in operations. Several workers do it *together*, a file takes it *out* of Python, and the last
+# lesson does all of it with Alice's GPT.
 #
 # An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
 # engine](../exercises/01_scalar_engine.ipynb). All words are in the [glossary](GLOSSARY.md), and what is taught where

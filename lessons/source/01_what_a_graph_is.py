@@ -41,7 +41,8 @@
 # - say in which orders a graph can be computed, and why it has no cycle;
 # - predict which graph a function leaves behind: with a branch, a loop, or a value used twice.
 #
-# **Builds on** [00 Start here](00_start_here.ipynb).
+# **Builds on** [00 Start here](00_start_here.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): arrows, and the walk back.
 
 # %% slideshow={"slide_type": "skip"}
 from IPython.display import display
@@ -96,7 +97,7 @@ z.op, [parent.data for parent, slope in z.parents]
 # | small box with a dotted frame | a **constant**: a number written in the expression; a leaf, too | none |
 # | rounded box with a sign | an **intermediate node**: an operation, and its result | `temp` |
 # | rounded box with a thick border | the **output**, whose graph it is; in training, the loss | `z` |
-# | `kept` | the walk back will read this value again: lesson 02 | `x`, `y` |
+# | `saved` | the walk back will read this value again: lesson 02 | `x`, `y` |
 #
 # A leaf is what no operation made. So it has no parents, and that is how to find it:
 

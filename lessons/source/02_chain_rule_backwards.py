@@ -36,7 +36,8 @@
 # - say what goes wrong without a topological order, with a count and with a number;
 # - use finite differences to judge a derivative, and know how far to trust them.
 #
-# **Builds on** [01 What a computation graph is](01_what_a_graph_is.ipynb).
+# **Builds on** [01 What a computation graph is](01_what_a_graph_is.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): arrows, and the walk back.
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
@@ -125,8 +126,8 @@ reveal("x.grad by hand", x.grad)
 # it the *referee*: it gives the same three numbers, up to the size of the nudge. The picture has the whole walk in it:
 # each box has its value and its gradient.
 #
-# The badge *kept* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is 2
-# × s; + needs none. (A Value stores the finished slope. From lesson 04 on, nodes are arrays and store the value.)
+# The badge *saved* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is
+# 2 × s; + needs none. (A Value stores the finished slope. From lesson 04 on, nodes are arrays and store the value.)
 
 # %% slideshow={"slide_type": "skip"}
 start = f(2, 3, -4) ** 2

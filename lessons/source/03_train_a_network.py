@@ -41,7 +41,8 @@
 # - watch a network learn, and read its path on the loss surface;
 # - train on arrays to read handwritten digits, and judge the result on digits it never saw.
 #
-# **Builds on** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb).
+# **Builds on** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): *gelu*; *cross entropy*, *mean*.
 
 # %% slideshow={"slide_type": "skip"}
 import random
@@ -417,11 +418,11 @@ reveal("at 18", "running away" if not fell else "jumping, then settling" if jump
 #
 # The loss as a height over all parameters is the **loss surface**. Ours lies over 33 numbers, and a picture has room
 # for two. So we lay a plane through three points of the path: its start, its end, and the point that strays farthest
-# from the straight line between them. First a guess: how many times as long as that straight line is the way that
-# training took, turn by turn?
+# from the straight line between them. Training did not go straight. First a guess: how many times as long
+# as that straight line was its path?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("how winding", "How many times as long as the straight line is the way? Within 0.5 is right.", tolerance=0.5)
+Predict("how winding", "How many times as long as the straight line is the path? Within 0.5 is right.", tolerance=0.5)
 
 # %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
 path, losses = path_on_moons(1.5, 300)
@@ -448,7 +449,7 @@ in_the_plane = ((path - path[-1]) @ np.stack([along, across]).T).round(3)
 GradientDescent(height, path=in_the_plane[::10], low=(-14, -8), high=(10, 8))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Each point is ten steps of training, and the darker, the higher. In some twenty steps the ball comes down a slope, to
+# Each point is ten steps of training, and darker is higher. In some twenty steps the ball comes down a slope, to
 # the end of a valley; there it turns, and goes so slowly that its points touch: that is where the loss rests, and the
 # border is straight. Then it follows the floor of the valley, which still falls where we stopped. Of the other 31
 # directions we see nothing, but the path hardly uses them: its points are at most 1.2 from this plane, on a way of 12.
@@ -608,5 +609,5 @@ Quiz("03_train_a_network")
 # **To go on by yourself.** Change something here. Eight neurons to two? A learning rate of 5? 64 neurons to 8? Write
 # down what you expect before you run it.
 #
-# **Next:** [04 Tensors](04_tensors.ipynb) opens the boxes of the drawing on arrays: what changes when a node is a whole
-# array?
+# **Next:** [04 A whole array is one node](04_tensors.ipynb) opens the boxes of the drawing on arrays: what changes
+# when a node is a whole array?

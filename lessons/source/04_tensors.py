@@ -47,7 +47,8 @@
 # - write the gradients of a linear layer by hand, and train it with them;
 # - find a silent broadcast that trains wrongly, and read a shape error aloud.
 #
-# **Builds on** [03 Train a network](03_train_a_network.ipynb).
+# **Builds on** [03 Train a network](03_train_a_network.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *affine*; *reshape*, *transpose*.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # One minute. Ask before anything else: "In lesson 03, where did the gradients of 60 points meet?" (In the weight they

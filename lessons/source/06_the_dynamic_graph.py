@@ -9,7 +9,7 @@
 #     - say what zero_grad clears, and what has no need of it
 #     - stop recording on purpose, and recognise the edits that backward refuses and the one it cannot see
 #     concepts: [B1, B2, B3, B4, B5]
-#     builds_on: [05_two_directions]
+#     builds_on: [04_tensors]
 #     widgets: [StaticVsDynamic, MemoryTimeline, Predict, Quiz]
 #     terms:
 #       dynamic graph: the graph that eager code leaves behind, built anew by each run, of what has run
@@ -44,8 +44,8 @@
 # - say what `zero_grad` clears, and what has no need of it;
 # - stop recording on purpose, and recognise the edits that backward refuses and the one it cannot see.
 #
-# **Builds on** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) and
-# [05 Two directions](05_two_directions.ipynb).
+# **Builds on** [04 A whole array is one node](04_tensors.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): arrows, and the walk back.
 
 # %% slideshow={"slide_type": "skip"}
 import gc
@@ -348,7 +348,7 @@ MemoryTimeline(model, mg.nn.functional.mse_loss, mg.ones(256, 8), mg.zeros(256, 
 # ## A second backward
 #
 # Lesson 02 met the error, and now you can say what it means, word by word. *Reached Mul a second time*: the entry is
-# still there. *Freed what it had kept*: its x and y are not.
+# still there. *Freed what it had saved*: its x and y are not.
 #
 # That was a product. What happens if we do the same with a **sum?** The table above has the answer.
 

@@ -9,7 +9,7 @@
 #     - differentiate a gradient, and multiply with a Hessian that is never made
 #     - choose between backward, a tape and a transform, and recognise a function that no transform can trust
 #     concepts: [B6, B7]
-#     builds_on: [06_the_dynamic_graph]
+#     builds_on: [05_two_directions, 06_the_dynamic_graph]
 #     widgets: [ForwardAndReverse, Predict, Quiz]
 #     terms:
 #       gradient tape: a block of code in which some tensors are watched, so that derivatives can be asked of it later

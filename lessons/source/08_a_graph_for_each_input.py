@@ -9,7 +9,7 @@
 #       - find a fault with print, assert and the traceback, and a NaN with anomaly detection
 #       - count what building a graph at every run costs, and name what nobody can see while it grows
 #     concepts: [B8, B9, B10]
-#     builds_on: [07_tapes_and_transforms]
+#     builds_on: [06_the_dynamic_graph]
 #     widgets: [StaticVsDynamic, GraphView, Predict, Quiz]
 #     terms:
 #       recurrent network: a network that reads a sequence item by item, with the same weights at each, and carries a
@@ -36,8 +36,7 @@
 # - find a fault with `print`, `assert` and the traceback, and a NaN with anomaly detection;
 # - count what building a graph at every run costs, and name what cannot be seen while it grows.
 #
-# **Builds on** [07 Tapes and transforms](07_tapes_and_transforms.ipynb); mostly on lesson 06, where the graph grew
-# line by line.
+# **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb).
 
 # %% slideshow={"slide_type": "skip"}
 from collections import Counter

@@ -44,7 +44,8 @@
 # - say where gradients, variables and updates live in such a graph, and train with it;
 # - read the errors of this style, and name what it gains and what it costs.
 #
-# **Builds on** [08 A graph for each input](08_a_graph_for_each_input.ipynb).
+# **Builds on** [08 A graph for each input](08_a_graph_for_each_input.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
 
 # %% slideshow={"slide_type": "skip"}
 import re

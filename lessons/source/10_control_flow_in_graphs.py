@@ -41,7 +41,8 @@
 # - choose between an unrolled loop and a loop node, with the number of nodes as a reason;
 # - say what the gradient of a loop is the gradient of, and what it costs in memory.
 #
-# **Builds on** [09 Define, then run](09_define_then_run.ipynb).
+# **Builds on** [09 Define, then run](09_define_then_run.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who remembers lesson 08: there a function with an `if` left a different graph for each input. Write

@@ -42,7 +42,8 @@
 # - find the side effects of a function that will happen once, and write them so that they happen at every call;
 # - read what AutoGraph makes of an `if` or a loop, and what its errors say.
 #
-# **Builds on** [10 Control flow in graphs](10_control_flow_in_graphs.ipynb).
+# **Builds on** [10 Control flow in graphs](10_control_flow_in_graphs.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
 
 # %% slideshow={"slide_type": "skip"}
 import random
@@ -426,12 +427,12 @@ def any_step(w, rate):
 
 
 for name in ("oluwatobiloba", *(name for name, _ in names.train)):
-    read(mg.tensor(spelled(name)))
+    read(mg.tensor(spelled(name), mg.int64))
 for rows, rate in ((2, 0.3), (2, 0.2), (5, mg.tensor(0.1))):
     any_step(mg.ones(rows), rate)
 print("traces of read:", read.trace_count, "  traces of any_step:", any_step.trace_count)
 try:
-    read(mg.tensor([spelled("yui")]))
+    read(mg.tensor([spelled("yui")], mg.int64))
 except mg.errors.ShapeError as error:
     print(textwrap.fill(str(error), 100))
 

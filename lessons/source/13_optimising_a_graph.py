@@ -9,7 +9,7 @@
 #       - say which identities of algebra hold for floats, and find the number at which another one fails
 #       - count the bytes that fusion saves, and say when fewer bytes are less time
 #     concepts: [D1, D2]
-#     builds_on: [12_three_ways]
+#     builds_on: [07_tapes_and_transforms, 11_tracing]
 #     widgets: [PassViewer, Roofline, Predict, Quiz]
 #     terms:
 #       dead node: a node on which no result depends
@@ -37,7 +37,9 @@
 # - say which identities of algebra hold for floats, and find the number at which another one fails;
 # - count the bytes that fusion saves, and say when fewer bytes are less time.
 #
-# **Builds on** [12 Three ways](12_three_ways.ipynb); tracing is lesson 11.
+# **Builds on** [07 Tapes and transforms](07_tapes_and_transforms.ipynb) and [11 Tracing](11_tracing.ipynb). What it
+# opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): *gelu*; the whole, written down
+# beforehand.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask what the room would change in the function below before running it. Collect the answers on the

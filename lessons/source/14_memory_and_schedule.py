@@ -41,7 +41,8 @@
 # - bound what several workers can gain, and check it;
 # - say what a run without a graph can do about its memory.
 #
-# **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb).
+# **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): *reshape*, *transpose*; the whole, written down beforehand.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Lesson 13 made fewer operations; today they stay, and we move them about in space and time. Ask: how

@@ -10,7 +10,7 @@
 #       - name four cases in which it never pays, and predict them before measuring
 #       - say what a compiled program cannot show you, and write the same by hand
 #     concepts: [D5]
-#     builds_on: [13_optimising_a_graph, 14_memory_and_schedule]
+#     builds_on: [12_three_ways, 14_memory_and_schedule]
 #     widgets: [Predict, Quiz]
 #     terms:
 #       interpreter: a program that walks a graph at every run, and at each node looks up what to do and where its
@@ -37,8 +37,8 @@
 # - name four cases in which it never pays, and predict them before measuring;
 # - say what a compiled program cannot show you, and write the same by hand.
 #
-# **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb) and
-# [14 Memory and schedule](14_memory_and_schedule.ipynb).
+# **Builds on** [12 Three ways](12_three_ways.ipynb) and [14 Memory and schedule](14_memory_and_schedule.ipynb). What it
+# opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
 
 # %% slideshow={"slide_type": "skip"}
 import inspect
@@ -371,7 +371,7 @@ optimizer = mg.optim.SGD(network, lr=0.1)
 
 
 def spelled(name):
-    return mg.tensor([LETTERS.index(letter) for letter in name])
+    return mg.tensor([LETTERS.index(letter) for letter in name], mg.int64)
 
 
 def train(letters, label):
@@ -490,7 +490,7 @@ Predict("programs", "How many programs are made for the names, from one trace?")
 # %%
 open_length = mg.function(train, input_signature=[mg.TensorSpec((None,), mg.int64), mg.TensorSpec((1,), mg.int64)])
 for name, label in names.train:
-    open_length(spelled(name), mg.tensor([label]))
+    open_length(spelled(name), mg.tensor([label], mg.int64))
 any_length = mg.function(energy, input_signature=[mg.TensorSpec((None,))])
 for length in range(1, 41):
     any_length(mg.ones(length))

@@ -10,7 +10,7 @@
 #       - say what a skip connection and an attention block hold, and for how long
 #       - find out why memory grows from step to step
 #     concepts: [E1, E2, E4]
-#     builds_on: [06_the_dynamic_graph, 14_memory_and_schedule]
+#     builds_on: [06_the_dynamic_graph]
 #     widgets: [MemoryTimeline, Predict, Quiz]
 #     terms:
 #       activation: a result of a layer, on its way forward
@@ -39,8 +39,8 @@
 # - say what a skip connection and an attention block hold, and for how long;
 # - find out why memory grows from step to step.
 #
-# **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb) and
-# [14 Memory and schedule](14_memory_and_schedule.ipynb).
+# **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *attention*; the bytes of each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who has read this message, and what they did: a smaller batch, as everybody does. Why did that help,
@@ -240,7 +240,7 @@ reveal("keepers", sum(row[-1] == 4000 for row in kept.table("op").rows))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a gradient
 #
-# In evaluation nothing is kept for backward. Our network runs forward alone, in `no_grad`. How much of a training
+# In evaluation nothing is saved for backward. Our network runs forward alone, in `no_grad`. How much of a training
 # step's peak is left?
 
 # %%
@@ -315,19 +315,19 @@ for recorded in (False, True):
         found.append(each)
     rises.append(found[1].peak.total - found[0].peak.total)
     saved = [each.peak.by_consumer["saved for backward"] for each in found]
-    print("training  " if recorded else "evaluation", f"peak {rises[-1]:+,} bytes, kept for backward {saved}")
+    print("training  " if recorded else "evaluation", f"peak {rises[-1]:+,} bytes, saved for backward {saved}")
 reveal("skip", ["neither", "evaluation", "training", "both"][(rises[0] > 0) + 2 * (rises[1] > 0)])
 
 # %% [markdown]
-# In both, by one array of 262,144 bytes; and what is *kept for backward* is the same with and without it. In evaluation
-# x, which could have been let go after the first convolution, waits for the sum. In training x is kept anyway, because
-# the convolution's derivative reads it; what is new there is the sum itself: for a moment it and both of its operands
-# are alive. In a U-Net the longest skip leads from the first layers to the last
-# ones, and holds its array for nearly the whole run.
+# In both, by one array of 262,144 bytes; and what is *saved for backward* is the same with and without it. In
+# evaluation x, which could have been let go after the first convolution, waits for the sum. In training x is kept
+# anyway, because the convolution's derivative reads it; what is new there is the sum itself: for a moment it and both
+# of its operands are alive. In a U-Net the longest skip leads from the first layers to the last ones, and holds its
+# array for nearly the whole run.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. The surprise is that the skip keeps nothing for backward: adding has slopes of 1. What it costs is time
-# in memory, a lifetime as in lesson 14.
+# Six minutes. The surprise is that nothing of the skip is saved for backward: adding has slopes of 1. What it costs is
+# time in memory, a lifetime as in lesson 14.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An attention block

@@ -35,7 +35,8 @@
 # - say which length doubles a cost, and which one makes it four times as large;
 # - say why a training step is about three forward passes.
 #
-# **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb).
+# **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): `[ ]`; *attention*; the bytes of each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask: your network takes an hour on pictures of 100 pixels. How long on pictures of 200? Write the answers
@@ -174,10 +175,10 @@ def slope(what, **doubled):
     return np.log2(getattr(costs(**{name: 2 * n}), what) / getattr(costs(**{name: n}), what))
 
 
-counted = ("parameters", "macs", "kept_bytes")
+counted = ("parameters", "macs", "saved_bytes")
 lengths = {"batch": 8, "depth": 4, "width": 16, "pixels": 16}
 slopes = {name: [slope(what, **{name: n}) for what in counted] for name, n in lengths.items()}
-print(f"{'slope over':10} {'parameters':>10} {'MACs':>10} {'bytes kept':>10}")
+print(f"{'slope over':10} {'parameters':>10} {'MACs':>10} {'saved':>10}")
 for name, powers in slopes.items():
     print(f"{name:10}", *(f"{power:10.2f}" for power in powers))
 reveal("width", round(slopes["width"][1], 2))
@@ -185,9 +186,9 @@ reveal("width", round(slopes["width"][1], 2))
 # %% [markdown]
 # Read the table by rows. A larger *batch* costs work and memory, and no parameters. So do larger *pictures*, and both
 # costs are quadratic in the pixels along an edge, for a picture grows in two directions. *Depth* is the only one that
-# is linear in everything. (Its bytes have a slope a little below 1, since the batch itself is kept too.) And *width* is
-# quadratic in parameters and work, because each new channel reads every channel that is there; but what is kept grows
-# only with the number of channels.
+# is linear in everything. (Its bytes have a slope a little below 1, since the batch itself is saved too.) And *width*
+# is quadratic in parameters and work, because each new channel reads every channel that is there; but what is saved for
+# backward grows only with the number of channels.
 
 # %% slideshow={"slide_type": "subslide"}
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
@@ -197,13 +198,13 @@ for ax, name in zip(axes, ("width", "pixels")):
         values = np.array([getattr(costs(**{name: n}), what) for n in ns], float)
         ax.loglog(ns, values / values[0], color=color, marker=marker, lw=wide, ms=5 + wide, label=what, base=2)
     ax.set(xlabel=name, ylabel="times as much", xticks=ns, xticklabels=ns)
-axes[1].legend(["parameters", "MACs", "bytes kept"], loc="center left", bbox_to_anchor=(1, 0.5))
+axes[1].legend(["parameters", "MACs", "saved for backward"], loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %% [markdown]
 # *The plots: costs over the width, and over the pixels along an edge, both axes in factors of two. On the left
-# parameters and MACs, one line on top of the other, become four times as many with each doubling, and the bytes kept
-# twice as many. On the right MACs and bytes lie on each other and climb by four, and the parameters stay.*
+# parameters and MACs, one line on top of the other, become four times as many with each doubling, and the bytes saved
+# for backward twice as many. On the right MACs and bytes lie on each other and climb by four, and the parameters stay.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for the table and the plots. Let them guess a row at a time. The row of the width is the one that people
@@ -216,7 +217,7 @@ plt.show()
 # what part is left if the window moves on by two pixels at a time, a **stride** of 2?
 
 # %%
-Predict("stride", "MACs with a stride of 2, as a part of those with 1:", tolerance=0.01)
+Predict("stride", "MACs with a stride of 2, as a fraction of those with 1:", tolerance=0.01)
 
 
 # %%
@@ -284,25 +285,25 @@ reveal("half", tokens[int(np.argmin(np.abs(np.divide(looking, linear) - 1)))])
 # With bytes it is the same: what grows with $L^2$ is the matrix of attention weights alone.
 
 # %% slideshow={"slide_type": "subslide"}
-kept = [block_cost(L).kept_bytes for L in tokens]
+saved = [block_cost(L).saved_bytes for L in tokens]
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
 for values, color, marker, name in (
     (linear, BLUE, "o", "MACs, linear layers"),
     (looking, VERMILION, "s", "MACs, attention"),
-    (kept, GREEN, "^", "bytes kept"),
+    (saved, GREEN, "^", "bytes, saved for backward"),
 ):
     ax.loglog(tokens, values, color=color, marker=marker, label=name, base=2)
 ax.axvline(6 * 128, color="gray", linestyle=":")
 ax.set(xlabel="tokens", ylabel="MACs, or bytes", xticks=tokens[::2], xticklabels=tokens[::2])
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
-ends = np.log2(kept[1] / kept[0]), np.log2(kept[-1] / kept[-2])
-print(f"slope of the bytes kept: {ends[0]:.2f} at the left, {ends[1]:.2f} at the right")
+ends = np.log2(saved[1] / saved[0]), np.log2(saved[-1] / saved[-2])
+print(f"slope of the bytes saved for backward: {ends[0]:.2f} at the left, {ends[1]:.2f} at the right")
 
 # %% [markdown]
 # *The plot: three curves over the number of tokens, both axes in factors. Linear layers are a line of slope 1,
-# attention one of slope 2, and they cross at the dotted line, at 768. The bytes kept begin with a slope near 1, and
-# bend upwards, towards 2.*
+# attention one of slope 2, and they cross at the dotted line, at 768. The bytes saved for backward begin with a slope
+# near 1, and bend upwards, towards 2.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes. Ask for the crossing of a model with d = 12,288, GPT-3's: 73,728 tokens, and its texts had 2,048. What

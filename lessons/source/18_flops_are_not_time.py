@@ -35,8 +35,9 @@
 # - find with a profiler where the time of a network goes;
 # - say what many small operations cost beside their arithmetic.
 #
-# **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb) and [17 What grows
-# how](17_what_grows_how.ipynb).
+# **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb) and [17 What grows how](17_what_grows_how.ipynb).
+# What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and
+# its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who has replaced something by a cheaper one and was disappointed. Timings in this lesson are of the
@@ -354,6 +355,24 @@ reveal("efficient", first.bytes_moved / second.bytes_moved)
 # Twice. Nine tenths of the work have gone, and half of the bytes have stayed: many of its layers are depthwise
 # convolutions, normalisations and multiplications, all low on the slope. A table of FLOPs says how good a design is on
 # a machine whose memory costs nothing. Measure where it will run.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: on a GPU of your own
+#
+# Where there is a GPU, and CuPy, the next cell takes the time of `gelu`, eager and fused, for a thousand numbers and
+# for ten million. What do you expect of the ratio, from the counts of launches and the edge of the roofline? For a
+# thousand, launches decide; for ten million, bytes do, and each operation of the eager one reads and writes them all.
+# Where there is none, the cell says what is missing.
+
+# %% tags=["measured", "nbval-ignore-output"]
+works, name = mg.gpu_status()
+print(name)
+for n in (1_000, 10_000_000) if works else ():
+    x = mg.ones(n, device="gpu")
+    fused(x)
+    with mg.no_grad():
+        times = in_turns(eager=lambda x=x: gelu(x).sum().item(), fused=lambda x=x: fused(x).sum().item())
+    print(f"{n:12,} numbers: eager takes {times['eager'] / times['fused']:.1f} times as long as fused")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

@@ -35,8 +35,9 @@
 # - take nine of ten weights away, and bring back what that costs;
 # - say which kinds of smaller are quicker too, and which are not.
 #
-# **Builds on** [17 What grows how](17_what_grows_how.ipynb) and [18 FLOPs are not
-# time](18_flops_are_not_time.ipynb).
+# **Builds on** [17 What grows how](17_what_grows_how.ipynb) and [18 FLOPs are not time](18_flops_are_not_time.ipynb).
+# What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and
+# its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask for guesses: how many bits does a weight need? How many of the weights does nobody miss? Keep the
@@ -126,14 +127,15 @@ reveal("bits", min(bits for bits, share in shares.items() if share >= 0.9))
 
 # %% [markdown]
 # With four bits there are fifteen different weights in a layer, and it reads as well as before. A network is a sum of
-# many, and their errors, half a step up or down, mostly cancel. Two bits leave −s, 0 and s: that is too few, unless one
-# trains with them.
+# many, and their errors, half a step up or down, mostly cancel. Two bits leave −s, 0 and s, where s is the largest
+# weight: nearly all others become 0. That is too few, unless one trains with them.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One large weight
 #
 # Everything hangs on the scale, and the scale on the *largest* weight. Suppose one weight of the first layer were a
-# hundred times as large as the largest is. What becomes of all the others at eight bits?
+# hundred times as large as the largest is. What becomes of all the others at eight bits? (`quantize_per_tensor` takes
+# the scale, and the integer that stands for 0, which is 0 here; `int_repr` shows the integers.)
 
 # %%
 Predict("outlier", "Of 8,191 others, how many percent become 0?", tolerance=15)
@@ -151,9 +153,10 @@ reveal("outlier", 100 * (one == 0).mean())
 
 # %% [markdown]
 # The steps became a hundred times as wide, and most weights round to nothing. A scale for each row, *per channel*,
-# keeps the damage in one row of 128: it costs 128 numbers more, and is what all frameworks do for weights. Activations
-# have no such way out, and large language models have such outliers in a few of their channels: that is what keeps
-# people busy who quantise them.
+# keeps the damage in one row of 128: it costs 127 numbers more, and is what all frameworks do for weights. For
+# activations it does not help: a product adds up over their channels, so all of these have to share a scale. And large
+# language models have outliers in a few channels of their activations. Much of the work on quantising them is about
+# those.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes up to here. Draw the number line: 255 marks, and a weight far out to the right that pulls them all
@@ -164,10 +167,10 @@ reveal("outlier", 100 * (one == 0).mean())
 #
 # Weights are known; activations are not. So the network runs on some data first, while observers note the range of what
 # comes to each layer: **calibration**. Then `convert` gives layers that multiply integers. In float32 the network has
-# 68,904 bytes. How many bytes are left, as a part of them?
+# 68,904 bytes, four for each number. What fraction of them is left?
 
 # %%
-Predict("int8", "Bytes in int8, as a part of those in float32:", tolerance=0.02)
+Predict("int8", "Bytes in int8, as a fraction of those in float32:", tolerance=0.02)
 
 # %%
 floats = deepcopy(net).float().eval()
@@ -184,16 +187,23 @@ print(f"float32 {nbytes(floats):,} bytes, right {right(floats):.0%}")
 print(f"int8    {nbytes(integers):,} bytes, right {right(integers):.0%}")
 reveal("int8", nbytes(integers) / nbytes(floats))
 
+# %% tags=["measured", "nbval-ignore-output"]
+given = x.astype(mg.float32)
+with mg.no_grad():
+    times = in_turns(int8=lambda: integers(given), float32=lambda: floats(given))
+print(f"in NumPy int8 takes {times['int8'] / times['float32']:.1f} times as long as float32")
+
 # %% [markdown]
-# A little more than a quarter: biases and scales stay in floats. And quicker? In NumPy not at all, since it has no
-# quick product of integers. On a processor that has one, ONNX Runtime takes about half of the time for such a network;
-# lesson 24 exports one. The bytes are a promise, the time is a matter of the machine.
+# A little more than a quarter: biases and scales stay in floats. And quicker? In NumPy it is no quicker, since NumPy
+# has no quick product of integers. On a processor that has one, the time can fall as well: lesson 24 exports such a
+# network, and measures. The bytes are certain, the time depends on the machine.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Fewer weights
 #
-# **Weight pruning** sets weights to zero, the smallest first: they matter least, one hopes. Nine of ten weights of each
-# layer go. How often is the network still right?
+# **Weight pruning** sets weights to zero, the smallest first: they matter least, one hopes. `prune` keeps the weights
+# as they were and a *mask* beside them, of zeros and ones, and the layer multiplies with the product of the two. Nine
+# of ten weights of each layer go. How often is the network still right?
 
 # %%
 Predict("pruned", "Right after 90 % of the weights are gone, in percent:", tolerance=12)
@@ -215,8 +225,8 @@ reveal("pruned", 100 * right(thin))
 
 # %% [markdown]
 # It is close to guessing, which is right in one case of ten. So no, 90 % cannot go. But the weights that are left may
-# *learn* again: **fine-tuning**, in which the zeros stay. Half as many steps as the training had. How often is it right
-# now?
+# *learn* again: **fine-tuning**. The mask stays, and with it the zeros. Half as many steps as the training had. How
+# often is it right now?
 
 # %%
 Predict("tuned", "Right after 200 more steps, in percent:", tolerance=4)
@@ -254,8 +264,8 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Are zeros fast?
 #
-# Nine of ten weights are 0. How many MACs does the pruned network need, as a part of the whole one's? And how long does
-# it take, compared with it?
+# Nine of ten weights are 0. How many MACs does the pruned network need, as a fraction of the whole one's? And how long
+# does it take, compared with it?
 
 # %%
 Predict("zeros", "The time of the pruned network is …", options=["a tenth", "about half", "the same or more"])
@@ -275,9 +285,10 @@ for name, each in (("whole", net), ("pruned", thin)):
     print(f"{name:7} {cost.macs:11,} MACs, {nbytes(each):8,} bytes")
 
 # %% [markdown]
-# All of the MACs are there, and more bytes: a 0 is multiplied like any number, and the mask takes room. Zeros are fast
-# where somebody leaves them out: in a format that stores only the others, which pays from about 95 % on, or on a GPU
-# that takes two of each four weights. Where they do help at once is a file that is compressed:
+# All of the MACs are there, and twice the bytes: a 0 is multiplied like any number, and the mask takes as much room as
+# the weights. Zeros are fast where somebody leaves them out: in a format that stores only the others, each with its
+# place, which pays where there are few of them; or on a GPU that takes two of each four weights. Where they help at
+# once is a file that is compressed:
 
 # %%
 import zlib
@@ -338,8 +349,8 @@ for name, each in table.items():
     print(f"{name:20} right {right(each):4.0%}  {nbytes(each):8,} bytes  {cost}")
 
 # %% [markdown]
-# The ways go together: half of the neurons, in int8, is an eighth of float32's bytes. Which of them to begin with
-# depends on what is too large: the file, the memory, or the time.
+# The ways go together: half of the neurons, in int8, take about an eighth of float32's bytes. Which of them to begin
+# with depends on what is too large: the file, the memory, or the time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let the room choose for a phone, for a web page, for a data centre. There are three different answers.

@@ -9,7 +9,7 @@
 #       - say what autocast computes in sixteen bits, and what it leaves in thirty-two
 #       - say why the weights stay in float32, and count what sixteen bits save then
 #     concepts: [E9, E11]
-#     builds_on: [16_where_the_bytes_go, 17_what_grows_how]
+#     builds_on: [16_where_the_bytes_go]
 #     widgets: [Precision, Predict, Quiz]
 #     terms:
 #       exponent: the bits of a number that say between which two powers of two it lies
@@ -37,8 +37,8 @@
 # - say what autocast computes in sixteen bits, and what it leaves in thirty-two;
 # - say why the weights stay in float32, and count what sixteen bits save then.
 #
-# **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb) and
-# [17 What grows how](17_what_grows_how.ipynb).
+# **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask what one loses with half of the bits. "Half of the digits" will be the answer; keep it on the board,
@@ -121,17 +121,18 @@ for i, value in enumerate(seven):
 reveal("lost", sum(v == 0 or np.isinf(v) for v in rounded["float16"]))
 
 # %% [markdown]
-# Four, and none in bfloat16. There it is the digits that are fewer: 0.1 is 0.100098, and 70,000 is 70,144. An error in
-# the third digit is noise, and training is full of noise. A 0 is no noise: whatever it is multiplied with, it stays 0.
+# Four, and none in bfloat16. There it is the digits that are fewer: 0.1 is 0.100098, and 70,000 is 70,144. (2,049 is
+# 2,048 in both: from there on float16 has the even numbers alone, and bfloat16 every sixteenth.) An error in
+# the third digit is noise, and training is full of noise. A 0 is no noise: whatever it is multiplied by, it stays 0.
 # So float16 loses *range*, and that is worse than digits.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where did the gradients go?
 #
 # Eight linear layers with sigmoids in between, for the digits. The slope of a sigmoid is a quarter at most, so that the
-# gradient gets smaller with every layer on the way back. Products are computed in sixteen bits, and so are their
-# gradients. In float16, as was said at the beginning, all of the first layer's are 0. bfloat16 has three binary digits
-# *fewer*. How many are 0 there?
+# gradient gets smaller with every layer on the way back. In a block of `mg.autocast` products are computed in sixteen
+# bits, and so are their gradients; what it does with the rest comes below. In float16, as was said at the beginning,
+# all of the first layer's are 0. bfloat16 has three binary digits *fewer*. How many are 0 there?
 
 # %%
 digits = mg.data.digits()
@@ -185,7 +186,7 @@ reveal("first layer", "as many as in float32" if same else "all" if every else "
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The widget takes the gradients of float32, and shows what is left of them in sixteen bits, if the loss is multiplied
-# with a power of two before. Step through it: under which scales are fewest lost? (It casts finished gradients. On the
+# by a power of two before. Step through it: under which scales are fewest lost? (It casts finished gradients. On the
 # way back each gradient in between is cast as well: so more are lost than the widget shows.)
 
 # %%
@@ -199,7 +200,7 @@ Precision(net, mg.cross_entropy, x, label)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Loss scaling
 #
-# The gradient of $s · \text{loss}$ is $s$ times the gradient. So multiply the loss with a large $s$, a power of two,
+# The gradient of $s · \text{loss}$ is $s$ times the gradient. So multiply the loss by a large $s$, a power of two,
 # which costs no digit; all gradients on the way are $s$ times as large; and divide by $s$ in float32, before the step.
 # This is **loss scaling**. Can $s$ be too large? Which of these is the smallest at which a gradient overflows?
 
@@ -377,7 +378,7 @@ reveal("weight", ends["bfloat16"])
 # autocast the model's own parameters are the master weights. How many weights move in one step, with and without?
 
 # %%
-Predict("moved", "Percent of weights with a gradient that move in a step, all in float16:", tolerance=3)
+Predict("moved", "All in float16, how many of the weights that have a gradient move?", options=["all", "half", "few"])
 
 # %%
 moved = {}
@@ -394,7 +395,11 @@ for way in ("master weights", "all in float16"):
     changed = sum((p.numpy() != old).sum() for p, old in zip(net.parameters(), before))
     moved[way] = 100 * changed / sum((p.grad.numpy() != 0).sum() for p in net.parameters())
     print(f"{way}: {moved[way]:.0f} % of the weights that have a gradient moved")
-reveal("moved", round(moved["all in float16"]))
+reveal("moved", ["few", "half", "all"][np.digitize(moved["all in float16"], [25, 75])])
+
+# %% [markdown]
+# Nine of ten stand still, and the loss gives no sign of it. With master weights all of them move, if only in digits
+# that the rounded copies do not show yet.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The first problem was range, and a factor cures it. The second is digits, and only more digits cure it.
@@ -420,8 +425,8 @@ reveal("bytes", in_float32["Adam, mixed precision"])
 
 # %% [markdown]
 # Sixteen again. A model in float16 with a master copy has 2 + 2 for weight and gradient, and 4 + 4 + 4 for the copy and
-# the averages. Under autocast it is 4 + 4 + 8, and for a while 2 more for each rounded copy. What *is* halved are the
-# activations. So it depends on the batch, as with Adam in lesson 16; ask the ledger.
+# the averages. Under autocast it is 4 + 4 + 8, and for a while 2 more for each rounded copy. What *is* halved is most
+# of what is saved for backward. So it depends on the batch, as with Adam in lesson 16; ask the ledger.
 
 
 # %%

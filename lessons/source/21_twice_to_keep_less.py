@@ -10,7 +10,7 @@
 #       - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too
 #       - say which layers make micro-batches and a whole batch differ
 #     concepts: [E5, E10]
-#     builds_on: [14_memory_and_schedule, 16_where_the_bytes_go]
+#     builds_on: [17_what_grows_how]
 #     widgets: [MemoryTimeline, Predict, Quiz]
 #     terms:
 #       checkpoint: a part of a network of which only the operand is kept; backward runs it a second time
@@ -34,8 +34,8 @@
 # - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too;
 # - say which layers make micro-batches and a whole batch differ.
 #
-# **Builds on** [14 Memory and schedule](14_memory_and_schedule.ipynb) and
-# [16 Where the bytes go](16_where_the_bytes_go.ipynb).
+# **Builds on** [17 What grows how](17_what_grows_how.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): *standardise*; the bytes of each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who has halved a batch because of memory, and whether they changed anything else. Somebody changed
@@ -241,15 +241,14 @@ for n in (16, 64, 256):
     print(f"{n:3} layers, halved and halved: {most:g} arrays")
 
 # %% [markdown]
-# One more for each doubling: $\log_2 n + 1$ arrays. But with each level half of the layers run once more: six levels
-# are three forwards more for 64 layers, where segments need one. Mostly $\sqrt{n}$ is the better bargain.
+# One more for each doubling: $\log_2 n + 1$ arrays. What that costs is counted next.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
 # Checkpointing lets a network train on a machine that was too small for it, and so it is said to "save compute". Count.
-# All FLOPs of a step, forward and backward, with 8 parts, as a multiple of those without a checkpoint: below 1, the
-# same, a third more, or twice as many?
+# All FLOPs of a step, forward and backward, with 8 parts, beside those without a checkpoint: fewer, equally many, a
+# third more, or twice as many?
 
 # %%
 Predict("flops", "The FLOPs of a step with 8 parts are …", options=["fewer", "equal", "a third more", "twice"])
@@ -270,14 +269,18 @@ for k in (2, 8, 64):
     again = flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward())
     times[k] = again / step
     print(f"{k:2} parts: a step {times[k]:.2f} times as many as without, {(again - step) / forward:.2f} forward more")
+again = flops(lambda: halves(layers)(x).sum().backward())
+print(f"halves:   a step {again / step:.2f} times as many as without, {(again - step) / forward:.2f} forwards more")
 reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(times[8], [0.99, 1.01, 1.6])])
 
 # %% [markdown]
 # A step is about three forwards (lesson 17), and now it is four: a third more. With 8 parts, 7 of them run again, so
-# that 7/8 of a forward is added, as counted; with more parts it comes nearer to a whole one, and never above. *Memory*
-# is saved, and it is paid for in compute. What may get cheaper by it is the *wall clock* of a machine that could
-# otherwise take a small batch only, which is a matter of occupancy and not of work (lesson 18). If your batch fits,
-# leave checkpoints out.
+# that 7/8 of a forward is added, as counted; with more parts it comes nearer to a whole one, and never above. Halves of
+# halves run half of the layers again on each of their six levels, three forwards in all: mostly $\sqrt{n}$ parts are
+# the better bargain. *Memory* is saved, and it is paid for in compute. What may get cheaper by it is the *wall clock*
+# of a machine that could otherwise take a small batch only and stand idle half of the time, which is no matter of work
+# (lesson 18). If your batch fits, leave checkpoints out. (In between there is *selective* checkpointing: the results of
+# products are kept, for they cost most to compute, and only the rest runs again.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The belief comes from papers whose tables have "with checkpointing: larger batch, more samples per
@@ -289,8 +292,8 @@ reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(times[8]
 # ## The other way: in parts
 #
 # Gradients add up in `.grad` until somebody clears them (lesson 06). So a batch may be cut: each **micro-batch** goes
-# forward and backward on its own, and the optimiser takes one step at the end. That is
-# called gradient accumulation. Nothing is computed twice, and only one micro-batch is saved at a time.
+# forward and backward on its own, and the optimiser takes one step at the end. This is gradient
+# accumulation. Nothing is computed twice, and only one micro-batch is saved for backward at a time.
 #
 # Below, 256 digits in 4 parts of 64. `cross_entropy` gives the mean loss over the rows that it gets. How many times as
 # large as the gradient of the whole batch is what adds up in `.grad`?
@@ -532,6 +535,5 @@ Quiz("21_twice_to_keep_less")
 # **Exercise.** [21 Half the memory](../exercises/21_twice_to_keep_less.ipynb): place segments, add up micro-batches,
 # weigh an unequal one, and train under a limit.
 #
-# **Next:** change something here. Cut the 64 layers into 7 parts and into 9: what does the formula say, and what does
-# the ledger? The lessons after this one are planned: several workers that share one gradient, and one model that
-# several workers share.
+# **Next:** [22 Many workers, one gradient](22_many_workers_one_gradient.ipynb). Before that, change something here: cut
+# the 64 layers into 7 parts and into 9. What does the formula say, and what does the ledger?

@@ -75,7 +75,7 @@ widgets.ChainRule(loss)
 # %% [markdown]
 # ## Downhill
 #
-# A ball on a curve of yours, or on a surface seen from above: the darker, the higher. Drag the learning rate, the
+# A ball on a curve of yours, or on a surface seen from above: darker is higher. Drag the learning rate, the
 # momentum, the start, or press on the picture; the page makes the steps itself, from the graph that minigrad traced.
 
 

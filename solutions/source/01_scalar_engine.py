@@ -324,9 +324,9 @@ def order(y):
 # %% [markdown]
 # ## 3. How much an order saves
 #
-# **1 point, 4 minutes.** Take x and ten times `y = add(y, y)`. A walk from y back to x *without* a memory follows
-# every path there is. How often does it come to x? Write the number down as `times_at_x`. And how many nodes
-# are there to visit at all, x and y included? Write that down as `nodes`.
+# **1 point, 4 minutes.** Begin with `y = x`, and write `y = add(y, y)` ten times. A walk from y back to x *without* a
+# memory follows every path there is. How often does it come to x? Write the number down as `times_at_x`. And how many
+# nodes are there to visit at all, x and y included? Write that down as `nodes`.
 
 # %% answer="visits" points=1 minutes=4
 ### BEGIN SOLUTION

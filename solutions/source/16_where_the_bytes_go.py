@@ -441,7 +441,7 @@ def features(x):
 # **2 points, 10 minutes.** Write `build()`, which gives a new network for the digits: it reads a batch of pictures of
 # shape (B, 1, 8, 8) and gives (B, 10). It is right if
 #
-# - it is a convolutional one: backward reaches a `Conv2d`, and 4,000 parameters or more;
+# - it is a convolutional one: what a `Conv2d` gives changes the answer, and backward reaches 4,000 parameters or more;
 # - a training step with Adam, in float32 with 64 pictures, has a peak of **300,000** bytes at most, as the ledger
 #   counts them (the lesson's network comes to 939,240 here);
 # - after 150 such steps it reads at least 85 of 100 digits that it has never seen.
@@ -511,26 +511,40 @@ def trained():
     step(0)
     with framework.profiler.memory(net, adam, exact=False) as ledger:
         step(1)
+    if ledger.peak.total > 300_000:  # it is refused, and training it would take long
+        return ledger.peak.total, 0
     for i in range(2, 150):
         step(i)
     with framework.no_grad():
         pictures = framework.tensor(digits.test_x[:100].reshape(100, 1, 8, 8), dtype=framework.float32)
         right = (net(pictures).argmax(1).numpy() == digits.test_y[:100]).sum()
-    return net, ledger.peak.total, int(right)
+    return ledger.peak.total, int(right)
+
+
+def matters(part, net, x):
+    """Whether the answer is another when all weights of this part are 0."""
+    with framework.no_grad():
+        framework.manual_seed(0)
+        before, weight = net(x).numpy(), part.weight.clone()
+        part.weight.zero_()
+        framework.manual_seed(0)
+        after = net(x).numpy()
+        part.weight.copy_(weight)
+    return abs(before - after).max() > 1e-4 * abs(before).max()
 
 
 def what_it_is():
-    net = build().float()
-    net(framework.ones(2, 1, 8, 8, dtype=framework.float32)).sum().backward()
-    reached = [p for p in net.parameters() if p.grad is not None]
-    convolves = [
-        part for part in net.modules() if isinstance(part, framework.nn.Conv2d) and part.weight.grad is not None
-    ]
-    return "a Conv2d in it" if convolves else "no Conv2d that is used", sum(p.size for p in reached) >= 4000
+    framework.manual_seed(0)
+    net, x = build().float(), framework.randn(8, 1, 8, 8, dtype=framework.float32)
+    net(x).square().sum().backward()
+    reached = [p for p in net.parameters() if p.grad is not None and p.grad.numpy().any()]
+    convolves = [matters(part, net, x) for part in net.modules() if isinstance(part, framework.nn.Conv2d)]
+    used = "a Conv2d in it" if any(convolves) else "a Conv2d that changes nothing" if convolves else "no Conv2d"
+    return used, sum(p.size for p in reached) >= 4000
 
 
 def what_it_needs_and_reads():
-    _, peak, right = trained()
+    peak, right = trained()
     return "within the limit" if peak <= 300_000 else f"over by {peak - 300_000:,} bytes", right >= 85
 
 
@@ -561,6 +575,22 @@ def build():
 # Hint: Begin with a Conv2d that has a stride.
 def build():
     return mg.nn.Sequential(mg.nn.Flatten(), mg.nn.Linear(64, 64), mg.nn.ReLU(), mg.nn.Linear(64, 10))
+
+
+# %% wrong="under_a_limit"
+# Shows: There is a convolution in it, and its result is multiplied by 0: the answer does not depend on it.
+# Hint: Let what comes behind it read what it gives.
+def build():
+    class Beside(mg.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = mg.nn.Conv2d(1, 4, 3, stride=4)
+            self.first, self.second = mg.nn.Linear(64, 64), mg.nn.Linear(64, 10)
+
+        def forward(self, x):
+            return self.second(self.first(x.reshape(-1, 64)).relu()) + 0 * self.conv(x).sum()
+
+    return Beside()
 
 
 # %% wrong="under_a_limit"

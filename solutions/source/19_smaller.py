@@ -78,6 +78,21 @@ scale, integer, farthest, nbytes = 11.35 / 255, 22, 11.35 / 510, 1004
 # Hint: Eight bits are one byte.
 scale, integer, farthest, nbytes = 0.05, 20, 0.025, 8004
 
+# %% wrong="eight_bits"
+# Shows: The weights were counted as float32, four bytes each, and they are written as integers of 8 bits.
+# Hint: Only the scale is a float32.
+scale, integer, farthest, nbytes = 0.05, 20, 0.025, 4000
+
+# %% wrong="eight_bits"
+# Shows: The largest weight was divided by 128, and the largest integer is 127.
+# Hint: The weight of −6.35 is written as −127.
+scale, integer, farthest, nbytes = 6.35 / 128, 20, 6.35 / 256, 1004
+
+# %% wrong="eight_bits"
+# Shows: The scale is upside down: it says how many integers there are to 1, and is to say what one integer stands for.
+# Hint: An integer times the scale is a weight: −127 times what is −6.35?
+scale, integer, farthest, nbytes = 20, 20, 0.025, 1004
+
 # %% [markdown]
 # ## 2. Quantise
 #
@@ -102,8 +117,10 @@ check("quantise")
 
 # %% probes="quantise"
 def written(weights, bits):
-    integers, scale = quantise(list(weights), bits)
-    return [int(k) for k in integers], round(float(scale), 9)
+    pair = quantise(list(weights), bits)
+    if not hasattr(pair, "__len__") or len(pair) != 2 or not hasattr(pair[0], "__len__"):
+        return "no pair of a list and a scale"
+    return [int(k) for k in pair[0]], round(float(pair[1]), 9)
 
 
 written([1.27, -0.5, 0.004, 0.006], 8)
@@ -174,6 +191,23 @@ def quantise(weights, bits):
 def quantise(weights, bits):
     scale = max(abs(w) for w in weights) / (2 ** (bits - 1) - 1)
     return [round(w / scale) for w in weights], scale
+
+
+# %% wrong="quantise"
+# Shows: The scale comes from the range between the least and the largest weight, and the largest does not fit.
+# Hint: 0 stays 0, so the scale is to reach the weight that is farthest from 0.
+def quantise(weights, bits):
+    scale = (max(weights) - min(weights)) / (2**bits - 2) or 1.0
+    return [round(w / scale) for w in weights], scale
+
+
+# %% wrong="quantise"
+# Shows: The pair is the wrong way round, or is no pair.
+# Hint: `return integers, scale`, the list first.
+def quantise(weights, bits):
+    largest = max(abs(w) for w in weights)
+    scale = largest / (2 ** (bits - 1) - 1) if largest else 1.0
+    return scale, [round(w / scale) for w in weights]
 
 
 # %% [markdown]
@@ -266,11 +300,55 @@ def pruned(weights, amount):
     return [0.0 if i in gone else w for i, w in enumerate(weights)]
 
 
+# %% wrong="prune_by_hand"
+# Shows: None goes as long as others are equally near, so that fewer are 0 than were asked for.
+# Hint: The first so many of the sorted places go, whatever else is equally near.
+def pruned(weights, amount):
+    order = sorted(map(abs, weights))
+    n = int(amount * len(weights))
+    return [0.0 if n == len(order) or abs(w) < order[n] else w for w in weights]
+
+
+# %% wrong="prune_by_hand"
+# Shows: The number of weights that go was rounded, and int cuts off.
+# Hint: 0.3 of three weights is 0.9 of a weight: none goes.
+def pruned(weights, amount):
+    order = sorted(range(len(weights)), key=lambda i: abs(weights[i]))
+    gone = set(order[: round(amount * len(weights))])
+    return [0.0 if i in gone else w for i, w in enumerate(weights)]
+
+
+# %% wrong="prune_by_hand"
+# Shows: So many stayed as should go.
+# Hint: amount is the share of those that become 0.
+def pruned(weights, amount):
+    order = sorted(range(len(weights)), key=lambda i: abs(weights[i]))
+    gone = set(order[: len(weights) - int(amount * len(weights))])
+    return [0.0 if i in gone else w for i, w in enumerate(weights)]
+
+
+# %% wrong="prune_by_hand"
+# Shows: The weights are sorted now, so none is where it was.
+# Hint: Sort the places, and leave the weights where they are.
+def pruned(weights, amount):
+    n = int(amount * len(weights))
+    return [0.0] * n + sorted(weights, key=abs)[n:]
+
+
+# %% wrong="prune_by_hand"
+# Shows: Of those that are equally near the last ones went.
+# Hint: Python's sort leaves equal ones in their order, if the key is the size alone.
+def pruned(weights, amount):
+    order = sorted(range(len(weights)), key=lambda i: (abs(weights[i]), -i))
+    gone = set(order[: int(amount * len(weights))])
+    return [0.0 if i in gone else w for i, w in enumerate(weights)]
+
+
 # %% [markdown]
 # ## 4. Read the table
 #
 # **2 points, 7 minutes.** Four versions of a network, measured on a processor with a quick product of 8-bit integers
-# and nothing for zeros. Some entries are missing. Time is that of the first.
+# and nothing for zeros. Some entries are missing. Times are multiples of A's.
 #
 # | | right | million bytes | MACs, 10⁹ | time |
 # |---|---|---|---|---|
@@ -301,7 +379,7 @@ check("table_read")
 round(float(b_bytes)), round(float(c_bytes)), round(float(d_bytes))
 round(float(c_time), 1)
 round(float(d_macs), 3)
-str(choice).strip().upper()
+str(choice).strip(" '\"()").upper()[:1]
 
 # %% [markdown] hints="table_read"
 # 1. A float32 has four bytes, an int8 one. A zero in an array has as many bytes as any number.
@@ -316,6 +394,21 @@ str(choice).strip().upper()
 # Shows: Zeros were taken for fast, and for no bytes.
 # Hint: The machine has nothing for zeros, and the array is as large as it was.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 8, 10, 0.2, 0.25, "B"
+
+# %% wrong="table_read" misconception="M21"
+# Shows: Zeros were taken for no bytes.
+# Hint: The array of C is as large as that of A: nothing is compressed.
+b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 8, 10, 1.0, 0.25, "B"
+
+# %% wrong="table_read" misconception="M21"
+# Shows: Zeros were taken for fast.
+# Hint: The machine has nothing for zeros: it multiplies them like any number.
+b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 0.2, 0.25, "B"
+
+# %% wrong="table_read"
+# Shows: Bytes were given, and millions of bytes are asked for.
+# Hint: Write 40 for the 40 million of A.
+b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10e6, 40e6, 10e6, 1.0, 0.25, "B"
 
 # %% wrong="table_read"
 # Shows: Half of the channels was taken for half of the weights.
@@ -341,9 +434,9 @@ b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.3, "B"
 # ## 5. Small from the beginning
 #
 # **2 points, 11 minutes.** Write `build()`, a network that takes digits of 64 numbers, (B, 64), to (B, 10). It is right
-# if it has **2,500** parameters or fewer, at least one hidden layer, no number of its own that is set to zero, and
-# after the 400 steps of `account` reads at least 88 of 100 digits that it has never seen. `account(build)` says where
-# you are.
+# if it has **2,500** parameters or fewer, at least one hidden layer with something that is not linear behind it, no
+# weights that are set to zero, and after the 400 steps of `account` reads at least 88 of 100 digits that it has never
+# seen. `account(build)` says where you are.
 
 
 # %% name="account"
@@ -385,10 +478,22 @@ def size():
     zeros = sum(int((p.numpy() == 0).sum()) for p in net.parameters() if p.ndim > 1)
     weights = [p for p in net.parameters() if p.ndim > 1]
     few = "few enough" if n <= 2500 else f"{n - 2500:,} too many"
-    return few, len(weights) >= 2, zeros < 50
+    return few, "a hidden layer" if len(weights) >= 2 else "no hidden layer", "no zeros" if zeros < 50 else "zeros"
+
+
+def bends():
+    """Whether the network is more than one linear layer can be: whether its slope depends on where one is."""
+    engine.manual_seed(0)
+    net, digits = build(), engine.tensor(engine.data.digits().test_x[:50])
+    with engine.no_grad():
+        at_0, at_1, at_2 = (net(digits * k).numpy() for k in (0.0, 1.0, 2.0))
+    return "bends" if abs(at_2 - 2 * at_1 + at_0).max() > 1e-6 else "linear, whatever its depth"
 
 
 def reads():
+    engine.manual_seed(0)
+    if sum(p.size for p in build().parameters()) > 5000:
+        return "not trained: too large"
     engine.manual_seed(0)
     digits = engine.data.digits()
     x, y, net = engine.tensor(digits.train_x), engine.tensor(digits.train_y), build()
@@ -404,6 +509,7 @@ def reads():
 
 
 size()
+bends()
 reads()
 
 # %% [markdown] hints="small_network"
@@ -428,6 +534,19 @@ def build():
 # Hint: Put a layer of some 30 neurons, and a ReLU, in between.
 def build():
     return mg.nn.Sequential(mg.nn.Linear(64, 10))
+
+
+# %% wrong="small_network"
+# Shows: Two linear layers in a row are one linear layer: nothing bends between them.
+# Hint: A ReLU in between.
+def build():
+    return mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.Linear(32, 10))
+
+
+# %% wrong="small_network"
+# Shows: It is a network, and a function that builds one is asked for.
+# Hint: `def build():`, and in it `return mg.nn.Sequential(…)`.
+build = mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.ReLU(), mg.nn.Linear(32, 10))
 
 
 # %% wrong="small_network"

@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 20 Lost and found
 #
-# You compute the ends of a format from its bits, say what is lost in it, bring a weight to move that stands still,
-# write a scaler by hand, and a training step of your own. About 40 minutes, 10 points, in five parts.
+# You compute the ends of a format from its bits, say what is lost in it, get a weight to move that stands still,
+# and write a scaler by hand and a training step of your own. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -49,7 +49,7 @@ check("ends")
 
 # %% probes="ends"
 def each(e, m):
-    return tuple(float(number) for number in ends(e, m))
+    return [f"{float(number):.6g}" for number in ends(e, m)]
 
 
 each(5, 10)
@@ -107,6 +107,46 @@ def ends(e, m):
     return (2 - 2.0 ** (1 - m)) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (2 - b - m), 2.0 ** (1 - m)
 
 
+# %% wrong="ends"
+# Shows: The largest was taken for the next power of two, which is infinite already.
+# Hint: 1.11…1 in binary is 2 − 2^−m, a little less than 2.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return 2.0 ** (b + 1), 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The next number after 1 was given, and the distance to it is asked for.
+# Hint: What is to be added to 1?
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m), 1 + 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The two small ones are the other way round.
+# Hint: First the smallest with all its digits, then the smallest of all.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b - m), 2.0 ** (1 - b), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: It is float16 whatever e and m are.
+# Hint: bfloat16 is ends(8, 7).
+def ends(e, m):
+    f = np.finfo(np.float16)
+    return f.max, f.smallest_normal, f.smallest_subnormal, f.eps
+
+
+# %% wrong="ends"
+# Shows: f was given one digit more than it has, or the distance is half of what it is.
+# Hint: The last of the m digits stands for 2^−m.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0 ** -(m + 1)) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m - 1), 2.0 ** -(m + 1)
+
+
 # %% [markdown]
 # ## 2. What is lost
 #
@@ -118,28 +158,31 @@ def ends(e, m):
 # e  2049.0     f  2.0**-24  g  1e-6      h  -1e6
 # ```
 #
-# And `bfloat16`: how many of the eight become 0 or infinite there.
+# `becomes`: a list of the eight words, from a to h. And `bfloat16`: how many of the eight become 0 or infinite there.
 
 # %% answer="lost" points=2 minutes=6
 ### BEGIN SOLUTION
-becomes = {
-    "a": "zero",
-    "b": "exact",
-    "c": "rounded",
-    "d": "infinite",
-    "e": "rounded",
-    "f": "exact",
-    "g": "rounded",
-    "h": "infinite",
-}
+becomes = ["zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded", "infinite"]
 bfloat16 = 0
 ### END SOLUTION
 
 # %%
 check("lost")
 
+
 # %% probes="lost"
-[becomes.get(name) for name in "abcdefgh"]
+def of(names):
+    """What is said of these: in a list, in a dictionary by letter, or in text."""
+    said = [becomes.get(name) for name in "abcdefgh"] if hasattr(becomes, "get") else becomes
+    said = [word for word in said.replace(",", " ").split() if len(word) > 1] if isinstance(said, str) else said
+    if len(said) != 8:
+        return f"{len(said)} words, and not 8"
+    return [str(said["abcdefgh".index(name)]).strip().lower() for name in names]
+
+
+of("afg")
+of("dh")
+of("bce")
 int(bfloat16)
 
 # %% [markdown] hints="lost"
@@ -169,6 +212,30 @@ bfloat16 = 0
 becomes = (
     dict.fromkeys("afg", "zero") | dict.fromkeys("ce", "rounded") | dict.fromkeys("dh", "infinite") | {"b": "exact"}
 )
+bfloat16 = 0
+
+# %% wrong="lost"
+# Shows: 1e-6 was taken for 0. It is below 6e-5, where digits get lost, and above 6e-8, where all of them are lost.
+# Hint: How far down does float16 reach with its subnormals?
+becomes = ["zero", "exact", "rounded", "infinite", "rounded", "exact", "zero", "infinite"]
+bfloat16 = 0
+
+# %% wrong="lost"
+# Shows: 2^−24 was taken for 0, and it is the smallest number that float16 has above 0.
+# Hint: 0.0000000001 · 2^−14 in binary: what is that?
+becomes = ["zero", "exact", "rounded", "infinite", "rounded", "zero", "rounded", "infinite"]
+bfloat16 = 0
+
+# %% wrong="lost"
+# Shows: A number below 0 was taken for a small one. −1e6 is far from 0: it becomes minus infinity.
+# Hint: The sign is a bit of its own; look at the size.
+becomes = ["zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded", "zero"]
+bfloat16 = 0
+
+# %% wrong="lost"
+# Shows: A third was taken for a number that float16 has. In binary it has digits without end.
+# Hint: Which numbers are a whole number over a power of two?
+becomes = ["zero", "exact", "exact", "infinite", "rounded", "exact", "rounded", "infinite"]
 bfloat16 = 0
 
 # %% wrong="lost"
@@ -225,7 +292,10 @@ def went(start, slopes, lr):
     """Whether it ends where exact steps end, rounded; its dtype; and whether the start was left as it was."""
     w = numeric.array(start, numeric.float16)
     kept, gradients = w.copy(), [numeric.array(g, numeric.float16) for g in slopes]
-    found = numeric.asarray(follow(w, gradients, lr))
+    given = follow(w, gradients, lr)
+    if given is None:
+        return None
+    found = numeric.asarray(given)
     exact = kept.astype(float) - lr * sum(g.astype(float) for g in gradients)
     near = numeric.array_equal(found.astype(numeric.float16), exact.astype(numeric.float16))
     return bool(near), str(found.dtype), bool((w == kept).all())
@@ -306,6 +376,17 @@ def follow(w, gradients, lr):
     return master.astype(np.float16)
 
 
+# %% wrong="follow"
+# Shows: The numbers are right, and `w` itself was changed.
+# Hint: `w.astype(np.float32)` is a new array; give back another one, and write nothing into w.
+def follow(w, gradients, lr):
+    master = w.astype(np.float32)
+    for g in gradients:
+        master -= lr * g.astype(np.float32)
+    w[...] = master
+    return w
+
+
 # %% [markdown]
 # ## 4. A scaler by hand
 #
@@ -347,6 +428,7 @@ lived([1.0, 1.0, 1.0, 1.0], 262144.0, 100)
 lived([0.001] * 7, 8.0, 2)
 lived([1.0, 1.0, 100.0, 1.0, 1.0, 1.0, 1.0], 1024.0, 3)
 lived([1.0] * 8, 32768.0, 2)
+lived([65504.0, 65505.0], 1.0, 9)
 lived([], 2.0, 1)
 
 # %% [markdown] hints="scaler"
@@ -431,6 +513,83 @@ def scaler(largest, scale, interval):
     return told
 
 
+# %% wrong="scaler"
+# Shows: 65,504 itself was taken for an overflow, and it is the largest number that there is.
+# Hint: *More* than 65,504.
+def scaler(largest, scale, interval):
+    told, calm = [], 0
+    for size in largest:
+        taken = size * scale < 65_504
+        told.append((scale, taken))
+        calm = calm + 1 if taken else 0
+        if not taken:
+            scale /= 2
+        elif calm == interval:
+            scale, calm = scale * 2, 0
+    return told
+
+
+# %% wrong="scaler"
+# Shows: It says whether a step was skipped, and whether it was taken is asked for.
+# Hint: The second of each pair, turned round.
+def scaler(largest, scale, interval):
+    told, calm = [], 0
+    for size in largest:
+        taken = size * scale <= 65_504
+        told.append((scale, not taken))
+        calm = calm + 1 if taken else 0
+        if not taken:
+            scale /= 2
+        elif calm == interval:
+            scale, calm = scale * 2, 0
+    return told
+
+
+# %% wrong="scaler"
+# Shows: The scale was doubled again with each step, once a row was long enough.
+# Hint: After doubling the count is 0 again.
+def scaler(largest, scale, interval):
+    told, calm = [], 0
+    for size in largest:
+        taken = size * scale <= 65_504
+        told.append((scale, taken))
+        calm = calm + 1 if taken else 0
+        scale = scale / 2 if not taken else scale * 2 if calm >= interval else scale
+    return told
+
+
+# %% wrong="scaler"
+# Shows: The scale was doubled one step too late.
+# Hint: After `interval` steps taken: count this one, and then compare.
+def scaler(largest, scale, interval):
+    told, calm = [], 0
+    for size in largest:
+        taken = size * scale <= 65_504
+        told.append((scale, taken))
+        calm = calm + 1 if taken else 0
+        if not taken:
+            scale /= 2
+        elif calm > interval:
+            scale, calm = scale * 2, 0
+    return told
+
+
+# %% wrong="scaler"
+# Shows: A batch that overflowed was sent again, so that there are more pairs than steps.
+# Hint: A pair for each of `largest`, and no loop within the loop.
+def scaler(largest, scale, interval):
+    told, calm = [], 0
+    for size in largest:
+        while size * scale > 65_504:
+            told.append((scale, False))
+            scale, calm = scale / 2, 0
+        told.append((scale, True))
+        calm += 1
+        if calm == interval:
+            scale, calm = scale * 2, 0
+    return told
+
+
 # %% wrong="scaler" misconception="M17"
 # Shows: No step ever overflowed, as if float16 had no end.
 # Hint: A gradient times the scale that is more than 65,504 is infinite.
@@ -452,9 +611,9 @@ def scaler(largest, scale, interval):
 # with eight layers. It is right if
 #
 # - the last layer's result is float16, and the weights are float32 when all is done;
-# - in no step of the optimiser more than a quarter of the first layer's gradients are 0;
-# - the gradients with which it steps are 0.1 long at most, all of them together, and 0.05 or more the first time: clip
-#   them to 0.1;
+# - in no step of the optimiser are more than a quarter of the first layer's gradients 0;
+# - the gradients with which it steps are 0.1 long at most, all of them together: clip them to 0.1;
+# - each step is with the gradient of its own batch, and near what float32 would give, clipped to 0.1 as well;
 # - of 12 batches **at most 1** is skipped. A scale is yours to choose.
 #
 # `account(train)` says where you are.
@@ -502,15 +661,24 @@ check("recipe")
 
 # %% probes="recipe"
 import warnings
+from functools import cache
 
 import numpy as numeric
 
 import minigrad as engine
 
 
-def watched():
-    """The dtypes of the last layer's results, of the weights at the end; zeros and lengths of the steps taken."""
-    digits, steps, results = engine.data.digits(), [], set()
+def short(net, x):
+    """Labels as often as the network expects each: the gradient of their loss is shorter than 0.1."""
+    with engine.no_grad():
+        often = net(x).softmax(1).numpy().mean(0).cumsum()
+    return engine.tensor(numeric.searchsorted(often, (numeric.arange(len(x)) + 0.5) / len(x)).clip(0, 9))
+
+
+@cache
+def watched(labelled=None):
+    """Dtypes of the last layer's results, and of the weights; zeros, length and error of each step; leftovers."""
+    digits, steps, results, leftovers = engine.data.digits(), [], set(), []
     engine.manual_seed(0)
     sizes = [64, *[32] * 7, 10]
     layers = [part for n, m in zip(sizes, sizes[1:]) for part in (engine.nn.Linear(n, m), engine.nn.Sigmoid())]
@@ -518,28 +686,50 @@ def watched():
     class Watching(engine.nn.Sequential):
         def forward(self, x):
             y = super().forward(x)
-            results.add(str(y.dtype))
+            if not self.quiet:
+                results.add(str(y.dtype))
+                self.batch = x.numpy()
+                if y.requires_grad:
+                    y.register_hook(lambda gy: leftovers.append(self.leftover()))
             return y
 
+        def leftover(self):
+            return any(p.grad is not None and bool(p.grad.numpy().any()) for p in self.parameters())
+
     net = Watching(*layers[:-1]).float()
+    net.quiet = True
+
+    def wanted():
+        """The gradient in float32 of the batch that the network saw last, clipped."""
+        x, y = next(pair for pair in batches if numeric.allclose(pair[0].numpy(), net.batch, atol=1e-3))
+        net.quiet = True
+        with engine.enable_grad(), engine.autocast(enabled=False):
+            gradients = engine.autograd.grad(engine.cross_entropy(net(x), y), list(net.parameters()))
+        net.quiet = False
+        flat = numeric.concatenate([g.numpy().astype(float).ravel() for g in gradients])
+        return flat * min(1, 0.1 / numeric.linalg.norm(flat))
 
     class Watched(engine.optim.SGD):
         def step(self, *args, **options):
             gradients = [p.grad.numpy().astype(float) for p in net.parameters()]
-            steps.append(((gradients[0] == 0).mean(), numeric.sqrt(sum((g**2).sum() for g in gradients))))
+            flat, right = numeric.concatenate([g.ravel() for g in gradients]), wanted()
+            off = numeric.linalg.norm(flat - right) / numeric.linalg.norm(right)
+            steps.append(((gradients[0] == 0).mean(), numeric.linalg.norm(flat), off))
             return super().step(*args, **options)
 
     rows = [slice(i * 64, i * 64 + 64) for i in range(12)]
     batches = [(engine.tensor(digits.train_x[r]).float(), engine.tensor(digits.train_y[r])) for r in rows]
+    if labelled:
+        batches = [(x, labelled(net, x)) for x, _ in batches[:2]]
+    net.quiet = False
     with warnings.catch_warnings(), numeric.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         train(net, Watched(net.parameters(), lr=0.1), batches)
-    return sorted(results), str(net[0].weight.dtype), steps
+    return sorted(results), str(net[0].weight.dtype), steps, leftovers
 
 
 def formats():
-    results, weights, _ = watched()
-    return results, weights
+    return watched()[:2]
 
 
 def of_twelve():
@@ -548,20 +738,31 @@ def of_twelve():
 
 
 def zeros():
-    return "a quarter at most" if max(z for z, _ in watched()[2]) <= 0.25 else "more than a quarter"
+    return "a quarter at most" if max(z for z, *_ in watched()[2]) <= 0.25 else "more than a quarter"
 
 
 def lengths():
     """The longest, and the first, beside what is wanted."""
-    found = [length for _, length in watched()[2]]
+    found = [length for _, length, _ in watched()[2]]
     longest = "0.1 at most" if max(found) <= 0.1001 else "too long"
     return longest, "not too short" if found[0] >= 0.05 else "too short"
 
 
+def near_float32(labelled=None):
+    return "near float32's" if max(off for *_, off in watched(labelled)[2]) <= 0.2 else "far from float32's"
+
+
+def cleared():
+    return "gradients of earlier batches are left" if any(watched()[3]) else "each batch begins with none"
+
+
 formats()
+cleared()
 of_twelve()
 zeros()
 lengths()
+near_float32()
+near_float32(short)
 
 # %% [markdown] hints="recipe"
 # 1. The order: zero_grad, loss under autocast, scale and backward, clip, step, update. Something is missing before
@@ -618,7 +819,7 @@ def train(net, optimizer, batches):
 # Shows: The scale was so large that several batches were skipped before it had come down.
 # Hint: From the lesson's list, take one at which all is finite.
 def train(net, optimizer, batches):
-    scaler = mg.amp.GradScaler(init_scale=2.0**30)
+    scaler = mg.amp.GradScaler(init_scale=2.0**24)
     for x, label in batches:
         optimizer.zero_grad()
         with mg.autocast(dtype=mg.float16):
@@ -655,6 +856,49 @@ def train(net, optimizer, batches):
         loss.backward()
         mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
         optimizer.step()
+
+
+# %% wrong="recipe"
+# Shows: The gradients of earlier batches were never cleared: each batch adds to what is left.
+# Hint: `optimizer.zero_grad()` at the beginning of each step.
+def train(net, optimizer, batches):
+    scaler = mg.amp.GradScaler(init_scale=2.0**16)
+    for x, label in batches:
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        scaler.step(optimizer)
+        scaler.update()
+
+
+# %% wrong="recipe"
+# Shows: The loss was multiplied, and the gradients never divided: clipping hides that while they are longer than 0.1.
+# Hint: Divide by the scale before you clip: `scaler.unscale_(optimizer)`, or by hand.
+def train(net, optimizer, batches):
+    for x, label in batches:
+        optimizer.zero_grad()
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        (loss * 2.0**12).backward()
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        optimizer.step()
+
+
+# %% wrong="recipe"
+# Shows: `scaler.update()` is missing: after a step the scaler waits for it.
+# Hint: Last in the loop.
+def train(net, optimizer, batches):
+    scaler = mg.amp.GradScaler(init_scale=2.0**16)
+    for x, label in batches:
+        optimizer.zero_grad()
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        scaler.step(optimizer)
 
 
 # %% [markdown]

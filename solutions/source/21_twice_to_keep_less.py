@@ -32,7 +32,8 @@ from minigrad.utils.checkpoint import checkpoint
 #
 # `saved`: the arrays saved for backward, at the most (the chain's own operand is not counted). `best`: the number of
 # equal segments with which fewest are saved. `again`: the FLOPs of what is computed a second time with the 9 segments,
-# as a part of one forward. `step`: all FLOPs of a step with the 9 segments, as a multiple of one forward.
+# as a fraction of one forward's. `step`: all FLOPs of a step with the 9 segments, as a multiple of one forward's. Both
+# to two decimals, or as fractions.
 
 # %% answer="segments_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -48,8 +49,8 @@ check("segments_on_paper")
 # %% probes="segments_on_paper"
 int(saved)
 int(best)
-round(float(again), 3)
-round(float(step), 3)
+round(float(again), 2)
+round(float(step), 2)
 
 # %% [markdown] hints="segments_on_paper"
 # 1. Between 9 segments there are 8 arrays; while backward is in a segment, those of its 16 layers are there, too.
@@ -89,6 +90,26 @@ saved, best, again, step = 24, 144, 8 / 9, 3 + 8 / 9
 # Shows: All the segments were counted as there at once.
 # Hint: Backward is in one segment at a time, and lets go of it before it comes to the one before.
 saved, best, again, step = 144, 12, 8 / 9, 3 + 8 / 9
+
+# %% wrong="segments_on_paper"
+# Shows: An array was counted for each of the 9 segments, and the first begins from the chain's own operand.
+# Hint: How many places are there between 9 segments?
+saved, best, again, step = 25, 12, 8 / 9, 3 + 8 / 9
+
+# %% wrong="segments_on_paper"
+# Shows: The step is given as a multiple of a step without checkpoints.
+# Hint: Forward is the unit: a step without checkpoints is 3 of it.
+saved, best, again, step = 24, 12, 8 / 9, 1 + 8 / 27
+
+# %% wrong="segments_on_paper"
+# Shows: The layers that run again were counted, and the fraction of a forward is asked for.
+# Hint: 128 of the 144 layers.
+saved, best, again, step = 24, 12, 128, 3 + 8 / 9
+
+# %% wrong="segments_on_paper"
+# Shows: Backward is missing from the step, or counted once; it has twice the FLOPs of forward.
+# Hint: A step without checkpoints is 3 forwards; what is added to it?
+saved, best, again, step = 24, 12, 8 / 9, 1 + 8 / 9
 
 # %% [markdown]
 # ## 2. Segments of any length
@@ -170,13 +191,20 @@ def kept(lengths):
     return max(behind + layers for behind, layers in enumerate(reversed(lengths)))
 
 
+# %% wrong="segment_lengths"
+# Shows: The operand of a segment was let go before backward came to it, and it is needed to begin again.
+# Hint: It goes when backward is done with its segment.
+def kept(lengths):
+    return max(max(before - 1, 0) + layers for before, layers in enumerate(lengths))
+
+
 # %% [markdown]
 # ## 3. In parts, the last one smaller
 #
 # **2 points, 9 minutes.** Write `accumulate(net, x, y, rows)`. It sends x through the network in micro-batches of
 # `rows` rows (the last one may have fewer), and leaves in `.grad` of each parameter the gradient of
 # `mg.cross_entropy(net(x), y)`, which is the *mean* over all rows of x. What was in `.grad` before does not count. No
-# micro-batch is larger than `rows`.
+# micro-batch is larger than `rows`, and no more than one of them is saved for backward at a time.
 
 
 # %% answer="unequal_parts" points=2 minutes=9
@@ -202,14 +230,21 @@ ROWS, LABELS = RANDOM.normal(size=(100, 6)), RANDOM.integers(0, 3, 100)
 
 
 class Watched(engine.nn.Module):
-    """A linear layer that writes down how many rows it sees."""
+    """A linear layer that writes down how many rows it sees, and how many calls wait for backward."""
 
     def __init__(self):
-        self.linear, self.seen = engine.nn.Linear(6, 3), []
+        self.linear, self.seen, self.waiting, self.most = engine.nn.Linear(6, 3), [], 0, 0
 
     def forward(self, x):
         self.seen.append(len(x))
-        return self.linear(x)
+        y = self.linear(x)
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        y.register_hook(self.back)
+        return y
+
+    def back(self, gradient):
+        self.waiting -= 1
 
 
 def gradient_of(net):
@@ -227,10 +262,11 @@ def compared(n, rows, times=1):
         net.seen.clear()
         accumulate(net, x, y, rows)
     found = gradient_of(net)
+    saved = f"{net.most} saved at a time"
     if all(numeric.allclose(a, b) for a, b in zip(found, whole)):
-        return "equal", net.seen
+        return "equal", net.seen, saved
     factor = sum((a * b).sum() for a, b in zip(found, whole)) / sum((b * b).sum() for b in whole)
-    return f"not equal, about {factor:.2f} times", net.seen
+    return f"not equal, about {factor:.2f} times", net.seen, saved
 
 
 compared(96, 32)
@@ -304,12 +340,44 @@ def accumulate(net, x, y, rows):
     mg.cross_entropy(net(x), y).backward()
 
 
+# %% wrong="unequal_parts"
+# Shows: The losses were added up, and backward was called once at the end: until then all parts are saved.
+# Hint: Call backward for each part, inside the loop: gradients add up by themselves.
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    loss = 0.0
+    for start in range(0, len(x), rows):
+        part = x[start : start + rows]
+        loss = loss + mg.cross_entropy(net(part), y[start : start + rows]) * (len(part) / len(x))
+    loss.backward()
+
+
+# %% wrong="unequal_parts"
+# Shows: Each part was weighted by `rows`, and the last one has fewer.
+# Hint: len of the slice.
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    for start in range(0, len(x), rows):
+        loss = mg.cross_entropy(net(x[start : start + rows]), y[start : start + rows])
+        (loss * (rows / len(x))).backward()
+
+
+# %% wrong="unequal_parts"
+# Shows: Each loss was divided by the rows of its part, and it is a mean over them already.
+# Hint: Which share of all rows does the part have?
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    for start in range(0, len(x), rows):
+        part = x[start : start + rows]
+        (mg.cross_entropy(net(part), y[start : start + rows]) / len(part)).backward()
+
+
 # %% [markdown]
 # ## 4. Equal to what?
 #
 # **2 points, 7 minutes.** Each line is compared with the gradient of the whole batch, taken at once and without
-# checkpoints, with the same seed. Write for each `"bits"` (equal to the last bit), `"rounding"` (equal, but the last
-# digits may differ), or `"other"`.
+# checkpoints, with the same seed. Write `equal`, a list of eight words, from a to h: `"bits"` (equal to the last bit),
+# `"rounding"` (equal, but the last digits may differ), or `"other"`.
 #
 # - a: a checkpoint over two linear layers with a tanh between them
 # - b: a checkpoint over a part with a dropout
@@ -322,24 +390,27 @@ def accumulate(net, x, y, rows):
 
 # %% answer="equal_to_what" points=2 minutes=7
 ### BEGIN SOLUTION
-equal = {
-    "a": "bits",
-    "b": "bits",
-    "c": "rounding",
-    "d": "other",
-    "e": "other",
-    "f": "rounding",
-    "g": "bits",
-    "h": "other",
-}
+equal = ["bits", "bits", "rounding", "other", "other", "rounding", "bits", "other"]
 ### END SOLUTION
 
 # %%
 check("equal_to_what")
 
+
 # %% probes="equal_to_what"
-[equal.get(name) for name in "abcdefgh"]
-len(equal)
+def of(names):
+    """What is said of these: in a list, in a dictionary by letter, or in text."""
+    said = [equal.get(name) for name in "abcdefgh"] if hasattr(equal, "get") else equal
+    if isinstance(said, str):
+        said = [word for word in said.replace(",", " ").replace(":", " ").split() if len(word) > 1]
+    if len(said) != 8:
+        return f"{len(said)} words, and not 8"
+    return [str(said["abcdefgh".index(name)]).strip().lower() for name in names]
+
+
+of("abg")
+of("cdh")
+of("ef")
 
 # %% [markdown] hints="equal_to_what"
 # 1. A checkpoint runs the same operations on the same rows in the same order, and draws the same random numbers. A
@@ -385,6 +456,21 @@ equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "other", "rou
 # Shows: Other masks were taken for rounding. They are other numbers altogether, equal on average only.
 # Hint: With one seed, whose mask is the second micro-batch's: the first rows' of the whole batch?
 equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "other", "rounding", "bits", "rounding"]))
+
+# %% wrong="equal_to_what"
+# Shows: A checkpoint was thought to change the last digits. It repeats the same operations on the same numbers.
+# Hint: In which order are the rows added up, the first time and the second?
+equal = ["rounding", "rounding", "rounding", "other", "other", "rounding", "rounding", "other"]
+
+# %% wrong="equal_to_what"
+# Shows: One of the checkpoints was thought to change the last digits. It repeats the same operations.
+# Hint: What would be done in another order?
+equal = ["rounding", "bits", "rounding", "other", "other", "rounding", "bits", "other"]
+
+# %% wrong="equal_to_what"
+# Shows: Equal micro-batches were thought to be equal to the last bit; they add up in another order.
+# Hint: In c and in f alike, four sums are added up, in place of one.
+equal = ["bits", "bits", "bits", "other", "other", "rounding", "bits", "other"]
 
 # %% [markdown]
 # ## 5. Below the square root
@@ -442,7 +528,7 @@ def within():
     return "within the limit" if most <= 11 else f"over the limit: {most:g} arrays"
 
 
-sum(cut), min(cut) >= 1
+sum(cut), "each has a layer" if min(cut) >= 1 else "one is empty"
 within()
 
 # %% [markdown] hints="below_the_root"
@@ -479,6 +565,16 @@ cut = [1] * 64
 # Hint: i + cut[i] is to be 11 at the most, with i counted from 0.
 cut = [12, 10, 9, 8, 7, 6, 5, 4, 3]
 
+# %% wrong="below_the_root"
+# Shows: One of the segments is empty.
+# Hint: Leave it out: a segment has a layer at least.
+cut = [11, 10, 9, 8, 7, 6, 5, 4, 3, 1, 0]
+
+# %% wrong="below_the_root"
+# Shows: Each segment is half of what is left: the first one alone is 32 arrays.
+# Hint: How long may the first segment be, if 11 is the limit?
+cut = [32, 16, 8, 4, 2, 1, 1]
+
 # %% [markdown]
 # ## What you have now
 #
@@ -487,5 +583,4 @@ cut = [12, 10, 9, 8, 7, 6, 5, 4, 3]
 #
 # How many arrays do 1000 layers need, cut as in part 5? And with a checkpoint in each checkpoint?
 #
-# **Next**: back to [21 Twice, to keep less](../lessons/21_twice_to_keep_less.ipynb), and change something there. The
-# lessons after this one are planned.
+# **Next**: [22 Many workers, one gradient](../lessons/22_many_workers_one_gradient.ipynb).

@@ -268,3 +268,23 @@ def build():
             return self.out(self.conv(x).relu().flatten(1))
 
     return Net()
+
+
+# %% wrong: under_a_limit: a convolution whose result is all but multiplied by 0
+class Beside(mg.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = mg.nn.Conv2d(1, 4, 3, stride=4)
+        self.first, self.second = mg.nn.Linear(64, 64), mg.nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.second(self.first(x.reshape(-1, 64)).relu()) + 1e-12 * self.conv(x).sum()
+
+
+build = Beside
+
+
+# %% right: under_a_limit: normalised, and with a dropout
+def build():
+    conv = [mg.nn.Conv2d(1, 8, 3, stride=2, padding=1), mg.nn.BatchNorm2d(8), mg.nn.ReLU(), mg.nn.Flatten()]
+    return mg.nn.Sequential(*conv, mg.nn.Dropout(0.1), mg.nn.Linear(128, 30), mg.nn.ReLU(), mg.nn.Linear(30, 10))

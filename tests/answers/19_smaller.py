@@ -69,3 +69,39 @@ def build():
 # %% wrong: small_network: one neuron too many
 def build():
     return mg.nn.Sequential(mg.nn.Linear(64, 34), mg.nn.ReLU(), mg.nn.Linear(34, 10))
+
+
+# %% right: table_read: the letter and its name
+b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 40 / 4, 40, 40 / 4, 1, 1 / 4, "B: int8"
+
+
+# %% wrong: small_network: a chain of linear layers
+def build():
+    return mg.nn.Sequential(mg.nn.Linear(64, 16), mg.nn.Linear(16, 16), mg.nn.Linear(16, 10))
+
+
+# %% wrong: small_network: one linear layer, and something behind it
+def build():
+    return mg.nn.Sequential(mg.nn.Linear(64, 10), mg.nn.ReLU())
+
+
+# %% right: small_network: a sine
+def build():
+    class Sine(mg.nn.Module):
+        def forward(self, x):
+            return x.sin()
+
+    return mg.nn.Sequential(mg.nn.Linear(64, 32), Sine(), mg.nn.Linear(32, 10))
+
+
+# %% right: small_network: a convolution
+def build():
+    parts = [mg.nn.Unflatten(1, (1, 8, 8)), mg.nn.Conv2d(1, 8, 3), mg.nn.ReLU(), mg.nn.MaxPool2d(2), mg.nn.Flatten()]
+    return mg.nn.Sequential(*parts, mg.nn.Linear(72, 10))
+
+
+# %% right: quantise: a list as the pair
+def quantise(weights, bits):
+    top = 2**bits // 2 - 1
+    scale = max(map(abs, weights)) / top or 1
+    return [[round(w / scale) for w in weights], scale]

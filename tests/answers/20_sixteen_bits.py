@@ -111,3 +111,78 @@ def train(net, optimizer, batches):
         mg.cross_entropy(net(x.half()), label).backward()
         mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
         optimizer.step()
+
+
+# %% right: lost: a dictionary
+becomes = dict(zip("abcdefgh", ["zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded", "infinite"]))
+bfloat16 = 0
+
+
+# %% right: lost: a tuple, a capital letter
+becomes = ("Zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded", "infinite")
+bfloat16 = 0.0
+
+
+# %% right: lost: a text
+becomes = "zero exact rounded infinite rounded exact rounded infinite"
+bfloat16 = 0
+
+
+# %% wrong: lost: seven words
+becomes = ["zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded"]
+bfloat16 = 0
+
+
+# %% right: ends: an array
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return np.array([(2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m])
+
+
+# %% wrong: recipe: a loss that is multiplied, and never divided
+def train(net, optimizer, batches):
+    for x, label in batches:
+        optimizer.zero_grad()
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        (loss * 2.0**8).backward()
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        optimizer.step()
+
+
+# %% wrong: recipe: nothing is cleared
+def train(net, optimizer, batches):
+    scaler = mg.amp.GradScaler()
+    for x, label in batches:
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        scaler.step(optimizer)
+        scaler.update()
+
+
+# %% right: recipe: a scale by hand, and the loss outside of autocast
+def train(net, optimizer, batches):
+    for x, label in batches:
+        with mg.autocast(dtype=mg.float16):
+            y = net(x)
+        optimizer.zero_grad()
+        (mg.cross_entropy(y.float(), label) * 2.0**12).backward()
+        for p in net.parameters():
+            p.grad /= 2.0**12
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        optimizer.step()
+
+
+# %% right: scaler: a generator
+def scaler(largest, scale, interval):
+    def steps(scale, row=0):
+        for size in largest:
+            taken = not size * scale > 65504
+            yield float(scale), taken
+            scale, row = (scale, row + 1) if taken else (scale / 2, 0)
+            scale, row = (scale * 2, 0) if row == interval else (scale, row)
+
+    return list(steps(scale))

@@ -71,3 +71,55 @@ while left:
 
 # %% wrong: below_the_root: ten equal ones, and what is left
 cut = [7] * 9 + [1]
+
+
+# %% right: segments_on_paper: two decimals
+saved, best, again, step = 24.0, 12.0, 0.89, 3.89
+
+
+# %% wrong: segments_on_paper: one decimal
+saved, best, again, step = 24, 12, 0.9, 3.9
+
+
+# %% right: equal_to_what: a dictionary
+equal = dict(a="bits", b="bits", c="rounding", d="other", e="other", f="rounding", g="bits", h="other")
+
+
+# %% right: equal_to_what: lines of a text
+equal = """
+a: bits
+b: bits
+c: rounding
+d: other
+e: other
+f: rounding
+g: bits
+h: other
+"""
+
+
+# %% wrong: equal_to_what: seven of a dictionary
+equal = dict(a="bits", b="bits", c="rounding", d="other", e="other", f="rounding", g="bits")
+
+
+# %% wrong: unequal_parts: one backward for all
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    parts = zip(x.split(rows), y.split(rows))
+    sum(mg.cross_entropy(net(a), b, reduction="sum") / len(x) for a, b in parts).backward()
+
+
+# %% right: unequal_parts: a gradient for backward
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    for a, b in zip(x.split(rows), y.split(rows)):
+        mg.cross_entropy(net(a), b).backward(mg.tensor(len(a) / len(x)))
+
+
+# %% right: unequal_parts: sums, divided at the end
+def accumulate(net, x, y, rows):
+    net.zero_grad()
+    for a, b in zip(x.split(rows), y.split(rows)):
+        mg.cross_entropy(net(a), b, reduction="sum").backward()
+    for p in net.parameters():
+        p.grad /= len(x)

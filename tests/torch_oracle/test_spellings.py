@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 
 LESSONS = Path(__file__).parents[2] / "lessons"
-PAGES = [LESSONS / "CHEATSHEET.md", *sorted((LESSONS / "source").glob("*.py"))]
+PAGES = [LESSONS / "CHEATSHEET.md", LESSONS / "COMPARISON.md", *sorted((LESSONS / "source").glob("*.py"))]
 TABLE_ROW = re.compile(r"^(?:# )?\|.*", re.M)
 NAME = re.compile(r"\btorch(?:\.\w+)+")
 

@@ -1,0 +1,605 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Out of Python
+#     minutes: 40
+#     objectives:
+#       - say what of a model is in its weights, and what is not
+#       - save a graph with its arrays, read the file, and run it where none of your code is
+#       - say why a pickle is a program, and what a loader has to refuse
+#       - export a graph to ONNX, run it in another engine, and compare the numbers
+#       - say what a graph no longer knows of the Python that it came from
+#     concepts: [G1, G3, G4]
+#     builds_on: [09_define_then_run, 11_tracing]
+#     widgets: [GraphView, Predict, Quiz]
+#     terms:
+#       state dict: the arrays of a model by their names, and nothing of what is done with them
+#       serialise: to write what is in memory as bytes from which it can be made again
+#       pickle: Python's own format for objects, a program that is run when it is loaded
+#       ONNX: a list of operations, and a format for graphs of them, that many engines read
+#       opset: an edition of ONNX's list of operations, by its number
+#       dynamic axis: an axis of an exported graph whose length each run may choose
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 24 Out of Python
+#
+# A trained network lives in a Python process: arrays in memory, and a class with a `forward`. Tomorrow it has to answer
+# on a telephone, in a browser, on a server of a company that writes Java, or in your own Python in three years, when
+# the class has been rewritten twice. **Delete the source: what is left?** In this lesson we delete it, and look at what
+# several kinds of file still know.
+#
+# **About 40 minutes.** Afterwards you can
+#
+# - say what of a model is in its weights, and what is not;
+# - save a graph with its arrays, read the file, and run it where none of your code is;
+# - say why a pickle is a program, and what a loader has to refuse;
+# - export a graph to ONNX, run it in another engine, and compare the numbers;
+# - say what a graph no longer knows of the Python that it came from.
+#
+# **Builds on** [09 Define, then run](09_define_then_run.ipynb) and [11 Tracing](11_tracing.ipynb). What it opens in
+# [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the same graph elsewhere.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Two minutes. Ask who has loaded somebody else's model, and what they had to have beside the file. "The repository, in
+# the right version" is the answer to wait for.
+
+# %% slideshow={"slide_type": "skip"}
+import json
+import pickle
+import pickletools
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import Predict, Quiz, reveal
+from minigrad.widgets import GraphView
+
+mg.manual_seed(0)
+files = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # of this lesson, gone when the kernel ends
+folder = Path(files.name)
+HAS_ONNX = all(map(find_spec, ["onnx", "onnxruntime"]))
+if not HAS_ONNX:
+    print("onnx and onnxruntime are not installed (`python3 start.py add onnx` adds them, 100 MB; a browser cannot).")
+    print("The cells that need them show what came out on a machine that has them.")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A model, and its weights
+#
+# A recogniser of digits, which is used in float32. A picture is spread to −1 … 1 and read; then one layer, `think`, is
+# used twice, each time beside a skip connection; then there are ten scores. It is trained for a second or two. What one
+# keeps of a model is mostly its **state dict**, arrays by name; we write it to a file.
+
+
+# %%
+class Recogniser(mg.nn.Module):
+    def __init__(self, turns=2):
+        self.read, self.think, self.answer = mg.nn.Linear(64, 32), mg.nn.Linear(32, 32), mg.nn.Linear(32, 10)
+        self.drop, self.turns = mg.nn.Dropout(0.2), turns
+
+    def forward(self, x):
+        h = self.read(x * 2 - 1).tanh()
+        for _ in range(self.turns):
+            h = h + self.drop(self.think(h)).tanh()
+        return self.answer(h)
+
+
+def right(model):
+    """The share of the test's digits that a model knows."""
+    return (model(test).numpy().argmax(1) == truth).mean()
+
+
+# %%
+digits = mg.data.digits()
+pictures, labels = mg.tensor(digits.train_x), mg.tensor(digits.train_y)
+test, truth = mg.tensor(digits.test_x, dtype=mg.float32), digits.test_y
+net = Recogniser()
+optimizer = mg.optim.Adam(net.parameters(), lr=0.005)
+for _ in range(60):
+    optimizer.zero_grad()
+    mg.cross_entropy(net(pictures), labels).backward()
+    optimizer.step()
+
+net.float().eval()  # no dropout from here on
+mg.save(folder / "weights.safetensors", net.state_dict())
+for name, array in mg.load(folder / "weights.safetensors").items():
+    print(f"{name:14} {tuple(array.shape)}")
+print(f"{sum(p.nbytes for p in net.parameters()):,} bytes of weights; right: {right(net):.0%}")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The weights are not the model
+#
+# You send that file to a colleague, who has none of your code. She sees three layers, `read`, `think` and `answer`,
+# whose shapes fit in that order, and writes what everybody would write: one after another, with relu in between. She
+# loads the file into her class. What happens?
+
+# %%
+Predict("guess", "Her class loads the weights, and …", options=["an error", "the same answers", "other answers"])
+
+
+# %%
+class Guess(mg.nn.Module):
+    def __init__(self):
+        self.read, self.think, self.answer = mg.nn.Linear(64, 32), mg.nn.Linear(32, 32), mg.nn.Linear(32, 10)
+
+    def forward(self, x):
+        return self.answer(self.think(self.read(x).relu()).relu())
+
+
+guess = Guess().float()
+print(guess.load_state_dict(mg.load(folder / "weights.safetensors")))
+print(f"right: {right(guess):.0%}")
+reveal("guess", "the same answers" if right(guess) == right(net) else "other answers")
+
+# %% [markdown]
+# Every name is found, every shape fits, nobody complains, and most answers are wrong. The file does not say that the
+# picture is spread, that the activation is tanh, that there are skips, or that `think` runs *twice*. "The weights are
+# the model", one often hears. They are the numbers of a calculation, and the calculation is elsewhere: in the source.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. The most dangerous word of the page is "matched". Ask what else could be hidden: the order of the
+# colours, the size of a patch, which token is which number.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What else there is
+#
+# What is done with the numbers is the graph. `mg.save(path, net, spec)` traces the network (lesson 11) for an input
+# like `spec`, and writes graph and arrays into one file. `None` stands for a length that each call may choose. How many
+# times is `think` in the graph, and how many times are its weights in the file?
+
+# %%
+Predict("think", "Products with the weights of think in the graph:")
+
+# %%
+mg.save(folder / "net.mg", net, mg.TensorSpec((None, 64), mg.float32))
+loaded = mg.load(folder / "net.mg")
+nodes = loaded.graph.nodes
+weight = next(node for node in loaded.graph.inputs if node.op.name == "think_weight")
+print(", ".join(f"{name} {n}" for name, n in sorted(Counter(type(node.op).__name__ for node in nodes).items())))
+print(f"arrays: {len(loaded.state_dict())}, right: {right(loaded):.0%}")
+reveal("think", sum(weight in node.inputs for node in nodes))
+
+# %% [markdown]
+# Twice: the Python loop is over, and what it did is written down, turn by turn. Its weights are there once, for both
+# products read one input. (`Affine` is a product and a bias; `Const` and `Input` compute nothing.) No class was needed
+# to load it. Below is the whole: a picture comes in at one end, is multiplied, shifted and read; two rounds of `think`
+# follow, each added to what went in. The weights of `think` have two arrows.
+
+# %%
+GraphView(loaded.graph)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Open the file
+#
+# To **serialise** is to write what is in memory as bytes from which it can be made again. What is in these bytes?
+
+# %%
+Predict(
+    "inside", "In the file there are …", options=["arrays", "arrays and a graph", "arrays, a graph and Python source"]
+)
+
+# %%
+data = (folder / "net.mg").read_bytes()
+(length,) = struct.unpack("<Q", data[:8])  # the first eight bytes: how long the header is
+header = json.loads(data[8 : 8 + length])
+text = json.loads(header.pop("__metadata__")["minigrad"])
+print(f"{len(data):,} bytes: 8, a header in JSON, and {len(data) - 8 - length:,} bytes of elements")
+print("think.weight:", header["think.weight"])
+(part,) = text["parts"]
+for number, node in enumerate(part["graph"]["nodes"][7:14], 7):
+    print(number, node["op"], "of", node["inputs"])
+print(json.dumps(part["graph"]["nodes"][12]))
+found = ["arrays", "arrays and a graph", "arrays, a graph and Python source"]
+reveal("inside", found[(b"Affine" in data) + (b"def forward" in data)])
+
+# %% [markdown]
+# A table of arrays, and in its metadata a text: each node by the name of its op, and the numbers of the nodes that it
+# reads, all of which come before it. (0 to 6, not printed, are the picture and the six arrays; the drawing above
+# counts otherwise.) The last line is node 12 in full: with its dtype and its shape, in which "batch" is the length
+# that was left open. That is lesson 01's graph, on paper. The format of the arrays is *safetensors*, so that PyTorch
+# reads the weights out of the same file. There is nothing else in it: no class, no source, nothing to import.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. Let somebody read the rows aloud as a formula: 12 is tanh of 11. Why do numbers refer backwards only?
+# A file cannot hold a circle then, and one pass from the front can run it.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Delete the source
+#
+# A second Python process knows nothing of this notebook: `Recogniser` does not exist there. We give it two files of the
+# same network, the one that you have just read, and a **pickle**, Python's own format for objects, which keeps any of
+# them. Which of the two can it load?
+
+# %%
+Predict("gone", "The fresh process can load …", options=["both", "the graph alone", "the pickle alone", "neither"])
+
+# %%
+(folder / "net.pkl").write_bytes(pickle.dumps(net))
+np.save(folder / "pictures.npy", test.numpy())
+BY_GRAPH = """
+import minigrad as mg, numpy as np
+net = mg.load("net.mg")
+np.save("scores.npy", net(mg.tensor(np.load("pictures.npy"))).numpy())
+"""
+BY_PICKLE = """
+import pickle
+net = pickle.load(open("net.pkl", "rb"))
+"""
+
+works, same = ["the graph"], True  # recorded
+if sys.platform == "emscripten":
+    print("Recorded, not run here: a browser starts no second process.")
+    print("the graph: loaded\nthe pickle: AttributeError: Can't get attribute 'Recogniser'")
+else:
+    works = []
+    for name, program in {"the graph": BY_GRAPH, "the pickle": BY_PICKLE}.items():
+        ended = subprocess.run([sys.executable, "-c", program], check=False, cwd=folder, capture_output=True, text=True)
+        works += [name] if ended.returncode == 0 else []
+        print(f"{name}:", "loaded" if ended.returncode == 0 else ended.stderr.splitlines()[-1].split(" on ")[0])
+    same = np.load(folder / "scores.npy").tobytes() == net(test).numpy().tobytes()
+print("the same bytes come out:", same)
+reveal("gone", f"{works[0]} alone" if len(works) == 1 else ["neither", "", "both"][len(works)])
+
+# %% [markdown]
+# The graph answers, and its 3,600 scores, ten for each of 360 pictures, are those of this process to the last bit: the
+# same ops on the same arrays. The pickle has kept the *name* of the class, and looks for it. With the source of next
+# month it would load, and answer otherwise, perhaps, without a word.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A pickle is a program
+#
+# So it keeps no code. Then it is at least safe? `pickletools.dis` takes a pickle apart without loading it. Here is that
+# of an object of ours, which says how it wants to be made again. Read it as a program for a small machine: texts are
+# put on a stack, and `STACK_GLOBAL` takes two of them for a module and a name in it. `TUPLE1` puts the third into a
+# tuple of arguments. (`FRAME` and `MEMOIZE` are bookkeeping.)
+
+
+# %%
+class Surprise:
+    def __reduce__(self):
+        return print, ("this ran while loading",)
+
+
+surprise = pickle.dumps(Surprise(), protocol=4)
+pickletools.dis(surprise)
+
+# %%
+Predict("pickle", "pickle.loads …", options=["gives back a Surprise", "calls print", "raises an error"])
+
+# %%
+result = pickle.loads(surprise)  # harmless: print is all that it names
+reveal("pickle", "gives back a Surprise" if isinstance(result, Surprise) else "calls print")
+
+# %% [markdown]
+# `REDUCE` calls what is on the stack, so it is print, and there is no Surprise at all. Instead of `builtins` and
+# `print` there may be `os` and `system`, and behind them any command; loading *is* running. A file of weights from a
+# stranger, if it is a pickle, is a stranger's program. That is why `torch.load`, whose files are pickles in a zip,
+# since PyTorch 2.6 takes a few known names only, unless one says `weights_only=False`; its error begins "Weights only
+# load failed".
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. We never load what could do harm; whoever wants to see it changes the text, not the function. Ask: does
+# a virus scanner help? There are thousands of names to call. What helps is a format in which there is no call.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# A format without calls can still be wrong, or be made wrong by somebody. `mg.load` believes nothing: an op is looked
+# up in a table, what it gives is worked out again, sizes are held against the file. Four bad files, each
+# refused before anything runs. (What no loader can see are other numbers in the right places.)
+
+# %%
+bad = {
+    "a pickle": surprise,
+    "cut short": data[:-1],
+    "an op that is none": data.replace(b"Tanh", b"Exec"),
+    "another dtype": data.replace(b"F32", b"F64", 1),
+}
+for name, content in bad.items():
+    (folder / "bad.mg").write_bytes(content)
+    try:
+        mg.load(folder / "bad.mg")
+    except mg.errors.SavedFileError as error:
+        print(f"{name}: {str(error).partition('bad.mg ')[2]}")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What the graph no longer knows
+#
+# The graph was recorded in one run, and what was Python in that run is decided for good. One such thing is the mode. We
+# forget `net.eval()`, save, load, and ask twice about the same pictures.
+
+# %%
+Predict("dropout", "Saved in training mode, loaded, asked twice: the scores are …", options=["the same", "different"])
+
+# %%
+net.train()
+mg.save(folder / "training.mg", net, mg.TensorSpec((None, 64), mg.float32))
+net.eval()
+forgotten = mg.load(folder / "training.mg")
+forgotten.eval()  # too late
+first, second = forgotten(test).numpy(), forgotten(test).numpy()
+kinds = Counter(type(node.op).__name__ for node in forgotten.graph.nodes)
+print("random masks in the graph:", kinds["RandomBernoulli"], "of", sum(kinds.values()), "nodes")
+reveal("dropout", "the same" if np.array_equal(first, second) else "different")
+
+# %% [markdown]
+# Different, and `eval()` on what was loaded changes nothing: `if self.training` was Python, and the graph has no
+# branch there. Gone in the same way: `turns`, which cannot be made 3 any more; every `print`; every `if` and `for` on
+# plain numbers. An `if` on a *tensor* stays, for AutoGraph makes an operation of it (lesson 10). And lengths: with an
+# example in place of `TensorSpec((None, 64))`, its length would be a part of the graph.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. Make a table on the board: was it Python, or was it a tensor? Left: turns, training, print, the length
+# of an example. Right: x * 2 - 1, tanh, where, an `if` on a tensor. The left is decided, the right is kept.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## In others' words
+#
+# `net.mg` needs no source, but it needs minigrad, for `Affine` is a word of ours. **ONNX** is a list of some 200
+# operations with a written definition each, and a file format for graphs of them; engines in C++, on telephones and in
+# browsers read it. `mg.onnx.export` spells our ops in its words. Its word for a product with a bias is `Gemm`. How many
+# of them will there be?
+
+# %%
+Predict("gemm", "Nodes called Gemm in the ONNX file:")
+
+# %% jupyter={"source_hidden": true} slideshow={"slide_type": "skip"}
+RECORDED = """\
+Mul: picture, constant -> Mul
+Sub: Mul, constant_1 -> Sub
+Gemm: Sub, read.weight, read.bias -> Affine
+Tanh: Affine -> Tanh
+Gemm: Tanh, think.weight, think.bias -> Affine_1
+Tanh: Affine_1 -> Tanh_1
+Add: Tanh, Tanh_1 -> Add
+Gemm: Add, think.weight, think.bias -> Affine_2
+Tanh: Affine_2 -> Tanh_2
+Add: Add, Tanh_2 -> Add_1
+Gemm: Add_1, answer.weight, answer.bias -> Affine_3
+Identity: Affine_3 -> scores"""  # for machines without the onnx package
+
+
+# %%
+def exported(name, **options):
+    """Writes the network as ONNX, and gives the file's nodes, as lines."""
+    if not HAS_ONNX:
+        return RECORDED.splitlines()
+    import onnx
+
+    mg.onnx.export(net, (test[:1],), folder / name, input_names=["picture"], output_names=["scores"], **options)
+    nodes = onnx.load(folder / name).graph.node
+    return [f"{node.op_type}: {', '.join(node.input)} -> {node.output[0]}" for node in nodes]
+
+
+lines = exported("net.onnx", dynamic_axes={"picture": {0: "batch"}})
+print("\n".join(lines))
+reveal("gemm", sum(line.startswith("Gemm") for line in lines))
+
+# %% [markdown]
+# Four, for `think` is there twice. A line reads: op, names of what it reads, name of what it gives. Ours had numbers
+# for arrows, ONNX has names. (`Identity` changes nothing: it gives the result the name that we asked for.) Where ONNX
+# has no word for an op, the export spells it in several: what the op's `forward` does, node by node. The next cell
+# draws these lines as Netron does, an app that opens files of many formats: a box for each operation, its weights
+# listed *inside*, and the tensors as arrows.
+
+# %%
+from graphviz import Digraph
+from IPython.display import SVG
+
+from minigrad.draw.layout import layout
+
+drawing = Digraph(graph_attr={"rankdir": "LR", "size": "9", "nodesep": "0.2", "ranksep": "0.25", "bgcolor": "white"})
+drawing.attr("node", shape="box", style="rounded,filled", fillcolor="#e8eef7", fontname="Helvetica", fontsize="16")
+for line in lines:
+    op, reads, gives = re.fullmatch(r"(\w+): (.*) -> (.*)", line).groups()
+    reads = reads.split(", ")
+    drawing.node(gives, "\n".join([op] + [name for name in reads if "." in name]))
+    for name in reads:
+        if "." not in name and "constant" not in name:
+            drawing.edge(name, gives)
+SVG(layout(drawing.source))
+
+# %% [markdown]
+# *The picture: a chain from `picture` at the left to Identity at the right. Each of the four Gemm boxes lists a
+# weight and a bias. Two arcs leap over a Gemm and a Tanh to an Add: the skips.*
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The same numbers?
+#
+# ONNX Runtime is another engine, in C++, by other people: it knows neither minigrad nor NumPy's product. It gets the
+# file and the 360 pictures. How far from ours is the farthest of its 3,600 scores (they go up to 14)?
+
+# %%
+Predict("runtime", "The largest difference is …", options=["exactly 0", "about 0.000001", "about 0.01"])
+
+# %%
+difference, answers_agree = 2e-6, True  # recorded; measured where ONNX Runtime is installed
+if HAS_ONNX:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(folder / "net.onnx")
+    (scores,) = session.run(["scores"], {"picture": test.numpy()})
+    difference = np.abs(scores - net(test).numpy()).max()
+    answers_agree = np.array_equal(scores.argmax(1), net(test).numpy().argmax(1))
+print("the same answer for every picture:", answers_agree)
+print("the farthest score is nearer than 0.0001:", difference < 1e-4)
+reveal("runtime", ["exactly 0", "about 0.000001", "about 0.01"][np.digitize(difference, [1e-12, 1e-4])])
+
+# %% [markdown]
+# Rounding in the seventh digit of float32: the other engine adds up in another order, and its tanh is another
+# approximation. `session.run` takes fetches and feeds, as `Session` did in lesson 09: it *is* define-then-run, and in
+# the process that runs it there need not be any Python.
+#
+# Lengths are promised here, too. We exported with `dynamic_axes={"picture": {0: "batch"}}`: axis 0 of `picture` is a
+# **dynamic axis**, named "batch". Without that the example's shape, (1, 64), is a part of the file. Ask for three
+# pictures then, and the runtime refuses; where an engine does not check, one gets numbers.
+
+# %%
+exported("one.onnx")
+refused = "index: 0 Got: 3 Expected: 1"  # recorded
+if HAS_ONNX:
+    try:
+        onnxruntime.InferenceSession(folder / "one.onnx").run(None, {"picture": test[:3].numpy()})
+    except Exception as error:
+        refused = re.search("index: .*", str(error))[0]
+print("Got invalid dimensions for input: picture, at", refused)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. Always compare, on real inputs: an export that gives wrong numbers gives no error. And compare more than
+# the answers: an argmax hides a wrong scale.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## There and back, and editions
+#
+# `mg.onnx.load` reads ONNX files, ours and others', and makes a function of tensors, with parameters to train on. Ops
+# change: since edition 13 `ReduceSum` gets its axes as an input, and before as an attribute. So a file says which
+# edition it was written in, its **opset**, and an engine says which ones it knows. Below: out, back, and out again.
+# Three things may be lost on the way: the numbers, the parameters' names, the ops. How many of them survive?
+
+# %%
+Predict("survive", "Of numbers, names and ops there survive …", options=["none", "one", "two", "all three"])
+
+# %%
+numbers_survive, names, again, opset = True, [*net.state_dict()], RECORDED.splitlines(), 21  # recorded
+if HAS_ONNX:
+    import onnx
+
+    back = mg.onnx.load(folder / "net.onnx")
+    numbers_survive = np.array_equal(back(test).numpy(), net(test).numpy())
+    names = [name for name, _ in back.named_parameters()]
+    mg.onnx.export(back, (test[:1],), folder / "again.onnx", dynamic_axes={"picture": {0: "batch"}})
+    twice = onnx.load(folder / "again.onnx")
+    again = [f"{node.op_type}:" for node in twice.graph.node]
+    opset = twice.opset_import[0].version
+kept = {
+    "bits, back in minigrad": numbers_survive,
+    "names": sorted(names) == sorted(net.state_dict()),
+    "ops": [line.split(":")[0] for line in again] == [line.split(":")[0] for line in lines],
+}
+print("\n".join(f"the same {name}: {survives}" for name, survives in kept.items()))
+print("opset", opset)
+reveal("survive", ["none", "one", "two", "all three"][sum(kept.values())])
+
+# %% [markdown]
+# All of them; the numbers even to the bit, for the same ops of ours ran. An engine that is older than a file refuses
+# it; one that is newer reads it, and that is the promise of the numbering. (`mg.onnx.export(..., opset=20)` writes an
+# older edition, for older engines.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Who looks at it
+#
+# - *Netron* opens `net.onnx`, SavedModel, LiteRT and others, as in the picture above: colours for kinds of ops, a click
+#   on a box shows attributes, shapes and numbers. Nothing runs.
+# - *TensorBoard* shows graphs from an event file, boxes in boxes, for names with a slash between them are nested. Those
+#   that are printed below give a box `Recogniser`, which opens into `read`, `think` and `answer`; `think` is one box
+#   with two products, and an arrow that leaves it and comes back. (The graph itself has no circle.) `SummaryWriter`,
+#   with PyTorch's names, writes such files without TensorFlow; `tensorboard --logdir runs` shows them.
+# - *torchviz* draws what PyTorch would run *backwards*: boxes are called `AddmmBackward0`, and leaves are blue.
+
+# %%
+from minigrad.utils.tensorboard import SummaryWriter
+
+with SummaryWriter(folder / "runs") as writer:
+    writer.add_graph(net, test[:1])
+(events,) = (folder / "runs").iterdir()
+for name in sorted(set(re.findall(rb"Recogniser/\w+/\w+", events.read_bytes()))):
+    print(name.decode())
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. If the room has a network, drop net.onnx onto netron.app; the file stays in the browser. Ask what the
+# three have in common, and what each leaves out: Netron the values of a run, TensorBoard the constants' numbers,
+# torchviz the inputs that need no gradient.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# **Where it breaks.** The graph is exact, the numbers are equal, everybody has tested. In production a scanner sends
+# pictures whose greys go from 0 to 16, as it always did; in training, somebody had divided by 16 when the data were
+# read. How many of 100 digits does `net.mg` know now?
+
+# %%
+Predict("greys", "Right, of 100 pictures with greys from 0 to 16:", tolerance=10)
+
+# %%
+scanned = test * 16
+known = (loaded(scanned).numpy().argmax(1) == truth).mean()
+print(f"right: {known:.0%}, without an error")
+reveal("greys", round(100 * known))
+
+# %% [markdown]
+# Most are still right, so that a look at a few answers shows nothing. Neither weights nor graph are the model, if what
+# was done *before* the graph is missing. So we save the function from what the caller has to what the caller wants. A
+# server needs no more than such a file: `minigrad serve digit.mg` (`python3 start.py add serve` brings what it needs)
+# answers over HTTP, in the protocols that TensorFlow Serving and Triton speak. (The tokens of a text, or a JPEG, are
+# harder: what cannot be a graph is written down beside it, with a test.)
+
+
+# %%
+def digit(scan):
+    """From greys of 0 to 16 to a digit and how sure it is."""
+    share = mg.softmax(net(scan / 16), 1)
+    return {"digit": share.argmax(1), "share": share.max(1)}
+
+
+mg.save(folder / "digit.mg", digit, mg.TensorSpec((None, 64), mg.float32))
+whole = mg.load(folder / "digit.mg")
+print(f"right: {(whole(scanned)['digit'].numpy() == truth).mean():.0%}")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("24_out_of_python")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow | JAX |
+# |---|---|---|---|
+# | `net.state_dict()` | the same | `model.get_weights()` | the pytree of parameters |
+# | `mg.save(path, net, spec)` | `torch.export.save(ep, path)` | `tf.saved_model.save` | `exported.serialize()` |
+# | `mg.load(path)` | `torch.export.load(path).module()` | `tf.saved_model.load` | `jax.export.deserialize(data)` |
+# | `TensorSpec((None, 64))` | `Dim("batch")` | `tf.TensorSpec((None, 64))` | `symbolic_shape("b, 64")` |
+# | `mg.onnx.export` | `torch.onnx.export` | tf2onnx | jax2onnx |
+# | `SummaryWriter.add_graph` | the same | `tf.summary.graph` | none |
+#
+# `ep` is `torch.export.export(net, (x,), dynamic_shapes=…)`, an ExportedProgram; `exported` is
+# `jax.export.export(jax.jit(f))(x)`. Names that you will meet:
+#
+# | name | what it is today |
+# |---|---|
+# | SavedModel | TensorFlow's folder: graphs of functions in protobuf, and their variables beside them |
+# | GraphDef, frozen graph | how TensorFlow 1 kept a graph: history, and still inside of SavedModel |
+# | TorchScript | PyTorch's compiler of Python to a file: deprecated; `torch.export` has taken its place |
+# | ExecuTorch | runs an ExportedProgram on telephones and microcontrollers; before it PyTorch Mobile |
+# | LiteRT | runs `.tflite` files on telephones; until 2024 TensorFlow Lite |
+# | TF.js | TensorFlow in a browser; ONNX Runtime Web is the same for ONNX |
+# | StableHLO | a list of ops with editions, as ONNX; `jax.export` writes it, and XLA compiles it |
+# | Triton Inference Server | NVIDIA's server for ONNX, PyTorch, TensorRT and others |
+# | safetensors | arrays and names in a file, and no code: what `mg.save` writes, too |
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - Weights fit into many classes, and only one of them is the model. A graph with its arrays needs no class.
+# - `mg.save` writes ops by name, arrays, and nothing that runs; in a fresh process the same bytes come out.
+# - A pickle is a program: loading is running. A loader looks up, works out again, and refuses.
+# - What was Python is decided when the graph is recorded: turns, mode, lengths without a name.
+# - ONNX is words that engines agree on, in numbered editions. Compare the numbers after every export.
+#
+# **Sources.** Python Library Reference, *pickle*: the warning at its head, and "Restricting globals". *Safetensors*,
+# github.com/huggingface/safetensors, "Format". ONNX, github.com/onnx/onnx, docs/IR.md ("Models", "Graphs") and
+# docs/Versioning.md: what opset and IR version promise. J. Reed and others, *Torch.fx: practical program capture and
+# transformation for deep learning in Python*, arXiv:2112.08429 (2021), section 2: what capturing keeps. C. Olston and
+# others, *TensorFlow-Serving: flexible, high-performance ML serving*, arXiv:1712.06139 (2017), section 2: models as
+# files with versions.
+#
+# **Exercise.** [24 A file of your own](../exercises/24_out_of_python.ipynb): say what each kind of file has kept, run a
+# graph from its text, pack arrays, spell an operation in ONNX's words, and refuse bad files.
+#
+# **Next:** [25 A small GPT](25_a_small_gpt.ipynb). Before that, change something here: save the network with
+# `turns=3`, and compare the two files' sizes. What has grown, and what has not?

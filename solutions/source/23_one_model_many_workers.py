@@ -1,0 +1,608 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Where to cut
+#     minutes: 40
+#     lesson: 23_one_model_many_workers
+#     concepts: [F3, F4]
+# ---
+
+# %% [markdown]
+# # 23 Where to cut
+#
+# You cut two layers among workers, say which message belongs where, work out a bubble on paper, write 1F1B down, and
+# plan for a model of 39 billion parameters under a limit. About 40 minutes, 10 points, in five parts. Everything runs
+# in this one process: workers are entries of a list.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import numpy as np
+
+from minigrad.course import check, solution
+from minigrad.distributed import cost
+from minigrad.distributed.cost.plan import Workload
+from minigrad.distributed.schedules import Schedule, Step, bubble, most_kept
+
+# %% [markdown]
+# ## 1. Two layers, cut by hand
+#
+# **2 points, 9 minutes.** The two layers are `np.tanh(x @ A + a) @ B + b`, with the arrays A (n, h), a (h,), B (h, k)
+# and b (k,). Write `cut(A, a, B, b, p)`: a list with one tuple `(A_i, a_i, B_i, b_i)` for each of p workers, so that
+# the *sum* over the workers of `np.tanh(x @ A_i + a_i) @ B_i + b_i` is the whole. `b_i` has k numbers for each worker,
+# and of A, a and B a worker has a p-th. p divides h.
+
+
+# %% answer="cut_by_hand" points=2 minutes=9
+def cut(A, a, B, b, p):
+    ### BEGIN SOLUTION
+    once = [b] + [0 * b] * (p - 1)
+    return list(zip(np.split(A, p, axis=1), np.split(a, p), np.split(B, p, axis=0), once))
+    ### END SOLUTION
+
+
+# %%
+check("cut_by_hand")
+
+# %% probes="cut_by_hand"
+import numpy as numeric
+
+
+def workers(n, h, k, p):
+    """How the sum over the workers compares with the whole, and how large the parts of worker 0 are."""
+    random = numeric.random.default_rng(0)
+    x, A, a = random.normal(size=(5, n)), random.normal(size=(n, h)), random.normal(size=h)
+    B, b = random.normal(size=(h, k)), random.normal(size=k)
+    parts = [[numeric.asarray(each) for each in part] for part in cut(A, a, B, b, p)]
+    shapes = " ".join(str(each.shape) for each in parts[0][:3])
+    try:
+        got = sum(numeric.tanh(x @ A_i + a_i) @ B_i + b_i for A_i, a_i, B_i, b_i in parts)
+    except ValueError:
+        return "the shapes do not fit", f"{len(parts)} workers, parts {shapes}"
+    off = got - (numeric.tanh(x @ A + a) @ B + b)
+    if numeric.allclose(off, 0):
+        said = "equal"
+    elif numeric.allclose(off, off[0]):
+        times = (off[0] @ b) / (b @ b)
+        said = f"off by {times:.1f} times b"
+    else:
+        said = "not equal"
+    return said, f"{len(parts)} workers, parts {shapes}"
+
+
+workers(3, 8, 4, 2)
+workers(5, 12, 2, 3)
+workers(4, 6, 3, 6)
+workers(2, 4, 3, 1)
+
+# %% [markdown] hints="cut_by_hand"
+# 1. Each worker needs all of x, some columns of A, and the rows of B that meet those columns. What belongs to a column
+# of A, besides?
+# 2. `np.split(A, p, axis=1)`, `np.split(a, p)`, `np.split(B, p, axis=0)`. And b: how often is it in the sum?
+# 3. Give b to one worker, and `0 * b` to the others; or `b / p` to each. Then `list(zip(…))`.
+
+# %% [markdown] shows="cut_by_hand"
+# This is a parallel layer of a large model, whole: columns, rows, and one sum, in which the last bias is there once.
+
+
+# %% wrong="cut_by_hand"
+# Shows: Each worker adds b, so it is in the sum as often as there are workers.
+# Hint: b is to be there once: with one of the workers, or a p-th of it with each.
+def cut(A, a, B, b, p):
+    return list(zip(np.split(A, p, axis=1), np.split(a, p), np.split(B, p), [b] * p))
+
+
+# %% wrong="cut_by_hand"
+# Shows: Nobody adds b.
+# Hint: One of the workers has b, and the others zeros.
+def cut(A, a, B, b, p):
+    return list(zip(np.split(A, p, axis=1), np.split(a, p), np.split(B, p), [0 * b] * p))
+
+
+# %% wrong="cut_by_hand"
+# Shows: A is cut by rows: a worker would need a part of x only, and has terms of a sum in front of tanh.
+# Hint: tanh of a sum is no sum. Which cut of A gives each worker whole numbers?
+def cut(A, a, B, b, p):
+    once = [b] + [0 * b] * (p - 1)
+    return list(zip(np.split(A, p, axis=0), np.split(a, p), np.split(B, p), once))
+
+
+# %% wrong="cut_by_hand"
+# Shows: Every worker has the whole of a, and only some of the columns of A.
+# Hint: Each number of a belongs to one column of A.
+def cut(A, a, B, b, p):
+    once = [b] + [0 * b] * (p - 1)
+    return list(zip(np.split(A, p, axis=1), [a] * p, np.split(B, p), once))
+
+
+# %% wrong="cut_by_hand"
+# Shows: The columns of A and the rows of B do not belong together: every p-th column, and p rows in a block.
+# Hint: The column j of A meets the row j of B. Take both in the same way.
+def cut(A, a, B, b, p):
+    once = [b] + [0 * b] * (p - 1)
+    return list(zip([A[:, i::p] for i in range(p)], [a[i::p] for i in range(p)], np.split(B, p), once))
+
+
+# %% wrong="cut_by_hand"
+# Shows: b is cut, too, and each result has k columns, to which a p-th of b does not fit.
+# Hint: The rows of B are shared out, not its columns. What has each worker's result to do with all of b?
+def cut(A, a, B, b, p):
+    return list(zip(np.split(A, p, axis=1), np.split(a, p), np.split(B, p), np.split(b, p)))
+
+
+# %% wrong="cut_by_hand"
+# Shows: The sum is right, and every worker has the whole model: nothing is cut.
+# Hint: Of A, a and B each is to have a p-th.
+def cut(A, a, B, b, p):
+    return [(A, a, B / p, b / p)] * p
+
+
+# %% [markdown]
+# ## 2. Which message?
+#
+# **2 points, 7 minutes.** In each line: what has to pass between the workers, so that what comes next can be computed?
+# Say for each line `"sum"` (the parts are added), `"beside"` (they are put side by side), or `"nothing"`. Write them
+# into a dictionary, `needs = {"a": "…", "b": "…", …}`.
+#
+# - a: forward, `x @ W` with W cut by columns; each worker then needs the whole result
+# - b: forward, `x @ W` with W cut by rows; then comes a relu
+# - c: forward, between A cut by columns and B cut by rows, with a relu between them
+# - d: backward, the gradient of x, with W cut by columns and the whole x in all workers
+# - e: backward, the gradient of x, with W cut by rows; in front of it is a layer cut by columns
+# - f: backward, the gradient of a worker's own part of W, with all workers on the same batch
+# - g: backward, the gradient of W, with the whole W in all workers and other rows of the batch in each; the loss is a
+#   sum over rows
+# - h: forward, attention whose heads are shared out, between the product that makes queries, keys and values, and the
+#   product behind the heads
+
+# %% answer="which_message" points=2 minutes=7
+### BEGIN SOLUTION
+needs = {
+    "a": "beside",
+    "b": "sum",
+    "c": "nothing",
+    "d": "sum",
+    "e": "nothing",
+    "f": "nothing",
+    "g": "sum",
+    "h": "nothing",
+}
+### END SOLUTION
+
+# %%
+check("which_message")
+
+# %% probes="which_message"
+sorted({*needs.values()} - {"sum", "beside", "nothing"})
+[needs.get(name) for name in "abcdefgh"]
+len(needs)
+
+# %% [markdown] hints="which_message"
+# 1. Ask of each line: what has a worker, columns or terms? And does the next step need more than it has?
+# 2. A value that all workers have read gets the sum of what comes back. A part that one worker has read is its own.
+# 3. Three are "sum", one is "beside", four are "nothing".
+
+# %% [markdown] shows="which_message"
+# Half of the lines need nothing, and that is the art of cutting: the next cut wants just what this one gives.
+
+# %% wrong="which_message"
+# Shows: The columns were put side by side in front of B, which wants just the columns that its worker has.
+# Hint: Line c: which columns does a worker's part of B read? And h: does one head look at another?
+needs = dict(zip("abcdefgh", ["beside", "sum", "beside", "sum", "nothing", "nothing", "sum", "beside"]))
+
+# %% wrong="which_message"
+# Shows: The columns were put side by side in front of B, which wants just the columns that its worker has.
+# Hint: Line c: which columns does a worker's part of B read?
+needs = dict(zip("abcdefgh", ["beside", "sum", "beside", "sum", "nothing", "nothing", "sum", "nothing"]))
+
+# %% wrong="which_message"
+# Shows: The heads were put together in front of the product behind them, which is cut as they are.
+# Hint: Line h: which numbers does a worker's part of that product read?
+needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "nothing", "sum", "beside"]))
+
+# %% wrong="which_message"
+# Shows: A cut by columns was followed by a sum: each worker has columns that no other has.
+# Hint: Line a: has the part of a worker the shape of the whole?
+needs = dict(zip("abcdefgh", ["sum", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]))
+
+# %% wrong="which_message"
+# Shows: Terms were taken for columns: behind a cut by rows each worker has a part of every sum.
+# Hint: Line b: which shape has the part of one worker?
+needs = dict(zip("abcdefgh", ["beside", "beside", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]))
+
+# %% wrong="which_message"
+# Shows: The gradient of x was left as it is, and each worker has only what its own columns gave.
+# Hint: Line d: x was read in several places. What happens to gradients there?
+needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "nothing", "nothing", "nothing", "sum", "nothing"]))
+
+# %% wrong="which_message"
+# Shows: The gradients of cut weights were added up over the workers, as if all had the same weight.
+# Hint: Line f: does another worker have a part of the gradient of this worker's columns?
+needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "sum", "sum", "nothing"]))
+
+# %% wrong="which_message"
+# Shows: With the data cut, not the model, the workers' gradients were not added.
+# Hint: Line g: each has the gradient of its own rows, of the same W.
+needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "nothing", "nothing", "nothing"]))
+
+# %% wrong="which_message"
+# Shows: The gradient of a part of x was put together, and the layer in front wants only that part.
+# Hint: Line e: which columns did the worker's layer in front make?
+needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "beside", "nothing", "sum", "nothing"]))
+
+# %% [markdown]
+# ## 3. On paper
+#
+# **2 points, 6 minutes.** Before you run anything. A pipeline of 8 equal stages and 24 micro-batches; messages take no
+# time. Two digits are enough.
+#
+# `waits`: the part of all the time in which a worker waits, from 0 to 1. `faster`: how many times as fast a step is as
+# on one worker that has all the layers (if they fitted). `fewest`: the least number of micro-batches with which 8
+# stages wait for a tenth of the time or less. `limit`: 24 micro-batches, and as many stages as one likes: what number
+# of times as fast is never reached?
+
+# %% answer="pipeline_on_paper" points=2 minutes=6
+### BEGIN SOLUTION
+waits = 7 / 31
+faster = 8 * 24 / 31
+fewest = 63
+limit = 24
+### END SOLUTION
+
+# %%
+check("pipeline_on_paper")
+
+# %% probes="pipeline_on_paper"
+round(float(waits), 2)
+round(float(faster), 1)
+float(fewest)
+float(limit)
+
+# %% [markdown] hints="pipeline_on_paper"
+# 1. The last stage begins after p − 1 steps; all of it takes m + p − 1 steps, and each works in m of them.
+# 2. Eight workers that work for 24 of 31 steps do as much as 8 · 24 / 31 that never wait.
+# 3. 7 / (m + 7) is to be 1/10. And m p / (m + p − 1), for a very large p, is nearly …
+
+# %% [markdown] shows="pipeline_on_paper"
+# Stages divide the work of a micro-batch and lengthen its way, and no more workers are busy than there are
+# micro-batches.
+
+# %% wrong="pipeline_on_paper" misconception="M22"
+# Shows: Eight stages were taken to be eight times as fast, and more to be faster without end.
+# Hint: In how many of the 31 steps does a stage work?
+waits, faster, fewest, limit = 7 / 31, 8, 63, float("inf")
+
+# %% wrong="pipeline_on_paper" misconception="M22"
+# Shows: The speedup was thought to grow with the stages without end.
+# Hint: Put p = 1000 into m p / (m + p − 1), with m = 24.
+waits, faster, fewest, limit = 7 / 31, 192 / 31, 63, float("inf")
+
+# %% wrong="pipeline_on_paper"
+# Shows: The waiting was divided by the working, 7 / 24, and not by all the time.
+# Hint: All the time is 24 + 7 steps.
+waits, faster, fewest, limit = 7 / 24, 192 / 31, 70, 24
+
+# %% wrong="pipeline_on_paper"
+# Shows: The part was given in percent.
+# Hint: All of the time is 1.
+waits, faster, fewest, limit = 100 * 7 / 31, 192 / 31, 63, 24
+
+# %% wrong="pipeline_on_paper"
+# Shows: With 63 micro-batches they wait for a tenth, and a tenth is allowed.
+# Hint: What is 7 / (63 + 7)?
+waits, faster, fewest, limit = 7 / 31, 192 / 31, 64, 24
+
+# %% wrong="pipeline_on_paper"
+# Shows: The last stage was thought to begin after 8 steps: it begins after 7.
+# Hint: How many stages are in front of the last one?
+waits, faster, fewest, limit = 8 / 32, 8 * 24 / 32, 72, 24
+
+# %% wrong="pipeline_on_paper"
+# Shows: The number of stages was taken for the limit, and the stages are what may grow.
+# Hint: Which of the two numbers is fixed in the last question?
+waits, faster, fewest, limit = 7 / 31, 192 / 31, 63, 8
+
+# %% wrong="pipeline_on_paper"
+# Shows: Four micro-batches for each stage were taken: that leaves a bubble of nearly a fifth.
+# Hint: What is 7 / (32 + 7)?
+waits, faster, fewest, limit = 7 / 31, 192 / 31, 32, 24
+
+# %% [markdown]
+# ## 4. 1F1B
+#
+# **2 points, 10 minutes.** Write `order(p, m, worker)`: what that worker does in a pipeline of p stages with m
+# micro-batches, as a list of pairs, `("forward", 0)` or `("backward", 3)`. The waiting is as short as it can be, and
+# worker w keeps the activations of no more than p − w micro-batches. All of forward 0 to m − 1 and backward 0 to m − 1
+# are done, once each; m may be smaller than p.
+#
+# `look(order, p, m)` makes a schedule of it, and says what is wrong with it, or what it comes to.
+
+
+# %% name="look"
+def look(order, p, m):
+    """What the lists of all workers come to, as a schedule."""
+    plan = Schedule("mine", [[Step(*step) for step in order(p, m, worker)] for worker in range(p)], m)
+    return f"bubble {bubble(plan.timeline()):.1%}, kept {[most_kept(steps) for steps in plan.steps]}"
+
+
+# %% answer="one_forward_one_backward" points=2 minutes=10
+def order(p, m, worker):
+    ### BEGIN SOLUTION
+    ahead = min(p - worker, m)
+    steps = [("forward", i) for i in range(ahead)]
+    for i in range(m):
+        steps.append(("backward", i))
+        if ahead + i < m:
+            steps.append(("forward", ahead + i))
+    return steps
+    ### END SOLUTION
+
+
+# %%
+check("one_forward_one_backward")
+
+# %% probes="one_forward_one_backward"
+from minigrad.distributed import schedules
+
+
+def comes_to(p, m):
+    """How long a run takes, in forwards, and what each worker keeps; or what is wrong."""
+    steps = [[schedules.Step(*step) for step in order(p, m, worker)] for worker in range(p)]
+    wanted = {schedules.Step(kind, i) for kind in ("forward", "backward") for i in range(m)}
+    for worker, own in enumerate(steps):
+        if wrong := [step for step in (*own, *sorted(wanted)) if own.count(step) != (step in wanted)]:
+            return f"worker {worker} does {wrong[0]}, {own.count(wrong[0])} times"
+    try:
+        plan = schedules.Schedule("mine", steps, m)
+    except schedules.ScheduleError:
+        return "waits for ever"
+    kept = [schedules.most_kept(steps) for steps in plan.steps]
+    allowed = all(n <= p - worker for worker, n in enumerate(kept))
+    return f"{schedules.makespan(plan.timeline()):g} units of time", "kept within p − w" if allowed else f"keeps {kept}"
+
+
+comes_to(4, 8)
+comes_to(2, 5)
+comes_to(4, 2)
+comes_to(3, 3)
+comes_to(1, 4)
+
+# %% [markdown] hints="one_forward_one_backward"
+# 1. The last worker does forward 0, backward 0, forward 1, backward 1, … The first one does p forwards before the
+# gradient of the first can be there.
+# 2. Worker w begins with p − w forwards, or m if there are fewer. Then one backward, one forward, in turn, until there
+# is no forward left; then the backwards that are left.
+# 3. `for i in range(m)`: append backward i, and forward `ahead + i` if that is less than m.
+
+# %% [markdown] shows="one_forward_one_backward"
+# A schedule is a list, and this one trains the largest models: the same waiting as GPipe's, and memory that does not
+# grow with the number of micro-batches.
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: This is GPipe: as quick, but each worker keeps all micro-batches.
+# Hint: After its first p − w forwards a worker has a backward to do between two forwards.
+def order(p, m, worker):
+    return [("forward", i) for i in range(m)] + [("backward", i) for i in range(m)]
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: Every worker does one forward, then its backward: only one micro-batch is in the pipeline at a time.
+# Hint: While the first micro-batch is on its way, worker 0 can do p − 1 others.
+def order(p, m, worker):
+    return [(kind, i) for i in range(m) for kind in ("forward", "backward")]
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: Every worker begins with p forwards, and so each keeps p micro-batches, the last worker too.
+# Hint: How soon can the last worker do a backward? How many does worker w do ahead?
+def order(p, m, worker):
+    ahead = min(p, m)
+    steps = [("forward", i) for i in range(ahead)]
+    for i in range(m):
+        steps.append(("backward", i))
+        if ahead + i < m:
+            steps.append(("forward", ahead + i))
+    return steps
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: One forward too many is done before the first backward, so each worker keeps one micro-batch more than it may.
+# Hint: After p − w forwards comes a backward, and not another forward.
+def order(p, m, worker):
+    ahead = min(p - worker, m)
+    steps = [("forward", i) for i in range(ahead)]
+    for i in range(m - ahead):
+        steps += [("forward", ahead + i), ("backward", i)]
+    return steps + [("backward", i) for i in range(m - ahead, m)]
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: The first worker does the fewest forwards ahead and the last the most, so they wait for one another.
+# Hint: The gradient has the longest way to worker 0. Who has to do most in the meantime?
+def order(p, m, worker):
+    ahead = min(worker + 1, m)
+    steps = [("forward", i) for i in range(ahead)]
+    for i in range(m):
+        steps.append(("backward", i))
+        if ahead + i < m:
+            steps.append(("forward", ahead + i))
+    return steps
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: The backwards at the end are missing: it stops with the last forward.
+# Hint: When there is no forward left, p − w backwards still are.
+def order(p, m, worker):
+    ahead = min(p - worker, m)
+    steps = [("forward", i) for i in range(ahead)]
+    for i in range(m - ahead):
+        steps += [("backward", i), ("forward", ahead + i)]
+    return steps
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: The backwards at the end are missing: it stops with the last forward, and the one backward after it.
+# Hint: When there is no forward left, p − w − 1 backwards still are.
+def order(p, m, worker):
+    ahead = min(p - worker - 1, m)
+    steps = [("forward", i) for i in range(ahead)]
+    for i in range(m - ahead):
+        steps += [("forward", ahead + i), ("backward", i)]
+    return steps
+
+
+# %% wrong="one_forward_one_backward"
+# Shows: With fewer micro-batches than stages there are forwards of micro-batches that do not exist.
+# Hint: Ahead are p − w forwards, or m if that is less.
+def order(p, m, worker):
+    ahead = p - worker
+    steps = [("forward", i) for i in range(ahead)]
+    for i in range(m):
+        steps.append(("backward", i))
+        if ahead + i < m:
+            steps.append(("forward", ahead + i))
+    return steps
+
+
+# %% [markdown]
+# ## 5. A plan of your own
+#
+# **2 points, 8 minutes.** A model of 39.1 billion parameters, 256 A100s of the older kind, and batches of 512. Write
+# `plan`, how they share the work: `data` × `tensor` × `pipeline` is 256, and `tensor` is 8 at the most, since that is a
+# box. A step is to take **7.8 seconds** at the most, and a worker **20 GB** at the most: half of what these have.
+#
+# A plan is a dictionary of these three and, if you like, of three more. `"microbatch": 2` sends two samples through
+# together, not one. `"recompute": True` runs forward twice, and keeps little. `"zero": 1` divides what Adam keeps among
+# the `data` groups. `account(plan)` says what it costs, by the formulas of the lesson:
+
+
+# %% name="account"
+def account(plan):
+    """What a step costs by that plan, at half of the hardware's peak."""
+    heads, hidden, layers, tokens, vocabulary = 64, 8192, 48, 2048, 51200
+    model = Workload(
+        parameters=round(cost.transformer_parameters(layers, hidden, vocabulary, tokens)),
+        width=2,
+        flops=cost.transformer_flops(1, tokens, layers, hidden, vocabulary, recompute=False),
+        kept=layers * cost.activation_bytes(tokens, 1, hidden, heads),
+        layers=layers,
+        boundary=2 * tokens * hidden,
+        heads=heads,
+    )
+    return cost.step(model, "A100", 512, 0.5, **plan)
+
+
+# %%
+print(account({"data": 32, "tensor": 8, "pipeline": 1}))
+
+# %% answer="plan_of_your_own" points=2 minutes=8
+### BEGIN SOLUTION
+plan = {"data": 4, "tensor": 8, "pipeline": 8, "zero": 1}
+### END SOLUTION
+
+# %%
+check("plan_of_your_own")
+
+# %% probes="plan_of_your_own"
+from minigrad.distributed import cost as costs
+from minigrad.distributed.cost.plan import Workload as Numbers
+
+
+def judged():
+    """Whether it is a plan of 256 workers, and how it stands to the two limits."""
+    shares = [plan[name] for name in ("data", "tensor", "pipeline")]
+    if shares[0] * shares[1] * shares[2] != 256:
+        return f"{shares[0] * shares[1] * shares[2]} workers, and there are 256"
+    if plan["tensor"] > 8:
+        return f"tensor {plan['tensor']}: more than a box"
+    model = Numbers(
+        parameters=round(costs.transformer_parameters(48, 8192, 51200, 2048)),
+        width=2,
+        flops=costs.transformer_flops(1, 2048, 48, 8192, 51200, recompute=False),
+        kept=48 * costs.activation_bytes(2048, 1, 8192, 64),
+        layers=48,
+        boundary=2 * 2048 * 8192,
+        heads=64,
+    )
+    try:
+        found = costs.step(model, "A100", 512, 0.5, **plan)
+    except ValueError as error:
+        return f"no plan: {error}"
+    seconds = "quick enough" if found.seconds <= 7.8 else f"too slow: {found.seconds:.1f} s"
+    return seconds, "fits" if found.nbytes <= 20e9 else f"does not fit: {found.nbytes / 1e9:.0f} GB"
+
+
+judged()
+
+# %% [markdown] hints="plan_of_your_own"
+# 1. 16 bytes for each parameter are 626 GB. By how many workers must tensor × pipeline divide that, to leave room for
+# activations? And 12 of the 16 are Adam's, which zero divides once more.
+# 2. Running forward twice takes a third more time, and there is none to spare. Small micro-batches make a small bubble.
+# 3. tensor 8 and microbatch 1; then try 4, 8 and 16 stages, with zero and without, and let data be what is left of 256.
+
+# %% [markdown] shows="plan_of_your_own"
+# Weights are cut by tensor and pipeline, what Adam keeps by data as well, activations by small micro-batches.
+
+# %% wrong="plan_of_your_own" misconception="M22"
+# Shows: As many stages as there are layers' shares: few workers for a layer, many in a row, and a large bubble.
+# Hint: Look at the bubble in `account(plan)`. Which of the three numbers makes it small?
+plan = {"data": 16, "tensor": 1, "pipeline": 16, "microbatch": 1, "recompute": True}
+
+# %% wrong="plan_of_your_own"
+# Shows: Only the data is shared: each worker would need the whole model.
+# Hint: Divide the weights first, by tensor and pipeline.
+plan = {"data": 256, "tensor": 1, "pipeline": 1, "microbatch": 1, "recompute": True}
+
+# %% wrong="plan_of_your_own"
+# Shows: It fits, but forward is run twice, which takes a third more time.
+# Hint: Keep activations, and make room for them with more stages.
+plan = {"data": 4, "tensor": 8, "pipeline": 8, "microbatch": 1, "recompute": True}
+
+# %% wrong="plan_of_your_own"
+# Shows: The micro-batches are large: there are few of them, and the bubble is large.
+# Hint: How many micro-batches go through a pipeline: 512 / (data × microbatch)?
+plan = {"data": 4, "tensor": 8, "pipeline": 8, "microbatch": 16, "recompute": False}
+
+# %% wrong="plan_of_your_own"
+# Shows: A layer is shared by more workers than there are in a box, over slow links.
+# Hint: tensor is 8 at the most.
+plan = {"data": 4, "tensor": 32, "pipeline": 2, "microbatch": 1, "recompute": False}
+
+# %% wrong="plan_of_your_own"
+# Shows: Only boxes of 8 share the model, without a pipeline: the weights do not fit.
+# Hint: 626 GB divided by 8 are 78. How many stages bring that below 20, with room to spare?
+plan = {"data": 32, "tensor": 8, "pipeline": 1, "microbatch": 1, "recompute": True}
+
+# %% wrong="plan_of_your_own"
+# Shows: It is quick, and a little too large: each of the four groups has all of what Adam keeps.
+# Hint: Divide that among the groups, or the weights among more stages.
+plan = {"data": 4, "tensor": 8, "pipeline": 8}
+
+# %% wrong="plan_of_your_own"
+# Shows: With few stages each has many layers, and the weights and activations of all of them.
+# Hint: More stages make each smaller; or what Adam keeps is divided among the 8 groups.
+plan = {"data": 8, "tensor": 8, "pipeline": 4}
+
+# %% wrong="plan_of_your_own"
+# Shows: What Adam keeps is divided, and the weights and activations of half of the layers are still too much.
+# Hint: 4 stages, or 8?
+plan = {"data": 16, "tensor": 8, "pipeline": 2, "zero": 1}
+
+# %% wrong="plan_of_your_own"
+# Shows: That is not a plan of 256 workers.
+# Hint: data × tensor × pipeline.
+plan = {"data": 8, "tensor": 8, "pipeline": 8, "microbatch": 1, "recompute": False}
+
+# %% [markdown]
+# ## What you have now
+#
+# A network of two layers that any number of workers share, an eye for the messages that a cut needs, the schedule of
+# the largest models, and a plan for one of them.
+#
+# With H100s in the place of A100s, `"H100"` in `account`, the plan of part 5 gets faster. Three times, as the data
+# sheets say of the FLOPs? Which part takes a larger share of the step than before?
+#
+# **Next**: [24 Out of Python](../lessons/24_out_of_python.ipynb).

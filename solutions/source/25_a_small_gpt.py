@@ -1,0 +1,496 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Before it ships
+#     minutes: 40
+#     lesson: 25_a_small_gpt
+#     concepts: [G2, G5]
+# ---
+
+# %% [markdown]
+# # 25 Before it ships
+#
+# You draw a letter from scores by hand, compute the loss that counting gives, count what a cache saves, choose a model
+# for each of six needs, and find the sizes of a GPT of your own that pass four gates. About 40 minutes, 10 points, in
+# five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import check, solution
+from minigrad.profiler import estimate
+from minigrad.zoo.transformers import GPT, Size
+
+# %% [markdown]
+# ## 1. Draw a letter
+#
+# **2 points, 10 minutes.** Write `drawn(scores, temperature, k, u)`. It gives the index of the letter that is drawn:
+#
+# - only the `k` largest of the `scores` can be drawn (*top-k*), the others have no chance;
+# - the scores are divided by the `temperature`, and a softmax makes probabilities of those that are left;
+# - `u` is a random number from 0 to 1. Go through the letters by their indices, the first one first, and add up
+#   probabilities: the first letter with which the sum is *more* than u is drawn.
+#
+# `scores` is an array of NumPy, no two of them are equal, and it must be left as it is.
+
+
+# %% answer="letter_drawn" points=2 minutes=10
+def drawn(scores, temperature, k, u):
+    ### BEGIN SOLUTION
+    kept = scores >= np.sort(scores)[-k]
+    p = np.exp((scores - scores.max()) / temperature) * kept
+    return int((np.cumsum(p / p.sum()) > u).argmax())
+    ### END SOLUTION
+
+
+# %%
+check("letter_drawn")
+
+# %% probes="letter_drawn"
+import numpy as numeric
+
+
+def letters(scores, temperature, k):
+    """The letters for some u, and whether the scores are as they were."""
+    given = numeric.array(scores, float)
+    kept = given.copy()
+    found = [int(drawn(given, temperature, k, u)) for u in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999)]
+    return found, bool((given == kept).all())
+
+
+letters([1.0, 3.0, 2.0, 0.0], 1.0, 4)
+letters([1.0, 3.0, 2.0, 0.0], 1.0, 2)
+letters([1.0, 3.0, 2.0, 0.0], 5.0, 3)
+letters([1.0, 3.0, 2.0, 0.0], 0.3, 4)
+letters([-5.0, -7.0, -6.0, -5.5, -9.0], 1.0, 3)
+letters([4.0, 1.0], 1.0, 1)
+letters([-800.0, 0.0], 1.0, 2)
+
+# %% [markdown] hints="letter_drawn"
+# 1. Three steps: who is left, probabilities of these that add up to 1, and the sum that goes past u.
+# 2. `np.sort(scores)[-k]` is the smallest score that is left. A probability of 0 for the others is enough.
+# 3. `p = np.exp(scores / temperature) * (scores >= least)`, then `np.cumsum(p / p.sum()) > u`, and its first True.
+
+# %% [markdown] shows="letter_drawn"
+# One trained model writes in many voices: how careful it is is decided here, after it.
+
+
+# %% wrong="letter_drawn"
+# Shows: The softmax was taken before the cut, so the probabilities of those that are left do not add up to 1.
+# Hint: With k = 2 and u = 0.999: where is your sum at the end?
+def drawn(scores, temperature, k, u):
+    p = np.exp((scores - scores.max()) / temperature)
+    p = p / p.sum() * (scores >= np.sort(scores)[-k])
+    return int((np.cumsum(p) > u).argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The scores were multiplied by the temperature: a higher one made the likely likelier.
+# Hint: At a high temperature scores come closer to each other. Divide.
+def drawn(scores, temperature, k, u):
+    p = np.exp((scores - scores.max()) * temperature) * (scores >= np.sort(scores)[-k])
+    return int((np.cumsum(p / p.sum()) > u).argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The scores that are left out were set to 0, and e⁰ is 1: they may be drawn.
+# Hint: A score of −∞ has the probability 0. Which has a score of 0?
+def drawn(scores, temperature, k, u):
+    left = np.where(scores >= np.sort(scores)[-k], scores, 0.0)
+    p = np.exp(left / temperature)
+    return int((np.cumsum(p / p.sum()) > u).argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The k smallest scores were kept in place of the k largest.
+# Hint: np.sort begins with the smallest.
+def drawn(scores, temperature, k, u):
+    p = np.exp((scores - scores.max()) / temperature) * (scores <= np.sort(scores)[k - 1])
+    return int((np.cumsum(p / p.sum()) > u).argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The likeliest letter was taken each time, whatever u was.
+# Hint: u decides: a letter of probability 0.2 is to come in a fifth of the cases.
+def drawn(scores, temperature, k, u):
+    return int(scores.argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The letters were gone through from the likeliest one on, and by their indices was asked for.
+# Hint: Do not sort what you add up.
+def drawn(scores, temperature, k, u):
+    order = scores.argsort()[::-1][:k]
+    p = np.exp((scores[order] - scores.max()) / temperature)
+    return int(order[(np.cumsum(p / p.sum()) > u).argmax()])
+
+
+# %% [markdown]
+# ## 2. What counting gives
+#
+# **2 points, 8 minutes.** Write `counted(learn, held)`: the held-out loss of counted pairs, **in bits for each
+# letter**. `learn` and `held` are texts of the letters a, b and c. Each of the nine pairs counts as often as it is in
+# `learn`, and one more, so that none is impossible. A bit is a logarithm to the base 2.
+#
+# The loss is the mean over the letters of `held` that have a letter before them there.
+
+
+# %% answer="counted_pairs" points=2 minutes=8
+def counted(learn, held):
+    ### BEGIN SOLUTION
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    steps = zip(held, held[1:])
+    return float(np.mean([-np.log2(table["abc".index(before), "abc".index(after)]) for before, after in steps]))
+    ### END SOLUTION
+
+
+# %%
+check("counted_pairs")
+
+# %% probes="counted_pairs"
+round(float(counted("abcabcabc", "abcab")), 4)
+round(float(counted("aaaa", "ab")), 4)
+round(float(counted("ab", "cccc")), 4)
+round(float(counted("aabacabbca", "acbbaccab")), 4)
+round(float(counted("babababa" * 20, "bababc")), 4)
+
+# %% [markdown] hints="counted_pairs"
+# 1. A table of 3 by 3 that begins with ones: a row for the letter before, a column for the one that comes.
+# 2. Each *row* is divided by its own sum: how likely is each letter after this one?
+# 3. The mean of `-np.log2(table[before, after])` over `zip(held, held[1:])`.
+
+# %% [markdown] shows="counted_pairs"
+# Three letters that are equally likely take log₂ 3 questions with yes or no, and a good model takes fewer.
+
+
+# %% wrong="counted_pairs"
+# Shows: It is right in nats: the logarithm has the base e.
+# Hint: Divide by ln 2, or take np.log2.
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    steps = zip(held, held[1:])
+    return float(np.mean([-np.log(table["abc".index(a), "abc".index(b)]) for a, b in steps]))
+
+
+# %% wrong="counted_pairs"
+# Shows: The table was divided by the sum of all nine: how likely a pair is, not how likely a letter is after another.
+# Hint: The letter before is known already. What must each row add up to?
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum()
+    return float(np.mean([-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])]))
+
+
+# %% wrong="counted_pairs"
+# Shows: Columns were divided by their sums: that is how likely the letter before is.
+# Hint: With rows for what came before, a row must add up to 1.
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(0)
+    return float(np.mean([-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])]))
+
+
+# %% wrong="counted_pairs"
+# Shows: The held-out text was counted, too: what is to be judged was learned.
+# Hint: The table may know `learn` alone.
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for text in (learn, held):
+        for before, after in zip(text, text[1:]):
+            table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    return float(np.mean([-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])]))
+
+
+# %% wrong="counted_pairs"
+# Shows: It is a sum over the letters, and the loss is for each of them.
+# Hint: A text of twice the length must not be twice as hard.
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    return float(sum(-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])))
+
+
+# %% [markdown]
+# ## 3. What is computed again
+#
+# **2 points, 8 minutes.** `write` in the lesson runs the network on the whole text for each new letter. (It fills up
+# with zeros, too; leave them out here: a text of p letters is p rows.) But rows of earlier letters do not change: each
+# letter looks only at those before it. Of the three parts that attention makes of a row, `q`, `k` and `v`, the *query*
+# `q` is needed by this letter alone, the *key* `k` and the *value* `v` by all that come after it. A *cache* keeps keys
+# and values, in each layer, of every letter that went through; then a new letter is a single row, which reads them.
+#
+# A text of p letters is there, and n letters are written after it, one by one; p + n fits into the context. The last
+# one of them is never read. Write `work(p, n, layers, channels)`, three numbers:
+#
+# - the rows that go through the network without a cache, over all n runs;
+# - the same with a cache: the first run has p rows, each other one has 1;
+# - the bytes of the cache at the end, in float32: a key and a value of `channels` numbers, for each letter and layer.
+
+
+# %% answer="cached_work" points=2 minutes=8
+def work(p, n, layers, channels):
+    ### BEGIN SOLUTION
+    without = sum(range(p, p + n))
+    cached = p + n - 1
+    return without, cached, 2 * 4 * layers * channels * cached
+    ### END SOLUTION
+
+
+# %%
+check("cached_work")
+
+# %% probes="cached_work"
+[int(number) for number in work(10, 5, 2, 64)]
+[int(number) for number in work(1, 63, 2, 64)]
+[int(number) for number in work(100, 1, 12, 768)]
+[int(number) for number in work(7, 2, 1, 1)]
+
+# %% [markdown] hints="cached_work"
+# 1. The first run reads p letters. How many does the second one read without a cache, and the last one?
+# 2. Without: p + (p + 1) + … + (p + n − 1). With: p, and then n − 1 times 1.
+# 3. Each row that went through left a key and a value in each layer: rows · layers · 2 · channels · 4 bytes.
+
+# %% [markdown] shows="cached_work"
+# The work falls from a sum that grows with the square of the length to one row for each letter, and what is paid for it
+# is memory that grows with the length.
+
+
+# %% wrong="cached_work"
+# Shows: The last letter was read, too. It is written, and nothing comes after it.
+# Hint: To write one letter, how many runs are there, and on how many letters?
+def work(p, n, layers, channels):
+    return sum(range(p + 1, p + n + 1)), p + n, 8 * layers * channels * (p + n)
+
+
+# %% wrong="cached_work"
+# Shows: Without a cache each run was counted with p rows, as if the text did not get longer.
+# Hint: What was written last is part of the text that is read next.
+def work(p, n, layers, channels):
+    return p * n, p + n - 1, 8 * layers * channels * (p + n - 1)
+
+
+# %% wrong="cached_work"
+# Shows: Keys alone were kept, or values alone.
+# Hint: A new letter compares its query with the keys, and then adds up the values.
+def work(p, n, layers, channels):
+    return sum(range(p, p + n)), p + n - 1, 4 * layers * channels * (p + n - 1)
+
+
+# %% wrong="cached_work"
+# Shows: With a cache the text itself was not counted: its p rows have to go through once.
+# Hint: From where would its keys and values come?
+def work(p, n, layers, channels):
+    return sum(range(p, p + n)), n, 8 * layers * channels * (p + n - 1)
+
+
+# %% wrong="cached_work"
+# Shows: One layer's cache was counted, and each layer has keys and values of its own.
+# Hint: Multiply by the layers.
+def work(p, n, layers, channels):
+    return sum(range(p, p + n)), p + n - 1, 8 * channels * (p + n - 1)
+
+
+# %% [markdown]
+# ## 4. Which one is it to be?
+#
+# **2 points, 6 minutes.** Six versions of the lesson's model. `calls`: the operations that Python calls for one answer,
+# which decide how long a single letter takes; a compiled version is one call. `saved`: for backward, in training.
+#
+# | | bytes | held-out loss | calls | steps of training | saved |
+# |---|--:|--:|--:|--:|--:|
+# | `"eager"` | 433,408 | 1.91 | 47 | 500 | 4.6 MB |
+# | `"compiled"` | 433,408 | 1.91 | 1 | 500 | 4.6 MB |
+# | `"int8"` | 138,624 | 1.91 | 215 | 500 | 4.6 MB |
+# | `"checkpointed"` | 433,408 | 1.91 | 47 | 500 | 2.2 MB |
+# | `"short"` | 433,408 | 2.56 | 1 | 100 | 4.6 MB |
+# | `"pairs"` | 16,900 | 2.35 | 1 | 0 | 0 MB |
+#
+# For each need, the name of the version that fits. Where several do, the one with fewer calls. Write a dictionary,
+# such as `{"a": "eager", "b": "short", …}`, with all six letters.
+#
+# ```text
+# a  the fewest calls with a loss below 2
+# b  200,000 bytes at most, and the loss as low as can be
+# c  it has to be trained with 3 MB for what is saved, and to have a loss below 2
+# d  100 steps of training at most, and the loss as low as can be
+# e  the fewest bytes with a loss below 2.5
+# f  no time to train at all
+# ```
+
+# %% answer="which_need" points=2 minutes=6
+### BEGIN SOLUTION
+chosen = {"a": "compiled", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}
+### END SOLUTION
+
+# %%
+check("which_need")
+
+# %% probes="which_need"
+[chosen.get(need) for need in "abcdef"]
+
+# %% [markdown] hints="which_need"
+# 1. Strike out what does not fit, for each need anew; choose among what is left.
+# 2. A loss below 2 strikes out "short" and "pairs"; 200,000 bytes leave "int8" and "pairs"; 100 steps "short" and
+#    "pairs".
+# 3. Three of the six are "pairs", and "short" is never the answer.
+
+# %% [markdown] shows="which_need"
+# No version is the best one, and one of them is the best for nothing: trained less, it is worse than a table and just
+# as large.
+
+# %% wrong="which_need" misconception="M24"
+# Shows: The quickest was taken each time: faster was to be better, whatever it gives.
+# Hint: What loss is asked for in a, in b and in c?
+chosen = dict.fromkeys("abcdef", "pairs")
+
+# %% wrong="which_need" misconception="M24"
+# Shows: The network with the fewest calls and steps was taken for the better one. Its loss is above the table's.
+# Hint: Which loss has "short"?
+chosen = {"a": "short", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}
+
+# %% wrong="which_need"
+# Shows: For the fewest bytes the loss was forgotten: it is to be as low as can be within 200,000.
+# Hint: Two versions have fewer than 200,000 bytes. Which of them is better?
+chosen = {"a": "compiled", "b": "pairs", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}
+
+# %% wrong="which_need"
+# Shows: A quantised model was taken to need less for its training. It is made smaller afterwards.
+# Hint: Which column says what training saves?
+chosen = {"a": "compiled", "b": "int8", "c": "int8", "d": "pairs", "e": "pairs", "f": "pairs"}
+
+# %% wrong="which_need" misconception="M24"
+# Shows: Little training was taken for none.
+# Hint: What can be there without a single step?
+chosen = {"a": "compiled", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "short"}
+
+# %% wrong="which_need"
+# Shows: A network of 100 steps was taken to be better than a table that was counted.
+# Hint: Compare the two losses in the rows with 100 steps or fewer.
+chosen = {"a": "compiled", "b": "int8", "c": "checkpointed", "d": "short", "e": "pairs", "f": "pairs"}
+
+# %% wrong="which_need"
+# Shows: int8 was taken to be quicker; it has more calls here, for each input is rounded first.
+# Hint: Which column says how long a single answer takes?
+chosen = {"a": "int8", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}
+
+# %% [markdown]
+# ## 5. A GPT of your own
+#
+# **2 points, 8 minutes.** Choose `layers`, `heads`, `channels` and `context` (how many letters it sees). Four gates:
+#
+# - at least 2 layers, 4 heads, and a context of 48 letters;
+# - at least **60,000 parameters**;
+# - at most **115,000,000 FLOPs** for a forward pass over 16 rows as long as the context;
+# - at most **5,100,000 bytes** saved for backward.
+#
+# `asked(layers, heads, channels, context)` says where you are; nothing is trained. Before you try: which of the four
+# numbers adds parameters faster than bytes, and which one bytes and hardly any parameters?
+
+
+# %% name="asked"
+def asked(layers, heads, channels, context):
+    net = GPT(Size(layers, heads, channels), 65, context, dropout=0.0, dtype=mg.float32)
+    cost = estimate(net, mg.TensorSpec((16, context), mg.int64))
+    print(f"{cost.parameters:,} parameters, {cost.flops:,} FLOPs, {cost.saved_bytes:,} bytes saved")
+
+
+asked(2, 4, 64, 64)
+
+# %% answer="gpt_within" points=2 minutes=8
+### BEGIN SOLUTION
+layers, heads, channels, context = 2, 4, 48, 48
+### END SOLUTION
+
+# %%
+check("gpt_within")
+
+# %% probes="gpt_within"
+import minigrad as framework
+from minigrad.profiler import estimate as estimated
+from minigrad.zoo import transformers
+
+
+def gates():
+    """The first gate that does not let it through."""
+    if layers < 2 or heads < 4 or context < 48:
+        return f"too few layers, heads or letters: {layers}, {heads}, {context}"
+    if channels % heads:
+        return f"{heads} heads do not divide {channels} channels"
+    size = transformers.Size(layers, heads, channels)
+    net = transformers.GPT(size, 65, context, dropout=0.0, dtype=framework.float32, device="meta")
+    cost = estimated(net, framework.TensorSpec((16, context), framework.int64))
+    if cost.parameters < 60_000:
+        return f"too few parameters: {cost.parameters}"
+    if cost.flops > 115_000_000:
+        return f"too many FLOPs: {cost.flops}"
+    return f"too many bytes: {cost.saved_bytes}" if cost.saved_bytes > 5_100_000 else "all gates passed"
+
+
+gates()
+
+# %% [markdown] hints="gpt_within"
+# 1. The lesson's has too many of everything, except for parameters of which it may lose 48,000. What does not cost a
+# parameter, or nearly none?
+# 2. A shorter context costs bytes and FLOPs and 64 parameters for each letter. Take the shortest that is allowed.
+# 3. Parameters grow with the square of the channels, bytes saved with the channels. Two layers, and 48 of each.
+
+# %% [markdown] shows="gpt_within"
+# Parameters of a layer grow with the square of its width and what it saves only with the width, so few wide layers are
+# cheaper to train than many narrow ones.
+
+# %% wrong="gpt_within"
+# Shows: This is the lesson's GPT: more than twice the FLOPs that are allowed.
+# Hint: It sees 64 letters. How many are wanted at least?
+layers, heads, channels, context = 2, 4, 64, 64
+
+# %% wrong="gpt_within"
+# Shows: Three narrow layers have as many parameters, and keep more for backward.
+# Hint: Which grows with the square of the channels: parameters, or bytes saved?
+layers, heads, channels, context = 3, 4, 40, 48
+
+# %% wrong="gpt_within"
+# Shows: Within the limits, but with one layer only.
+# Hint: Two layers are wanted, each of fewer channels.
+layers, heads, channels, context = 1, 4, 72, 48
+
+# %% wrong="gpt_within"
+# Shows: It was made narrow until it fits, and has too few parameters now.
+# Hint: A little wider: 60,000 are wanted.
+layers, heads, channels, context = 2, 4, 40, 48
+
+# %% wrong="gpt_within"
+# Shows: The context was cut below what is wanted.
+# Hint: 48 letters at least.
+layers, heads, channels, context = 2, 4, 56, 32
+
+# %% wrong="gpt_within"
+# Shows: The heads do not divide the channels among them alike.
+# Hint: channels must be a multiple of heads.
+layers, heads, channels, context = 2, 5, 48, 48
+
+# %% [markdown]
+# ## What you have now
+#
+# A way to draw letters, a baseline in bits, the price of a cache, a table to choose by, and a GPT within its limits.
+#
+# Train the one of part 5 as the lesson does. Which of your gates would you have it pass before a stranger may use it?
+#
+# **Next**: back to [25 A small GPT](../lessons/25_a_small_gpt.ipynb), and change something there.

@@ -1,0 +1,134 @@
+# %% right: ring_on_paper: sums written out
+rounds, message, each, together, middle = 30, 25.0, 2 * 15 / 16 * 400, 2 * 15 * 400, 15 * 400
+
+
+# %% wrong: ring_on_paper: both halves of the star's middle, and itself
+rounds, message, each, together, middle = 30, 25, 750, 12000, 12800
+
+
+# %% right: ring_by_hand: another first chunk
+def chunk(rank, r, p):
+    return (rank + 1 - r) % p
+
+
+# %% right: ring_by_hand: the halves written apart
+def chunk(rank, r, p):
+    if r < p - 1:
+        return (rank - r) % p
+    return (rank + 1 - (r - (p - 1))) % p
+
+
+# %% wrong: ring_by_hand: two less in each round
+def chunk(rank, r, p):
+    return (rank - 2 * r) % p
+
+
+# %% right: unequal_shares: both in one call
+def mean_gradient(g, rows):
+    both = yield np.append(g * rows, rows)
+    return both[:-1] / both[-1]
+
+
+# %% right: unequal_shares: the share first
+def mean_gradient(g, rows):
+    total = yield rows
+    return (yield g * (rows / total))
+
+
+# %% wrong: unequal_shares: a worker's own share of its own gradient
+def mean_gradient(g, rows):
+    total = yield rows
+    yield g
+    return g * rows / total
+
+
+# %% right: deadlock_mended: even ranks send first
+def shift(rank, p, x):
+    if rank % 2 == 0:
+        yield "send", (rank + 1) % p, x
+        return (yield "recv", (rank - 1) % p)
+    came = yield "recv", (rank - 1) % p
+    yield "send", (rank + 1) % p, x
+    return came
+
+
+# %% right: deadlock_mended: the last one receives first
+def shift(rank, p, x):
+    sends = ("send", (rank + 1) % p, x)
+    if rank < p - 1:
+        yield sends
+    came = yield "recv", (rank - 1) % p
+    if rank == p - 1:
+        yield sends
+    return came
+
+
+# %% wrong: deadlock_mended: rank 2 receives first
+def shift(rank, p, x):
+    if rank == 2:
+        came = yield "recv", (rank - 1) % p
+        yield "send", (rank + 1) % p, x
+        return came
+    yield "send", (rank + 1) % p, x
+    return (yield "recv", (rank - 1) % p)
+
+
+# %% right: own_buckets: five of them
+buckets = [1, 2, 3, 4, 6]
+
+
+# %% right: own_buckets: the best
+buckets = [1, 4, 5, 6]
+
+
+# %% wrong: own_buckets: two halves
+buckets = [8, 8]
+
+
+# %% wrong: own_buckets: a layer in two halves
+buckets = [1, 4, 5.5, 5.5]
+
+
+# %% wrong: own_buckets: an empty one
+buckets = [1, 4, 5, 6, 0]
+
+
+# %% wrong: unequal_shares: the share from one's own rows
+def mean_gradient(g, rows):
+    total = yield rows
+    summed = yield g * rows
+    return summed / total if rows else summed
+
+
+# %% wrong: deadlock_mended: no remainder
+def shift(rank, p, x):
+    if rank == 0:
+        came = yield "recv", p - 1
+        yield "send", 1, x
+    else:
+        yield "send", rank + 1, x
+        came = yield "recv", rank - 1
+    return came
+
+
+# %% right: unequal_shares: divided where it is
+def mean_gradient(g, rows):
+    g *= rows
+    total = yield g
+    count = yield rows
+    total /= count
+    return total
+
+
+# %% right: ring_by_hand: an integer of NumPy's
+def chunk(rank, r, p):
+    return np.mod(rank - r, p)
+
+
+# %% wrong: ring_by_hand: a fraction
+def chunk(rank, r, p):
+    return (rank - r) / p % p
+
+
+# %% wrong: own_buckets: growing, and small at the end
+buckets = [2, 3, 4, 5, 2]
