@@ -4,6 +4,7 @@
     python3 start.py                 open the course in JupyterLab   (on Windows: py start.py)
     python3 start.py status          or another verb of `minigrad`, such as grade, reset, doctor and lab --present
     python3 start.py --no-browser    or any option of JupyterLab
+    python3 start.py site OUT        write the course as a web site: a book, and the course that runs in a browser
     python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor, mpi, serve or another
     python3 start.py test            pass the tests; what follows goes to scripts/check, such as --all for a night
     python3 start.py python FILE     run anything else with the Python that the tests run with, such as scripts/build
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parent
 LONGEST_ROOT = 90  # characters: Windows allows 259, and the deepest file in .venv takes 163 of them
 PROOF = {
     "course": ["minigrad", "lazy_loader", "jupyterlab", "anywidget", "numpy"],
+    "lite": ["sphinx", "myst_nb", "furo", "jupyterlite_core", "jupyterlite_pyodide_kernel"],
     "test": ["pytest", "nbval", "playwright", "mypy"],
 }
 
@@ -81,7 +83,7 @@ def main(arguments: list) -> int:
         if environment is TESTS:
             set_up(TESTS, {"test", *COURSE.finished().get("extras", [])})
         else:
-            set_up(COURSE, known(rest) if verb == "add" else set())
+            set_up(COURSE, known(rest) if verb == "add" else {"lite"} if verb == "site" else set())
     except (OSError, ValueError) as error:  # ValueError: venv's word for a path with a colon
         sys.exit(
             f"Cannot set up the course in {ROOT} ({error}). Close any JupyterLab that runs from there, "
@@ -89,7 +91,8 @@ def main(arguments: list) -> int:
         )
     if verb == "add":
         return 0
-    tasks = {"test": [ROOT / "scripts" / "check", *rest], "python": rest}
+    scripts = ROOT / "scripts"
+    tasks = {"test": [scripts / "check", *rest], "site": [scripts / "site", *rest], "python": rest}
     command = [str(part) for part in (environment.python, *tasks.get(verb, ["-P", "-m", "minigrad", *arguments]))]
     if os.name == "posix":
         os.execv(command[0], command)

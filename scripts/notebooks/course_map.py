@@ -1,7 +1,7 @@
-"""The map of the course, read off the headers of the lessons and solutions: three tables.
+"""The map of the course, read off the headers of the lessons and solutions: a picture and three tables.
 
-Which lesson takes how long and teaches what; where each concept of concepts.toml is taught and practised; and which
-part of an exercise meets each misconception with a hint that names it.
+Which lesson stands on which, takes how long and teaches what; where each concept of concepts.toml is taught and
+practised; and which part of an exercise meets each misconception with a hint that names it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,22 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from notebooks import needs
 from notebooks.source import BuildError
 
 HEAD = """\
 # The lessons
 
-Read them in this order; each builds on those before it. Words are explained in the [glossary](GLOSSARY.md). This page
-is made by `python scripts/build`.
+Read them in this order, or along the arrows: each stands on those that an arrow comes from, and the column *needs* says
+the same. Words are explained in the [glossary](GLOSSARY.md). PyTorch, TensorFlow and JAX are [compared](COMPARISON.md),
+question by question, and [spelt](CHEATSHEET.md), line by line. The last tables say what the letters under *concepts*
+stand for, and what many believe at first.
+<!-- made by `python scripts/build` -->
 
-| lesson | minutes | what you will be able to do | concepts | widgets | exercise |
-|---|---|---|---|---|---|
+![The lessons as a graph: an arrow leads from a lesson to those that need it.](map.svg)
+
+| lesson | needs | minutes | what you will be able to do | concepts | widgets | exercise |
+|---|---|---|---|---|---|---|
 """
 CONCEPTS = """
 ## What is taught where
@@ -44,7 +50,8 @@ def course_map(lessons: Notebooks, solutions: Notebooks, concepts: Path) -> str:
     """The text of lessons/README.md. Raises BuildError for a concept or a misconception that is not in the list."""
     known = tomllib.loads(concepts.read_text("utf-8"))
     refuse_unknown(lessons | solutions, known)
-    rows = [row(name, nb.metadata.minigrad, solutions) for name, nb in sorted(lessons.items())]
+    before = needs.nearest(needs.needs(lessons))
+    rows = [row(name, nb.metadata.minigrad, before, solutions) for name, nb in sorted(lessons.items())]
     taught = [
         line(one, idea, teaching(one, lessons), practising(one, solutions)) for one, idea in known["concepts"].items()
     ]
@@ -52,7 +59,7 @@ def course_map(lessons: Notebooks, solutions: Notebooks, concepts: Path) -> str:
     return "".join([HEAD, *rows, CONCEPTS, *taught, MISCONCEPTIONS, *met])
 
 
-def row(name: str, facts: dict, solutions: Notebooks) -> str:
+def row(name: str, facts: dict, before: needs.Needs, solutions: Notebooks) -> str:
     exercises = [
         f"{exercise_link(exercise, nb)} ({nb.metadata.minigrad['minutes']} min)"
         for exercise, nb in sorted(solutions.items())
@@ -60,6 +67,7 @@ def row(name: str, facts: dict, solutions: Notebooks) -> str:
     ]
     return line(
         f"[{name.partition('_')[0]} {facts['title']}]({name}.ipynb)",
+        needs.in_words(before, name),
         str(facts["minutes"]),
         "; ".join(facts["objectives"]),
         ", ".join(facts["concepts"]),

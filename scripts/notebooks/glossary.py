@@ -9,7 +9,8 @@ from notebooks.source import BuildError
 HEAD = """\
 # Glossary
 
-Each word in one sentence, and the lesson that shows what it means. This page is made by `python scripts/build`.
+Each word in one sentence, and the lesson that shows what it means.
+<!-- made by `python scripts/build` -->
 
 """
 

@@ -1,0 +1,65 @@
+"""Write the course as one static folder, for any web server or a zip: the book, and in run/ the course in a browser.
+
+    python scripts/site [--pyodide DIR] [--repository OWNER/NAME] OUT
+
+    OUT           a new folder, or one that this has written before; it is replaced whole, or left as it was
+    --pyodide     a Pyodide distribution with NumPy, for the browser edition; without one it runs scalar code alone
+    --repository  where the course is on GitHub, for links that open lessons in Colab and Binder; without it, none
+
+`python3 start.py site OUT` is the same, once it has installed what this needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # this checkout's minigrad, whatever is installed
+
+MARK = ".minigrad-site"  # in each folder that this has written
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("site", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("out", type=Path, metavar="OUT")
+    parser.add_argument("--pyodide", type=Path, metavar="DIR")
+    parser.add_argument("--repository", type=owner_and_name, metavar="OWNER/NAME")
+    options = parser.parse_args()
+    out = options.out.resolve()
+    if out.exists() and not (out / MARK).is_file():
+        print(f"{out} is there, and no site that this wrote: name a new folder, or empty this one", file=sys.stderr)
+        return 2
+    import book
+    import browser_edition
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True) as folder:
+        new, old = Path(folder) / "new", Path(folder) / "old"
+        site = book.lessons.Site(options.repository, has_numpy=options.pyodide is not None)
+        for part, option in ((book, site), (browser_edition, options.pyodide)):
+            start = time.perf_counter()
+            part.build(new, option)
+            print(f"{part.__name__:16} {time.perf_counter() - start:6.1f} s", flush=True)
+        (new / MARK).touch()
+        if out.exists():
+            out.replace(old)
+        new.replace(out)
+        shutil.rmtree(old, ignore_errors=True)
+    files = [path.stat().st_size for path in out.rglob("*") if path.is_file()]
+    print(f"{out}: {len(files)} files, {sum(files) / 1e6:.1f} MB")
+    return 0
+
+
+def owner_and_name(text: str) -> str:
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not OWNER/NAME, as in github.com/OWNER/NAME")
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

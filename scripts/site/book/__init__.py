@@ -1,0 +1,67 @@
+"""The book: the lessons and what belongs to them as pages for any web server, made by Sphinx and MyST-NB.
+
+A folder of sources is put together first, in the shape of the repository, so that the links between its files are
+links between pages; conf.py says what Sphinx makes of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from book import engine, lessons, pages, reference
+
+HERE = Path(__file__).resolve().parent
+MENDED = {  # what a screen reader misses in the theme's pages, and links of what is HTML already
+    r'role="heading"': r'role="heading" aria-level="2"',
+    r'<aside class="sidebar-drawer"': r'<aside class="sidebar-drawer" aria-label="All pages"',
+    r'<aside class="toc-drawer': r'<aside aria-label="On this page" class="toc-drawer',
+    r'<th class="head[^"]*">(<p></p>)?</th>': r'<td class="head"></td>',
+    r'<div id="search-results"': r'<h1>Search</h1>\n<div id="search-results"',
+    r'href="\.\./lessons/(\w+)\.ipynb"': r'href="\1.html"',
+    r'href="\.\./(exercises/\w+\.ipynb)"': rf'target="run" href="../{lessons.RUN}\1"',
+}
+
+
+def build(out: Path, site: lessons.Site, stepping: Callable[[str], bool] = lambda lesson: True) -> None:
+    """Write the book into a new folder. Raises SphinxError for a link that leads nowhere, and for any other warning.
+
+    stepping    of a lesson's name: whether its widgets step, for which it is run; if not, they are pictures
+    """
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        source = Path(folder) / "source"
+        files = source / "_static" / "files"
+        files.mkdir(parents=True)
+        made = lessons.pages(files, site, stepping) | pages.pages(lessons.first(files)) | reference.pages()
+        for name, text in {**made, **engine.pages("".join(made.values()))}.items():
+            path = source / (name if name.endswith(".ipynb") else f"{name}.md")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        sphinx(source, out, Path(folder) / "doctrees")
+
+
+def sphinx(source: Path, out: Path, doctrees: Path) -> None:
+    options = {"html_static_path": [str(HERE / "static"), str(source / "_static")]}
+    with patch_docutils(str(HERE)), docutils_namespace():
+        app = Sphinx(
+            source, HERE, out, doctrees, "html", options,
+            status=None, warning=sys.stderr, warningiserror=True, parallel=os.cpu_count() or 1,
+        )  # fmt: skip
+        app.build()
+    if app.statuscode:
+        raise SphinxError("the book has pages that are not right: what is wrong is said above")
+    shutil.rmtree(out / "_sources", ignore_errors=True)
+    for path in out.rglob("*.html"):
+        text = path.read_text("utf-8")
+        for what_is, what_should_be in MENDED.items():
+            text = re.sub(what_is, what_should_be, text)
+        path.write_text(text, "utf-8")

@@ -1,0 +1,71 @@
+"""The engine as pages: each file cut at its definitions, and what their docstrings say as prose above their code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from html import escape
+from inspect import cleandoc
+
+from book.pages import ROOT
+
+HOUSE = ROOT / "minigrad"
+ROUTE = re.compile(r"```route\n(.*?)```", re.DOTALL)
+FILE = re.compile(r"`((?:\w+/)*\w+)\.py`")
+LINKED = re.compile(r'class="source" href="[./]*/minigrad/([\w/]+)\.html')
+UNLISTED = "---\norphan: true\nnosearch: true\n---\n\n"
+SET = re.compile(r"^ |\S {2,}\S", re.MULTILINE)
+
+
+def pages(text: str) -> dict[str, str]:
+    """The README of the engine, the files of its route, and those that a text links to, which are in no list."""
+    readme = (HOUSE / "README.md").read_text("utf-8")
+    route = dict(re.findall(r"^(\S+)\.py\s+(.+)$", ROUTE.findall(readme)[0], re.MULTILINE))
+    made = {name: UNLISTED + page(name) for name in sorted(set(LINKED.findall(text)) - route.keys())}
+    made |= {name: page(name) for name in route}
+    rows = "\n".join(f"1. `{name}.py`: {why}" for name, why in route.items())
+    tree = "\n".join(route)
+    readme = ROUTE.sub(f"{rows}\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```", readme)
+    made["README"] = FILE.sub(lambda one: f"[{one[0]}]({one[1]}.md)" if one[1] in made else one[0], readme)
+    return {f"minigrad/{name}": text for name, text in made.items()}
+
+
+def page(name: str) -> str:
+    lines = (HOUSE / f"{name}.py").read_text("utf-8").splitlines()
+    cuts = [(0, "top", parsed(name)), *definitions(parsed(name))]
+    parts = [f"# {name}.py\n"]
+    for (start, title, node), (end, *_) in zip(cuts, [*cuts[1:], (len(lines),)]):
+        docstring = range(node.body[0].lineno - 1, node.body[0].end_lineno) if ast.get_docstring(node) else ()
+        code = "\n".join(lines[n] for n in range(start, end) if n not in docstring).strip("\n")
+        parts.append(f'<div class="prose" id="{title}">{prose(ast.get_docstring(node))}</div>\n')
+        parts += [f"````python\n{code}\n````\n"] * bool(code)
+    return "\n".join(parts)
+
+
+@cache
+def parsed(name: str) -> ast.Module:
+    return ast.parse((HOUSE / f"{name}.py").read_text("utf-8"))
+
+
+def definitions(node: ast.AST, above: str = "") -> Iterator[tuple[int, str, ast.AST]]:
+    """(first line, name, definition) of all that is at the top, and of methods that say more than a line."""
+    for child in getattr(node, "body", []):
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            title = above + child.name
+            if not above or "\n" in (ast.get_docstring(child) or ""):
+                yield min([child.lineno, *(one.lineno for one in child.decorator_list)]) - 1, title, child
+            yield from definitions(child, f"{title}.") if isinstance(child, ast.ClassDef) else ()
+
+
+def prose(doc: str | None) -> str:
+    """A docstring as HTML: paragraphs, and what is set in columns or indented as it stands."""
+    blocks = re.split(r"\n\s*\n", cleandoc(doc)) if doc else []
+    return "".join(f"<pre>{escape(block)}</pre>" if SET.search(block) else f"<p>{words(block)}</p>" for block in blocks)
+
+
+def words(text: str) -> str:
+    """A text on one line, its code and its addresses marked."""
+    html = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(" ".join(text.split()), quote=False))
+    return re.sub(r"(https?://[^\s<]+[^\s<.,;)])", r'<a href="\1">\1</a>', html)

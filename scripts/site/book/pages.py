@@ -1,0 +1,59 @@
+"""What is in Markdown already, and the first page, which lists all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from book import glossary
+
+ROOT = Path(__file__).resolve().parents[3]
+LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
+BESIDE = ["lessons/README", glossary.HOME, "lessons/CHEATSHEET", "lessons/COMPARISON"]
+TEACHING = ["docs/instructors", "docs/classroom", "docs/grading", "docs/security", "docs/publishing"]
+MORE = ["docs/differences", "docs/elsewhere", "docs/saved_graphs", "docs/serving"]
+PARTS = {  # the number of the first lesson of each
+    "Dynamic graphs": 0, "Static graphs": 9, "Made better": 13, "What it costs": 16, "Many workers": 22,
+    "Out of Python": 24, (LAST := "To look things up"): 90,
+}  # fmt: skip
+PICTURE = re.compile(r"!\[[^\]]*\]\((\w+\.svg)\)")
+BOX = re.compile(r'<g [^>]*data-id="(\d\d_\w+)".*?</g>', re.DOTALL)
+
+
+def pages(widget: str) -> dict[str, str]:
+    """By name, as Markdown. The first page has a widget."""
+    made = {name: (ROOT / f"{name}.md").read_text("utf-8") for name in [*BESIDE, *TEACHING, *MORE]}
+    made[glossary.HOME] = glossary.page()
+    made["lessons/README"] = PICTURE.sub(lambda one: course_map(one[1]), made["lessons/README"])
+    parts = {part: [path for path in LESSONS if part == part_of(path)] for part in PARTS}
+    shown = [
+        tree(f"{part}, {hours(paths):.1f} hours", [f"lessons/{path.stem}" for path in paths], ":maxdepth: 1")
+        for part, paths in parts.items()
+        if part != LAST
+    ]
+    hidden = {LAST: [*(f"lessons/{path.stem}" for path in parts[LAST]), *BESIDE]}
+    hidden |= {"The engine": ["minigrad/README", "api/index"], "To teach": TEACHING, "More": MORE}
+    index = (Path(__file__).with_name("text") / "index.md").read_text("utf-8")
+    return made | {
+        "index": index.replace("WIDGET", widget).replace("LESSONS", "".join(shown))
+        + "".join(tree(caption, names) for caption, names in hidden.items())
+    }
+
+
+def part_of(lesson: Path) -> str:
+    return [part for part, first in PARTS.items() if int(lesson.stem[:2]) >= first][-1]
+
+
+def hours(lessons: list[Path]) -> float:
+    return sum(json.loads(path.read_text("utf-8"))["metadata"]["minigrad"]["minutes"] for path in lessons) / 60
+
+
+def tree(caption: str, names: list[str], option: str = ":hidden:") -> str:
+    return f"```{{toctree}}\n:caption: {caption}\n{option}\n\n{chr(10).join(names)}\n```\n\n"
+
+
+def course_map(name: str) -> str:
+    """The picture of the lessons, in which each is a link."""
+    svg = (ROOT / "lessons" / name).read_text("utf-8").replace('role="img"', 'role="group"')
+    return f'<div class="scrolls">{BOX.sub(lambda box: f"""<a href="{box[1]}.html">{box[0]}</a>""", svg)}</div>'

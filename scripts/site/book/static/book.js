@@ -1,0 +1,74 @@
+// What a page of the book does: widgets are loaded when the reader comes near, words explain themselves, and what
+// scrolls sideways can be scrolled by keys. modelOf, which stands in for a kernel, is in model.js.
+
+const shelf = (window.shelf = {});
+const files = new URL("files/", document.currentScript.src);
+const loaded = {};
+
+function load(tag, name, attributes) {
+  return (loaded[name] ??= new Promise((resolve, reject) => {
+    const element = Object.assign(document.createElement(tag), attributes, { onload: resolve, onerror: reject });
+    document.head.append(element);
+  }));
+}
+const script = (name) => load("script", name, { src: new URL(`${name}.js`, files) });
+const sheet = (name) => load("link", name, { rel: "stylesheet", href: new URL(`${name}.css`, files) });
+
+async function open(place) {
+  const { widget, module, sheet: looks, scope } = place.dataset;
+  await Promise.all([script(widget), script(module), sheet(looks)]);
+  const el = Object.assign(document.createElement("div"), { className: scope });
+  place.replaceChildren(el);
+  shelf[module].render({ model: modelOf(shelf[widget]), el });
+  reachable();
+}
+const near = new IntersectionObserver((seen) => {
+  for (const { isIntersecting, target } of seen) {
+    if (isIntersecting) { near.unobserve(target); open(target); }
+  }
+}, { rootMargin: "600px" });
+
+// Keys scroll only what can have the focus.
+function reachable() {
+  for (const box of document.querySelectorAll("pre, .output, .table-wrapper, .scrolls, .math-wrapper")) {
+    if (box.scrollWidth > box.clientWidth && !box.closest(".mg-widget")) box.tabIndex = 0;
+  }
+}
+
+// Opened from a disk, a page may not load what the browser edition is made of.
+if (location.protocol === "file:") {
+  for (const link of document.querySelectorAll('[target="run"]')) {
+    link.removeAttribute("href");
+    link.title = "Shown by a web server, as of python -m http.server in this folder, it runs";
+  }
+  document.querySelector(".ways")?.append("What runs needs a web server: python -m http.server in this folder is one.");
+}
+
+// Widgets ask JupyterLab for the theme: the book answers in its place.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function theme() {
+  const { theme: chosen } = document.body.dataset;
+  document.body.dataset.jpThemeLight = String(chosen === "auto" ? !dark.matches : chosen !== "dark");
+}
+
+// A word of the glossary says what it means, to the pointer and to the keyboard; the browser puts it beside the word,
+// where there is room. Escape sends it away.
+const note = Object.assign(document.createElement("div"), { id: "meaning", role: "tooltip", popover: "manual" });
+document.body.append(note);
+function explain({ type, target, key = "Escape" }) {
+  if (target === note || key !== "Escape") return;
+  note.hidePopover();
+  const word = ["pointerover", "focusin"].includes(type) && target.closest?.(".term");
+  if (!word) return;
+  note.textContent = word.dataset.meaning;
+  word.setAttribute("aria-describedby", note.id);
+  note.showPopover({ source: word });
+}
+for (const event of ["pointerover", "focusin", "focusout", "keydown"]) addEventListener(event, explain);
+
+theme();
+dark.addEventListener("change", theme);
+new MutationObserver(theme).observe(document.body, { attributeFilter: ["data-theme"] });
+for (const place of document.querySelectorAll(".widget")) near.observe(place);
+reachable();
+addEventListener("resize", reachable);

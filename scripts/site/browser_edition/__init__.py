@@ -1,0 +1,114 @@
+"""The browser edition: JupyterLite with lessons and exercises, in which Python itself runs in the browser.
+
+A lesson is at run/lab/index.html?path=lessons/00_start_here.ipynb. All that it loads is of the folder: Pyodide's core,
+which is of npm; wheels, of the package index; and JupyterLite, as it is installed. service-worker.js keeps it offline.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+from minigrad.course import lessons
+
+from . import packages, pyodide_core
+
+HERE, ROOT = Path(__file__).parent, Path(__file__).resolve().parents[3]
+KERNEL = "@jupyterlite/pyodide-kernel-extension"
+EXTENSIONS = (KERNEL, "@jupyter-widgets/jupyterlab-manager", "anywidget")  # beside the course's own
+
+
+def build(out: Path, pyodide: Path | None = None) -> None:
+    """Write out/run/.
+
+    pyodide    a Pyodide distribution, unpacked, of the same version: NumPy and what it comes with are taken from it
+    """
+    with tempfile.TemporaryDirectory() as folder:  # a new one: what JupyterLite finds of an earlier build, it believes
+        work = Path(folder)
+        core = work / "static" / "pyodide"
+        core.mkdir(parents=True)
+        lock = pyodide_core.unpack(core)
+        preloaded = packages.collect(core, lock, pyodide)
+        lessons.copy(work / "contents")
+        if pyodide is None:
+            go_on(work / "contents" / "lessons")
+        configure(work, preloaded)
+        made = work / "made"
+        command = [sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", work, "--output-dir", made]
+        done = subprocess.run(list(map(str, command)), cwd=work, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"jupyter lite build failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        serve_offline(made)
+        out.mkdir(parents=True, exist_ok=True)
+        shutil.move(made, out / "run")
+
+
+def go_on(folder: Path) -> None:
+    """Run All does not end at a cell that needs NumPy: what comes after it, a quiz for instance, may not."""
+    for path in folder.glob("*.ipynb"):
+        notebook = json.loads(path.read_text("utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell["metadata"]["tags"] = sorted({*cell["metadata"].get("tags", []), "raises-exception"})
+        write(path, notebook)
+
+
+def configure(work: Path, preloaded: list[str]) -> None:
+    """What JupyterLite is told: where Python is, which extensions there are, and the course's own settings."""
+    installed = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
+    own = ROOT / "share" / "jupyterlab"
+    extensions = [*(installed / name for name in EXTENSIONS), own / "minigrad-present", extension(work)]
+    said = {
+        "contents": ["contents"],
+        "apps": ["lab"],
+        "no_sourcemaps": True,
+        "no_unused_shared_packages": True,
+        "ignore_sys_prefix": ["federated_extensions"],
+        "federated_extensions": [str(path) for path in extensions],
+    }
+    kernel = {
+        "disablePyPIFallback": True,
+        "pyodideUrl": "./static/pyodide/pyodide.mjs",
+        "loadPyodideOptions": {"packages": preloaded},
+    }
+    site = {
+        "appName": "minigrad",
+        "exposeAppInBrowser": True,
+        "enableServiceWorkerCache": "false",
+        "disabledExtensions": ["@jupyterlab/notebook-extension:cell-executor"],  # minigrad-lite is it
+        "litePluginSettings": {f"{KERNEL}:kernel": kernel},
+    }
+    write(work / "jupyter_lite_config.json", {"LiteBuildConfig": said})
+    write(work / "jupyter-lite.json", {"jupyter-lite-schema-version": 0, "jupyter-config-data": site})
+    shutil.copy(own / "overrides.json", work)
+
+
+def extension(work: Path) -> Path:
+    """Ours, by which cells run in turn, as JupyterLab wants extensions to lie."""
+    folder = work / "minigrad-lite"
+    (folder / "static").mkdir(parents=True)
+    shutil.copy(HERE / "run-in-turn.js", folder / "static")
+    build = {"load": "static/run-in-turn.js", "extension": "./extension"}
+    about = {"extension": True, "outputDir": ".", "_build": build}
+    write(folder / "package.json", {"name": folder.name, "version": "1.0.0", "license": "MIT", "jupyterlab": about})
+    return folder
+
+
+def write(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=1), "utf-8")
+
+
+def serve_offline(made: Path) -> None:
+    """Our service worker in the place of JupyterLite's, which it goes on from; it knows all files by name."""
+    (made / "service-worker.js").rename(made / "jupyterlite-service-worker.js")
+    files = sorted(path for path in made.rglob("*") if path.is_file())
+    edition = sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:16]
+    names = [path.relative_to(made).as_posix() for path in files]
+    text = (HERE / "service-worker.js").read_text("utf-8")
+    text = text.replace('"EDITION"', json.dumps(edition)).replace('["FILES"]', json.dumps(names))
+    (made / "service-worker.js").write_text(text, "utf-8")
