@@ -12,7 +12,7 @@ from test_layers import COLUMN
 HOUSE = ROOT / "minigrad"
 READING = HOUSE / "README.md"
 ADDRESS = re.compile(r"(?<![\w./*{}<>-])((?:\w+/)*\w+\.py|minigrad/(?:\w+/)*)(?![\w*{}])")
-EXAMPLE = re.compile(r"(FAMILY|NN_\w+|04_convolution|01_title|\b(model|json|homes|nbgrader_config))\.py$")
+EXAMPLE = re.compile(r"(FAMILY|NN_\w+|04_convolution|01_title|\b(model|train|json|homes|nbgrader_config))\.py$")
 PROSE = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "minigrad/README.md")),
     *ROOT.glob("docs/**/*.md"), *ROOT.glob("lessons/*.md"), *ROOT.glob("*/source/*.py"),

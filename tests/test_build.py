@@ -73,6 +73,7 @@ def course(tmp_path):
     return Course()
 
 
+MADE = ("95_try.ipynb", "README.md", "GLOSSARY.md", "map.svg")
 PLOT = """\
 # %%
 import matplotlib.pyplot as plt
@@ -102,7 +103,7 @@ def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(
 
     assert course.build() == (
         0,
-        "written lessons/95_try.ipynb\nwritten lessons/README.md\nwritten lessons/GLOSSARY.md\n",
+        "".join(f"written lessons/{name}\n" for name in MADE),
     )
     first = course.path.read_bytes()
     python, plot, slider, raises = course.cells()
@@ -125,10 +126,10 @@ def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(
 
     assert course.build() == (
         0,
-        "same    lessons/95_try.ipynb\nsame    lessons/README.md\nsame    lessons/GLOSSARY.md\n",
+        "".join(f"same    lessons/{name}\n" for name in MADE),
     )
     assert course.path.read_bytes() == first
-    assert "| [95 This \\| that](95_try.ipynb) | 5 | see; do | A1 |  |  |\n" in readme(course)
+    assert "| [95 This \\| that](95_try.ipynb) |  | 5 | see; do | A1 |  |  |\n" in readme(course)
 
 
 def readme(course) -> str:
@@ -169,6 +170,18 @@ def test_what_a_clock_measured_is_not_kept(course):
     (cell,) = course.cells()
     assert cell["outputs"] == []
     assert course.build("--check")[0] == 0
+
+
+def test_what_ranks_measured_is_kept_for_where_there_are_none_and_is_the_same_when_built_again(course):
+    load = "# %%\n# %load_ext minigrad.distributed.parallel\n"
+    course.write(
+        load, "# %% tags=['measured', 'nbval-ignore-output']\n# %%parallel -n 1 -o t\nimport time; t = time.time()"
+    )
+    assert course.build()[0] == 0
+    once = course.cells()
+    assert once[1]["outputs"][0]["metadata"]["minigrad"]
+    assert course.build()[0] == 0
+    assert course.cells() == once
 
 
 def test_a_notebook_that_cannot_be_built_leaves_the_file_that_was_there_and_stops_no_other(course):

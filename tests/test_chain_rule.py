@@ -126,8 +126,8 @@ def test_the_first_graph_of_the_course_step_by_step():
 
     assert [step["phase"] for step in rule.steps] == ["built"] + ["forward"] * 3 + ["backward"] * 5 + ["done"]
     assert say[0] == "The graph of z: 3 leaves and 2 operations. We run it anew, and no number is known yet."
-    assert say[2] == "temp = x × y = 2 × 3 = 6. Backward will need x and y here, so they are kept."
-    assert say[3] == "z = temp + w = 6 + 4 = 10. Backward needs no number from here: nothing is kept."
+    assert say[2] == "temp = x × y = 2 × 3 = 6. Backward will need x and y here, so they are saved."
+    assert say[3] == "z = temp + w = 6 + 4 = 10. Backward needs no number from here: nothing is saved."
     assert say[4] == "Backward starts at z, with ∂z/∂z = 1: z moves exactly as much as z."
     assert "From temp back to x: 1 arrives at temp, times ∂temp/∂x = y = 3, makes 3." in say
     assert "From temp back to y: 1 arrives at temp, times ∂temp/∂y = x = 2, makes 2." in say
@@ -423,10 +423,10 @@ def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none(
     forward = [step for step in steps if step["phase"] == "forward"]
     arrays = {id(a): a.nbytes for node in toposort(loss.node) if node.inputs for a in node.saved or ()}
 
-    assert forward[-1]["held"] == f"kept for backward: {sum(arrays.values())} bytes"
-    assert steps[-1]["held"] == "kept for backward: 0 bytes"
+    assert forward[-1]["held"] == f"saved for backward: {sum(arrays.values())} bytes"
+    assert steps[-1]["held"] == "saved for backward: 0 bytes"
     assert "Nobody needs h for backward any more: freed, 64 bytes." in " ".join(step["say"] for step in steps)
-    assert "96 bytes fewer are kept for backward, though x itself stays" in " ".join(step["say"] for step in steps)
+    assert "96 bytes fewer are saved for backward, though x itself stays" in " ".join(step["say"] for step in steps)
 
 
 def test_of_several_leaves_all_stay():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -250,6 +251,17 @@ def test_text_where_a_truth_is_wanted_is_not_asked_for_a_number():
                          "hints": ["."], "wrong": []})  # fmt: skip
 
     assert "It is text, and True or False is wanted" in answered("n = 'True'", part).says[0]
+
+
+def test_small_letters_are_asked_for_where_a_word_has_a_large_one_and_none_is_wanted():
+    """What a probe said of an answer, "Mul reads t, …", was once told to begin with a small letter."""
+    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", "zero"]],
+                         "hints": ["."], "wrong": []})  # fmt: skip
+
+    assert "small letters" in answered("n = 'Exact'", part).says[0]
+    assert "small letters" not in answered("n = 'Mul reads t'", part).says[0]
+    part = replace(part, expected=(replace(part.expected[0], value="B"),))
+    assert "small letters" not in answered("n = 'C'", part).says[0]
 
 
 def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():

@@ -5,6 +5,7 @@ The lists are lessons/source/concepts.toml and the lessons' headers; the pages a
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -17,7 +18,7 @@ from minigrad.course.lessons import shipped
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from notebooks import course_map, glossary  # noqa: E402
+from notebooks import course_map, glossary, needs  # noqa: E402
 from notebooks.source import BuildError, notebook  # noqa: E402
 
 LESSONS = {path.stem: notebook(path) for path in sorted((ROOT / "lessons" / "source").glob("*.py"))}
@@ -55,9 +56,55 @@ def test_every_exercise_belongs_to_a_lesson_and_every_lesson_but_the_first_has_o
     assert {nb.metadata.minigrad["lesson"] for nb in SOLUTIONS.values()} == set(TAUGHT) - {"00_start_here"}
 
 
-def test_a_lesson_builds_on_lessons_before_it():
-    for name, nb in LESSONS.items():
-        assert all(before in LESSONS and before < name for before in nb.metadata.minigrad["builds_on"]), name
+def test_a_lesson_says_in_words_what_its_header_says_it_builds_on():
+    """The words may say more; what they link to is what one needs."""
+    for name, nb in TAUGHT.items():
+        words = next(c.source.partition("**Builds on**")[2] for c in nb.cells if "**Builds on**" in c.source)
+        linked = re.findall(r"\]\((\w+)\.ipynb\)", words.partition("\n\n")[0])
+        assert sorted(linked) == sorted(nb.metadata.minigrad["builds_on"]), name
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        (["03_training"], "02_chain_rule_backwards builds on '03_training', which is no lesson; there are 00_"),
+        (["04_tensors"], "02_chain_rule_backwards builds on 04_tensors, which does not come before it"),
+        (["02_chain_rule_backwards"], "02_chain_rule_backwards builds on 02_chain_rule_backwards, which does not come"),
+    ],
+)
+def test_a_lesson_that_builds_on_none_on_itself_or_on_a_later_one_is_refused(before, words):
+    wrong = LESSONS | {"02_chain_rule_backwards": with_header("02_chain_rule_backwards", builds_on=before)}
+
+    with pytest.raises(BuildError, match=words):
+        course_map.course_map(wrong, SOLUTIONS, CONCEPTS)
+
+
+def test_an_arrow_that_a_longer_way_makes_is_left_out():
+    said = {"00": [], "01": ["00"], "02": ["00", "01"], "03": ["00", "02"], "04": ["01", "02"]}
+
+    assert needs.nearest(said) == {"00": [], "01": ["00"], "02": ["01"], "03": ["02"], "04": ["02"]}
+
+
+def test_the_lessons_are_drawn_as_the_graph_that_they_are():
+    text = needs.drawing(LESSONS)
+    before = needs.nearest(needs.needs(TAUGHT))
+
+    assert text == (ROOT / "lessons" / needs.FILE).read_text("utf-8")
+    assert f"lessons/{needs.FILE}" in shipped()
+    assert set(re.findall(r'data-id="(\d\w+)"', text)) == set(TAUGHT)
+    arrows = {f"a{one}_{name}" for name in TAUGHT for one in before[name]}
+    assert set(re.findall(r'data-id="(a\w+)"', text)) == arrows
+    drawn = {word for words in re.findall(r'class="mg-(?:name|dim)"[^>]*>([^<]+)<', text) for word in words.split()}
+    assert drawn == {word for nb in TAUGHT.values() for word in nb.metadata.minigrad["title"].split()}  # none is cut
+
+
+def test_what_a_lesson_needs_is_told_in_words_too():
+    rows = dict(
+        re.findall(r"^\| \[(\d\d) [^|]*\| ([\d, ]*)\|", (ROOT / "lessons" / "README.md").read_text("utf-8"), re.M)
+    )
+
+    assert rows["07"] == "05, 06 "
+    assert {*rows} == {name[:2] for name in LESSONS}
 
 
 def test_the_map_names_every_lesson_exercise_concept_and_misconception():
@@ -118,3 +165,19 @@ def test_a_learner_gets_the_pages_that_the_first_lesson_links_to():
     for page in ("README.md", "GLOSSARY.md"):
         assert f"]({page})" in text
         assert f"lessons/{page}" in shipped()
+
+
+def test_each_lesson_says_which_box_of_the_first_picture_it_opens():
+    """The table below the GPT in lesson 00, read by its last column: "04, 16" or "09 to 15"."""
+    (table,) = [cell.source for cell in LESSONS["00_start_here"].cells if "| opened in |" in cell.source]
+    promised: dict[str, list[str]] = {name: [] for name in TAUGHT}
+    for box, *_, where in (line.strip("| ").split(" | ") for line in table.splitlines() if re.search(r"\d \|$", line)):
+        for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", where):
+            for name in TAUGHT:
+                if first <= name[:2] <= (last or first):
+                    promised[name].append(box)
+    line = re.compile(r"What\s+it\s+opens\s+in\s+\[.*?\]\(.*?\):\s+(.*?)\.(?:\n|$)", re.DOTALL)
+    said = {name: line.search(nb.cells[0].source) for name, nb in TAUGHT.items()}
+
+    assert sum(map(len, promised.values())) > 20
+    assert {name: " ".join(found[1].split()).split("; ") if found else [] for name, found in said.items()} == promised

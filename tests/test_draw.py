@@ -67,8 +67,8 @@ def test_a_drawing_calls_values_what_the_learner_calls_them():
 
     assert lines[0] == "z = 10: 5 boxes, 4 arrows"
     assert set(lines[1:]) == {
-        "x = 2, a leaf, grad ·, kept for backward",
-        "y = 3, a leaf, grad ·, kept for backward",
+        "x = 2, a leaf, grad ·, saved for backward",
+        "y = 3, a leaf, grad ·, saved for backward",
         "w = 4, a leaf, grad ·",
         "temp = x × y = 6, grad ·",
         "z = temp + w = 10, grad ·",

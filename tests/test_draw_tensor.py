@@ -32,8 +32,8 @@ def test_the_dot_product_of_the_course_in_words():
 
     assert draw(graph["loss"], graph).text.splitlines() == [
         "loss = 32: 4 boxes, 3 arrows",
-        "x = [1, 2, 3] f64[3], a leaf, grad ·, kept for backward",
-        "y = [4, 5, 6] f64[3], a leaf, grad ·, kept for backward",
+        "x = [1, 2, 3] f64[3], a leaf, grad ·, saved for backward",
+        "y = [4, 5, 6] f64[3], a leaf, grad ·, saved for backward",
         "#3 = x × y = [4, 10, 18] f64[3], grad ·",
         "loss = sum(#3) = 32 f64[], grad ·",
     ]

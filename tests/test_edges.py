@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import laws, ops
-from minigrad.base import errors
+from minigrad.base import errors, spec
 from minigrad.core.op import Elementwise
 
 
@@ -201,3 +201,19 @@ def test_a_clear_sentence_answers(case):
     mistake, error, sentence = MISTAKES[case]
     with pytest.raises(error, match=sentence):
         mistake()
+
+
+@pytest.mark.parametrize("run", [lambda f: f, mg.function], ids=["eager", "traced"])
+def test_in_a_browser_places_are_counted_in_32_bits_and_none_is_cut_off(monkeypatch, run):
+    """NumPy's `take` refused int64 there, so that no embedding ran, and its general index read place 0 for 2³²."""
+    monkeypatch.setattr(spec, "PLACE", np.dtype(np.int32))
+    x, far = mg.arange(6.0).reshape(3, 2), mg.tensor([2**32])
+    row, each = run(lambda x, i: x[i]), run(lambda x, i: x[i, i])
+
+    assert spec.as_places(np.array([2, -(2**32), 2**32])).tolist() == [2, -(2**31), 2**31 - 1]
+    assert spec.as_places(np.array([2])).dtype == np.int32
+    assert row(x, mg.tensor([2, -1])).tolist() == [[4, 5], [4, 5]]
+    assert each(x, mg.tensor([1, -1])).tolist() == [3, 5]
+    for one in (row, each):
+        with pytest.raises(errors.BoundsError, match="4294967296 is out of bounds"):
+            one(x, far)

@@ -128,7 +128,7 @@ def test_an_estimate_is_what_a_real_run_does(name):
     assert (e.flops, e.macs) == (run.flops, run.macs)
     assert (e.backward_flops, e.backward_macs) == (run.backward_flops, run.backward_macs)
     assert e.train_flops == e.flops + e.backward_flops
-    assert e.kept_bytes == kept
+    assert e.saved_bytes == kept
 
 
 def test_under_autocast_an_estimate_is_what_a_real_run_does():
@@ -139,8 +139,8 @@ def test_under_autocast_an_estimate_is_what_a_real_run_does():
         with watching(Counting()) as run:
             y = net(x)
 
-    assert (e.flops, e.macs, e.kept_bytes) == (run.flops, run.macs, held([y], net))
-    assert e.kept_bytes < estimate(net, x).kept_bytes
+    assert (e.flops, e.macs, e.saved_bytes) == (run.flops, run.macs, held([y], net))
+    assert e.saved_bytes < estimate(net, x).saved_bytes
 
 
 @pytest.mark.parametrize("name", ["a CNN in evaluation", "shared values", "ResNet-18", "GPT in training"])
@@ -227,7 +227,7 @@ def test_the_figures_of_a_small_network_by_hand():
     weights = 4 * e.parameters
     assert e.bytes_moved == (x + h) + 2 * h + (h + y) + weights
     assert e.intensity == e.flops / e.bytes_moved
-    assert e.kept_bytes == x + h  # of a relu its result, which the next layer keeps too
+    assert e.saved_bytes == x + h  # of a relu its result, which the next layer keeps too
     assert e.peak_bytes == 2 * h
     assert e.inference_peak_bytes == 2 * h
 
@@ -255,7 +255,7 @@ def test_the_peak_is_that_of_a_real_run(training):
     with mg.no_grad():
         e = estimate(net, x)
     assert e.peak_bytes == e.inference_peak_bytes == pytest.approx(peaks[1], abs=100)
-    assert (e.kept_bytes, e.backward_flops) == (0, 0)
+    assert (e.saved_bytes, e.backward_flops) == (0, 0)
 
 
 def test_a_shape_is_of_the_type_of_the_model_though_it_has_no_parameters():
@@ -358,7 +358,7 @@ def test_a_model_larger_than_the_machine_takes_no_memory():
         net = zoo.gpt("xl", **F32)
     e = estimate(net, mg.TensorSpec((1, 1024), np.int64))
     assert e.checkpoint_bytes == 4 * 1_557_611_200
-    assert e.kept_bytes > 10**10
+    assert e.saved_bytes > 10**10
     assert tracemalloc.get_traced_memory()[1] < 100e6
     tracemalloc.stop()
 
@@ -377,8 +377,8 @@ def test_a_model_is_as_it_was_after_it():
 def test_a_tensor_that_is_given_twice_is_kept_once():
     x = mg.randn(3, 4, requires_grad=True)
 
-    assert estimate(lambda a, b: a * b, x, x).kept_bytes == 3 * 4 * 8
-    assert estimate(lambda a, b: a * b, x, mg.randn(3, 4, requires_grad=True)).kept_bytes == 2 * 3 * 4 * 8
+    assert estimate(lambda a, b: a * b, x, x).saved_bytes == 3 * 4 * 8
+    assert estimate(lambda a, b: a * b, x, mg.randn(3, 4, requires_grad=True)).saved_bytes == 2 * 3 * 4 * 8
 
 
 def test_numbers_among_the_arguments_are_not_shapes():
@@ -441,7 +441,7 @@ def test_of_a_checkpoint_the_input_is_kept_and_the_rest_computed_again():
 
     e = estimate(net, x)
 
-    assert (e.flops, e.kept_bytes, plain.kept_bytes) == (plain.flops, 3 * 4 * 8 * 8, 6 * 4 * 8 * 8)
+    assert (e.flops, e.saved_bytes, plain.saved_bytes) == (plain.flops, 3 * 4 * 8 * 8, 6 * 4 * 8 * 8)
     part = 2 * 4 * 8 * 8 + 4 * 8 + 4 * 8  # the first Linear and the tanh: nothing reads the second's result
     assert e.backward_flops == plain.backward_flops + 3 * part
     with pytest.raises(GraphError, match=r"in a checkpoint.*without run=True"):
@@ -466,7 +466,7 @@ def test_a_function_of_ones_own_is_counted_by_its_backward():
 
     e = estimate(ExpOfExp.apply, x)
 
-    assert (e.flops, e.backward_flops, e.kept_bytes) == (2 * 3, 4 * 3, 3 * 8)
+    assert (e.flops, e.backward_flops, e.saved_bytes) == (2 * 3, 4 * 3, 3 * 8)
     with pytest.raises(GraphError, match=r"a Function.*without run=True"):
         estimate(ExpOfExp.apply, x, run=True)
 

@@ -1,11 +1,15 @@
 """Every exercise proves itself: the solution earns full marks, the untouched exercise none, and each known-wrong answer
 gets the hint that was written for it. One test for all exercises, those to come included.
+
+`scripts/build --check`, which CI runs before this, looks at each wrong answer on its own, and whether what is committed
+is what would be made. So by day a third of the wrong answers are graded in whole notebooks, and with NIGHTLY=1 all.
 """
 
 from __future__ import annotations
 
 import json
 import linecache
+import os
 import re
 import sys
 import time
@@ -23,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from notebooks import exercise as making  # noqa: E402
-from notebooks.source import notebook, text_of  # noqa: E402
+from notebooks.source import notebook  # noqa: E402
 
 SOURCES = sorted((ROOT / "solutions" / "source").glob("*.py"))
 NAMES = [path.stem for path in SOURCES]
@@ -31,6 +35,7 @@ WRONG = [
     pytest.param(path, number, id=f"{path.stem}-{number}")
     for path in SOURCES
     for number in range(max(len(part.wrong) for part in exercise.named(path.stem).parts))
+    if os.environ.get("NIGHTLY") or number % 3 == SOURCES.index(path) % 3
 ]
 
 
@@ -122,22 +127,6 @@ def test_a_known_wrong_answer_loses_its_part_and_gets_its_own_hint(source, numbe
         assert told in mine["says"], part.name
         hints = [wrong.hint for wrong in part.wrong]
         assert len(set(hints)) == len(hints) >= 3
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
-def test_what_is_committed_is_what_would_be_made(source):
-    nb = notebook(source)
-    solved = making.solution(nb, source.stem)
-
-    made = text_of(making.exercise(solved))
-
-    assert made == text_of(making.exercise(making.solution(notebook(source), source.stem)))
-    assert (ROOT / "exercises" / f"{source.stem}.ipynb").read_bytes() == made.encode("utf-8")
-    assert exercise.ANSWERS.joinpath(f"{source.stem}.json").read_bytes() == making.answers(nb, source.stem).encode(
-        "utf-8"
-    )
-    stored = nbformat.reads((ROOT / "solutions" / f"{source.stem}.ipynb").read_text("utf-8"), 4)
-    assert [(cell.id, cell.source) for cell in stored.cells] == [(cell.id, cell.source) for cell in solved.cells]
 
 
 @pytest.mark.parametrize("name", NAMES)

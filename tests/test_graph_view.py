@@ -74,7 +74,7 @@ def test_a_freed_graph_says_so_and_keeps_nothing():
     y.backward()
     view = GraphView(y)
 
-    assert "has freed what it had kept" in view.notes[0]
+    assert "has freed what it had saved" in view.notes[0]
     assert not any(row.get("kept") for row in view.items)
 
 
@@ -125,7 +125,7 @@ def test_the_scalar_engine_is_viewed_too():
     view = GraphView(b)
 
     assert view.text.splitlines() == [
-        "a = 2, a leaf, kept for backward",
+        "a = 2, a leaf, saved for backward",
         "× = 4",
         "3",
         "+ → b = 7",

@@ -309,7 +309,7 @@ def test_what_was_let_go_before_an_op_is_not_taken_for_what_it_dropped():
 
 
 def test_memory_that_a_program_hands_out_again_is_counted_once():
-    """What was kept for backward lay idle as nobody's, and was counted there and, in the next call, as saved."""
+    """What was saved for backward lay idle as nobody's, and was counted there and, in the next call, as saved."""
     net, optimizer, batch, step = training(MLP, "function")
     with mg.profiler.memory(net, optimizer, batch) as ledger:
         for _ in range(3):

@@ -163,6 +163,13 @@ def test_the_screen_says_what_was_counted(widget):
             assert f"Alive: {entry.total:,} bytes" in film["steps"][n]["say"]
 
 
+def test_the_picture_alone_says_whose_the_bars_are(widget):
+    """A page without a kernel shows the picture and no table: in the dark nobody could tell the bars apart."""
+    legend = re.findall(r'class="mg-dim"[^>]*>([a-z ]+)</text>', widget.svg)
+
+    assert {"parameters", "gradients", "saved for backward"} <= set(legend)
+
+
 def test_there_is_a_cursor_for_each_moment_and_the_peak_of_every_run_is_told(widget):
     for film, entries in zip(widget.films, widget.runs.values(), strict=True):
         chart, _, compared = (panel["html"] for panel in film["panels"])

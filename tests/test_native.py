@@ -259,6 +259,19 @@ def test_values_and_gradients_are_those_of_eager_mode(shape, dtype, monkeypatch)
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=0, atol=tolerance * largest, err_msg=name)
 
 
+@compiled
+def test_a_table_that_every_row_reads_is_given_to_the_loop_over_rows():
+    """The mask of causal attention was looked for among the loop's own arrays: no GPT could be compiled."""
+    x = normal(16, 4, 64, 4)
+
+    def attention(x):
+        return F.scaled_dot_product_attention(x, x, x, is_causal=True)
+
+    y = mg.function(attention, jit_compile="native")(x)
+
+    np.testing.assert_allclose(y.numpy(), attention(x).numpy(), rtol=0, atol=1e-5)
+
+
 FUNCTIONS = {
     "gelu": lambda x: x.gelu(),
     "erfc": lambda x: x.erfc(),

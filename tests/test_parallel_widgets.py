@@ -111,6 +111,7 @@ def test_a_measured_run_is_drawn_as_it_ran():
         "micro-batches whose activations are kept: stage 0: 1, stage 1: 1."
     )
     assert widget.svg.count("data-id") == 4
+    assert widget.index == len(widget.steps) - 1
 
 
 def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.course.probe import Odd, Outcome, equal, limited, plain
+from minigrad.course.probe import GRACE, Odd, Outcome, Stop, equal, limited, plain
 
 
 def test_a_list_that_lies_about_its_items_is_read_as_it_is():
@@ -124,6 +124,28 @@ def test_on_a_busy_machine_a_probe_has_seconds_of_work_and_not_of_the_wall():
     enough.set()
     other.join()
     assert (outcome.kind, outcome.value) == ("gave", True)
+
+
+def test_what_stops_but_slowly_has_seconds_of_work_to_stop_too():
+    """To leave 10⁵ calls takes more than a second, in which no word to stop arrives."""
+
+    def work():
+        until = time.thread_time() + 0.1 + GRACE / 2
+        while time.thread_time() < until:
+            try:
+                while time.thread_time() < until:
+                    pass
+            except Stop:
+                pass
+        return Outcome("gave", "its end")
+
+    enough = threading.Event()
+    other = threading.Thread(target=turn, args=(time.monotonic() + 20, enough), daemon=True)
+    other.start()
+    outcome = limited(work, 0.1)
+    enough.set()
+    other.join()
+    assert outcome.value == "its end"
 
 
 def turn(until, enough):

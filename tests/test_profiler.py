@@ -802,6 +802,15 @@ def test_another_thread_takes_part_where_it_says_so():
     }
 
 
+def test_a_profile_needs_no_threads_of_a_system(monkeypatch):
+    """A browser has none, nor a name for them: three cells of lesson 21 ended in an AttributeError."""
+    monkeypatch.delattr(threading, "get_native_id")
+    with profile() as prof:
+        mg.ones(2) * 2
+
+    assert counts(prof, "op", "block") == {"mul": 1}
+
+
 def test_an_exception_closes_the_profiler_and_leaves_what_ran():
     prof = profile()
     with suppress(ZeroDivisionError), prof:

@@ -755,7 +755,9 @@ def test_metrics_are_what_prometheus_reads_and_count_right(tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGTERM that a process answers")
 def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_path):
     keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float64))
+    (tmp_path / "own.html").write_text("<p>a page of one's own", "utf-8")
     command = [sys.executable, "-m", "minigrad", "serve", str(tmp_path / "net.mg"), "--port", "0"]
+    command += ["--page", str(tmp_path / "own.html")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         line = process.stdout.readline()
         address = httpx.URL(line.split()[-1])
@@ -764,6 +766,7 @@ def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_
             head = f"POST {address.path}:predict HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
             asking.sendall(head.encode() + body[:10])
             until(lambda: httpx.get(address.join("/v2/health/live")).status_code == 200)
+            page = httpx.get(address.join("/")).text
             process.send_signal(signal.SIGTERM)
             time.sleep(0.3)
             asking.sendall(body[10:])
@@ -772,6 +775,7 @@ def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_
 
     assert line.startswith("net, version 1: http://127.0.0.1:")
     assert answer.endswith(b'{"outputs":[1.0,1.0,1.0]}')
+    assert page == "<p>a page of one's own"
     assert (process.returncode, errors) == (0, "")
 
 
@@ -786,6 +790,7 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
             ("empty", [], "has no model to serve: no file is there"),
             ("state.mg", [], "holds values and no graph"),
             ("state.mg", ["--port", port], "in use"),
+            ("state.mg", ["--page", str(tmp_path / "nothing.html")], "nothing.html"),
         ]:
             assert in_a_thread(main, ["serve", str(tmp_path / model), "--port", "0", *arguments]) == 1
             assert why in capsys.readouterr().err

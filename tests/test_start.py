@@ -95,10 +95,19 @@ def test_an_extra_is_added_and_remembered(fresh: Fresh) -> None:
     assert fresh.calls == ["uv .[instructor] into .venv"] * 2
 
 
+def test_the_site_installs_what_it_is_made_with(fresh: Fresh) -> None:
+    script = fresh.root / "scripts" / "site" / "__main__.py"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("import sys\nprint('writing', *sys.argv[1:])\n", "utf-8")
+
+    assert fresh.start("site", "--pyodide", "here", "out").stdout.endswith("writing --pyodide here out\n")
+    assert fresh.calls == ["uv .[lite] into .venv"]
+
+
 def test_an_unknown_extra_is_refused_with_the_choice(fresh: Fresh) -> None:
     process = fresh.start("add", "gpu")
 
-    known = "cluster, gpu-cu12, gpu-cu13, graders, instructor, kernels, mpi, native, onnx, serve, test"
+    known = "cluster, gpu-cu12, gpu-cu13, graders, instructor, kernels, lite, mpi, native, onnx, publish, serve, test"
     assert process.stderr == f"Name what to add, out of {known}; this was gpu.\n"
     assert process.returncode == 1
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
-from minigrad.course import stopwatch
+from minigrad.base import clock as timing
 from minigrad.course.stopwatch import Rounds, in_turns
+from minigrad.profiler.machine import fastest
 
 LESSONS = sorted((Path(__file__).resolve().parents[1] / "lessons" / "source").glob("*.py"))
 
@@ -16,7 +18,8 @@ LESSONS = sorted((Path(__file__).resolve().parents[1] / "lessons" / "source").gl
 def clock(monkeypatch):
     """A clock that stands still until a way moves it."""
     now = [0.0]
-    monkeypatch.setattr(stopwatch, "perf_counter", lambda: now[0])
+    timing.tick()  # of the true one, which is found out once
+    monkeypatch.setattr(timing, "perf_counter", lambda: now[0])
     return now
 
 
@@ -104,3 +107,27 @@ def test_no_lesson_has_a_clock_of_its_own(lesson):
     text = lesson.read_text(encoding="utf-8")
 
     assert [word for word in ("perf_counter", "timeit", "process_time") if word in text] == []
+
+
+def test_what_takes_less_than_a_tick_is_called_many_times(monkeypatch):
+    """A browser's clock shows tenths of a millisecond: what took less took none, and a machine without limits."""
+    monkeypatch.setattr(timing, "perf_counter", lambda: perf_counter() // 1e-4 * 1e-4)
+    timing.tick.cache_clear()
+    try:
+        assert timing.tick() == pytest.approx(1e-4)
+        assert timing.calls_for(int) > 100
+        assert fastest(int, 3) > 0
+    finally:
+        timing.tick.cache_clear()
+
+
+def test_a_bad_moment_does_not_make_a_call_long(monkeypatch):
+    """The first call waits a second for another program; all others take a microsecond, and 0.01 s is asked for."""
+    now = [0.0]
+    monkeypatch.setattr(timing, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(timing, "tick", lambda: 1e-7)
+
+    def run():
+        now[0] += 1e-6 if now[0] else 1.0
+
+    assert timing.calls_for(run, 0.01) == 1 << 14

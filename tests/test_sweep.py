@@ -194,7 +194,7 @@ def test_counts_are_those_by_hand(found):
         b, w = 32, s.n
         assert s.parameters == w * w + w + 10 * w + 10
         assert s.flops == (2 * b * w * w + b * w) + b * w + (2 * b * w * 10 + b * 10)  # affine, tanh, affine
-        assert s.kept == 2 * 8 * b * w  # x, and the tanh
+        assert s.saved == 2 * 8 * b * w  # x, and the tanh
         assert s.peak >= 8 * b * w
         assert s.seconds > 0
 
@@ -202,7 +202,7 @@ def test_counts_are_those_by_hand(found):
 def test_growth_is_said_in_words(found):
     assert found["batch"].fit("flops").word == "linear"
     assert found["batch"].fit("parameters").word == "constant"
-    assert found["batch"].fit("kept").word == "linear"
+    assert found["batch"].fit("saved").word == "linear"
     assert "FLOPs counted: linear (slope 1, off by 0 %)" in str(found)
 
 
@@ -307,7 +307,7 @@ def test_the_line_that_is_fitted_is_drawn_and_named():
     ]
 
     assert ">time measured; line, linear; dashed, as FLOPs counted<" in time
-    assert ">peak bytes measured; line, quadratic; dashed, as bytes kept<" in peak
+    assert ">peak bytes measured; line, quadratic; dashed, as saved for backward<" in peak
     dots = [f"{x},{y}" for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', peak)]
     assert points[0].split() == [dots[0], dots[-1]] != points[1].split()[::2]
 

@@ -210,3 +210,16 @@ print(shell.run_cell("print(f.source)", store_history=True).error_in_exec)
 
     assert "Log, built at Cell In[1], line 2, in <lambda>, of Sub: f64[] = 0 made 1 infinite of finite numbers" in said
     assert "# f64[] Log, Cell In[1], line 2" in said
+
+
+def test_a_cell_is_one_whatever_its_kernel_calls_its_file():
+    """A listing said `line 3 of <ipython-input-2-ab12…>` in a browser: it knew the names of ipykernel alone."""
+    imports = "from minigrad.core.node import place\\nfrom minigrad.draw.listing_readers import line_of"
+    cell = imports + "\\nprint(line_of(place()))"
+    code = f"""
+from IPython.core.interactiveshell import InteractiveShell
+InteractiveShell.instance(history_length=0).run_cell("{cell}", store_history=True)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said == "line 3 of a cell, in <module>: print(line_of(place()))\n"

@@ -30,7 +30,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+CHROMIUMS = (
+    *("chromium-headless-shell", "chromium", "chromium-browser"),
+    *("google-chrome", "google-chrome-stable", "chrome", "msedge"),
+)
 PATIENCE_MS = 150_000  # two slow cores starting a kernel, beside other work
 expect.set_options(timeout=PATIENCE_MS / 2)
 

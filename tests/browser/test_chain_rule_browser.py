@@ -417,7 +417,7 @@ def test_what_is_freed_is_seen_to_go(visit, tmp_path):
             press(page, "ArrowRight")
         kept = rule.locator(".mg-keeps").count()
         assert (kept, rule.locator(".mg-freed").count()) == ((2, 0) if step == "forward" else (0, 2))
-    expect(rule.locator(".mg-held")).to_have_text("kept for backward: 0 bytes")
+    expect(rule.locator(".mg-held")).to_have_text("saved for backward: 0 bytes")
     assert rule.locator(".mg-freed .mg-kept text").all_text_contents() == ["freed", "freed"]
 
 

@@ -39,6 +39,8 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
     expect(first.page.locator(".mg-widget")).to_have_count(4)
     first.page.evaluate(SAVE)
     first.page.wait_for_function(f"() => !({DIRTY})()")
+    saved = json.loads((lab.folder / name).read_text("utf-8"))["metadata"]
+    assert len(saved["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]) >= 4
     first.page.evaluate(END)
     first.page.close()
 

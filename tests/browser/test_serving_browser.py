@@ -1,18 +1,17 @@
 """The page of `minigrad serve`: a digit that is drawn, by hand or with keys, is read by the model that is served."""
 
 import math
-import threading
 
 import numpy as np
 import pytest
-import uvicorn
 from browser.conftest import Visit, close
+from browser.listening import listening
 from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad.data import digits
 from minigrad.serving.batcher import Limits
-from minigrad.serving.command import bound, configured
+from minigrad.serving.command import configured
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.repository import Repository
 
@@ -39,14 +38,8 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     mg.save(folder / "digits.mg", trained(), mg.TensorSpec((None, 64), mg.float32))
     mg.save(folder / "names.mg", mg.function(lambda x: x + 1), mg.TensorSpec((None, 5), mg.int64))
-    server = uvicorn.Server(configured(Repository(folder, Limits(), Metrics()), poll=60))
-    with bound("127.0.0.1", 0) as at:
-        at.listen()
-        thread = threading.Thread(target=server.run, args=([at],))
-        thread.start()
-        yield f"http://127.0.0.1:{at.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+    with listening(configured(Repository(folder, Limits(), Metrics()), poll=60)) as url:
+        yield url
 
 
 @pytest.fixture

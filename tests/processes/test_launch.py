@@ -15,6 +15,7 @@ import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.distributed.carried import carried
 from minigrad.distributed.group import DistributedError
+from minigrad.distributed.launcher import NoRanksError, starter
 
 RUN = [sys.executable, "-m", "minigrad", "run"]
 PLAIN = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
@@ -35,6 +36,13 @@ def run(folder, program, *options, script="program.py", arguments=()):
         [*RUN, *options, script, *arguments], cwd=folder, env=SURROUNDINGS, capture_output=True, text=True, timeout=60,
         check=False,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_browser_starts_no_ranks_and_says_so(monkeypatch, n):
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    with pytest.raises(NoRanksError, match="ranks are processes of their own, and a browser starts none"):
+        starter(n)
 
 
 def test_one_rank_needs_no_mpi(tmp_path):

@@ -92,3 +92,38 @@ def test_the_stop_button_ends_all_ranks_within_seconds(notebook, tmp_path):
     at, *pids = (tmp_path / "stopped").read_text().split()
     assert time.time() - float(at) < 30
     assert soon(lambda: not any(alive(int(pid)) for pid in pids))
+
+
+MEASURE = """%%parallel -n 2 -o place
+import minigrad.distributed as dist
+dist.init_process_group()
+print("here")
+place = dist.get_rank() + 0.5"""
+
+
+@needs_mpi
+def test_a_lesson_shows_its_recorded_run_where_no_ranks_can_be_started(notebook, tmp_path):
+    ran, _ = notebook(MEASURE, "place")
+    lessons = tmp_path / "shipped" / "lessons"
+    lessons.mkdir(parents=True)
+    cell = nbformat.v4.new_code_cell(MEASURE, outputs=ran)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), lessons / "22_workers.ipynb")
+    without = f"""from minigrad.course import parallel
+from minigrad.distributed import launcher
+launcher.importlib.util.find_spec = lambda name: None
+parallel.course = lambda: launcher.Path({str(lessons.parent)!r})
+%load_ext minigrad.course.parallel"""
+    _, shown, place, other, *_ = notebook(without, MEASURE, "place", MEASURE + " * 2", allow_errors=True)
+
+    said, *run = "".join(map(text, shown)).splitlines()
+    assert run == ["2 ranks", "[0] here", "[1] here"]
+    assert said.startswith("Recorded, not run here: 2 ranks need MPI, and mpi4py is missing: pip install")
+    assert text(place[0]) == "[0.5, 1.5]"
+    assert "A lesson's own cells, unchanged" in other[0].evalue
+
+
+@needs_mpi
+def test_with_mpi_a_lesson_runs_its_cell(notebook):
+    _, ran = notebook("%reload_ext minigrad.course.parallel", MEASURE)
+
+    assert text(ran[-1]) == "[0] here\n[1] here\n"

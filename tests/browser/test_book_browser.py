@@ -1,0 +1,336 @@
+"""The book as a reader has it: every page of it in Chromium, on a phone and by night, by keys and without a network."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from html import unescape
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from browser.conftest import ROOT, Visit
+from playwright.sync_api import Page, expect
+
+NIGHTLY = bool(os.environ.get("NIGHTLY"))
+STEPPING = ("02_chain_rule_backwards", "06_the_dynamic_graph", "90_gallery")  # by day; by night all lessons are run
+KINDS = (  # a page of each kind, for what takes a second a page
+    "index.html", "search.html", "lessons/02_chain_rule_backwards.html", "lessons/15_compiled_code.html",
+    "lessons/README.html", "lessons/GLOSSARY.html",
+    "docs/grading.html", "minigrad/core/backward.html", "api/index.html", "api/ops/matmul.html",
+)  # fmt: skip
+BUILD = """
+import sys, book
+from pathlib import Path
+if __name__ == "__main__":
+    stepping = sys.argv[2:]
+    book.build(Path(sys.argv[1]), book.lessons.Site("owner/name"), lambda one: not stepping or one in stepping)
+"""
+TOO_WIDE = """() => [document.documentElement, document.querySelector(".content")].some(
+  (box) => box.scrollWidth > box.clientWidth)"""  # the theme lets its column scroll in the place of the page
+WHOLE = 1_000_000  # bytes of a page and all that it loads, compressed, without what widgets hold
+REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", re.DOTALL)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@dataclass
+class Book:
+    folder: Path
+    url: str
+
+    @property
+    def pages(self) -> list[str]:
+        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.html"))
+
+
+class Anchors(HTMLParser):
+    """The ids of a page, and where it links to."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        for name, value in attributes:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in ("href", "src") and value and tag != "base":
+                self.links.append(value)
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
+    for module in ("sphinx", "myst_nb", "furo"):
+        pytest.importorskip(module, reason="the site's tools are missing: python3 start.py add lite")
+    folder = tmp_path_factory.mktemp("site") / "out"
+    path = os.pathsep.join([str(ROOT / "scripts" / "site"), str(ROOT)])
+    built = subprocess.run(
+        [sys.executable, "-c", BUILD, folder, *(() if NIGHTLY else STEPPING)],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        check=False,
+        text=True,
+        encoding="utf-8",
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield Book(folder, f"http://127.0.0.1:{server.server_port}/")
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def reader(book: Book, browser) -> Iterator[callable]:
+    """Opens a page of the book: reader("index.html", color_scheme="dark"). At the end nothing may have gone wrong."""
+    opened: list[Visit] = []
+    wrong: list[str] = []
+
+    def open_page(name: str, **context: object) -> Page:
+        page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}} | context)
+        visit = Visit(page)
+        opened.append(visit)
+        page.on("request", lambda one: None if one.url.startswith((book.url, "data:")) else wrong.append(one.url))
+        page.on("pageerror", lambda error: wrong.append(str(error.stack)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+        page.goto(book.url + name)
+        return page
+
+    yield open_page
+    for visit in opened:
+        visit.page.close()
+    assert wrong == []
+
+
+def test_every_page_is_quiet_and_fits_a_phone(book, reader):
+    page = reader("index.html", viewport={"width": 360, "height": 740})
+    too_wide = []
+    for name in book.pages:
+        page.goto(book.url + name)
+        if page.evaluate(TOO_WIDE):
+            too_wide.append(name)
+    assert len(book.pages) > 200
+    assert too_wide == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(book, reader, scheme):
+    page = reader("index.html", color_scheme=scheme)
+    found = []
+    for name in book.pages if NIGHTLY else KINDS:
+        page.goto(book.url + name)
+        for place in page.locator(".widget:has(> *)").all()[:1]:
+            place.scroll_into_view_if_needed()
+        found += [f"{name}: {violation}" for violation in Visit(page).violations("html")]
+    assert found == []
+
+
+def test_no_page_is_heavy(book, reader, record_property):
+    """Without what widgets hold; and how soon something is seen, which is printed and not judged."""
+    page = reader("index.html")
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(urlsplit(request.url).path[1:]))
+    heavy = {}
+    for name in (one for one in book.pages if NIGHTLY or one in KINDS or one.startswith("lessons/")):
+        loaded.clear()
+        page.goto(book.url + name, wait_until="networkidle" if NIGHTLY else "load")
+        files = {one for one in loaded if not re.match(r"_static/files/.*\.js", one)}
+        size = sum(len(gzip.compress((book.folder / one).read_bytes())) for one in files)
+        heavy[size] = name
+    page.goto(book.url)
+    page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    record_property(
+        "latency", f"book: first paint {paint:.0f} ms; the heaviest page is {heavy[max(heavy)]}, {max(heavy):,} bytes"
+    )
+    assert max(heavy) < WHOLE
+
+
+def test_every_link_leads_somewhere(book):
+    anchors = {name: Anchors((book.folder / name).read_text("utf-8")) for name in book.pages}
+    lost = []
+    for name, page in anchors.items():
+        for link in map(unescape, page.links):
+            target = urlsplit(urljoin(name, link))
+            place = unquote(target.fragment)
+            if target.scheme or target.netloc or name == "search.html":
+                continue
+            if target.path.startswith("run/"):
+                notebook = dict(part.split("=") for part in target.query.split("&")).get("path") if target.query else ""
+                exists = target.path == "run/lab/index.html" and (ROOT / notebook).exists()
+            else:
+                exists = (book.folder / target.path).is_file()
+                if exists and place and target.path in anchors:
+                    exists = place in anchors[target.path].ids
+            if not exists:
+                lost.append(f"{name}: {link}")
+    assert sum(len(page.links) for page in anchors.values()) > 10_000
+    assert lost == []
+    assert [name for name, page in anchors.items() if len(page.ids) != len(set(page.ids))] == []
+
+
+def test_no_answer_is_in_the_book(book):
+    """What a learner is to find: the worked solutions, and what a quiz takes for right."""
+    pages = "\n".join(unescape(re.sub(r"<[^>]+>", "", (book.folder / name).read_text("utf-8"))) for name in book.pages)
+    files = "\n".join(path.read_text("utf-8") for path in book.folder.rglob("*.js"))
+    sources = [path.read_text("utf-8") for path in (ROOT / "solutions" / "source").glob("*.py")]
+    secrets = [body for text in sources for body in REGION.findall(text) if body.count("\n") > 2]
+    assert len(secrets) > 30
+    assert [secret for secret in secrets if secret in pages] == []
+    assert files.count('"questions":[') == files.count('"results":{}') > 2  # of quizzes; what is right comes when asked
+    assert not list(book.folder.rglob("*solution*")) + list(book.folder.rglob("*answer*"))
+
+
+def test_a_widget_steps_by_click_and_by_key(reader):
+    page = reader("lessons/02_chain_rule_backwards.html")
+    page.locator(".widget:has(img)").first.scroll_into_view_if_needed()
+    widget = page.locator(".mg-widget[data-step]").first
+    widget.scroll_into_view_if_needed()
+    assert widget.get_attribute("data-step") == "0"
+
+    widget.get_by_role("button", name="Step", exact=True).click()
+    expect(widget).to_have_attribute("data-step", "1")
+    widget.focus()
+    page.keyboard.press("ArrowRight")
+    expect(widget).to_have_attribute("data-step", "2")
+    page.keyboard.press("End")
+    expect(widget.locator(".mg-say")).not_to_be_empty()
+    assert int(widget.get_attribute("data-step")) > 5
+
+
+def test_a_prediction_can_be_locked_and_what_came_is_hidden_until_asked_for(reader):
+    page = reader("lessons/02_chain_rule_backwards.html")
+    question = page.locator(".widget").first
+    question.scroll_into_view_if_needed()
+    question.get_by_role("textbox").fill("3")
+    question.get_by_role("radio").first.check()
+    question.get_by_role("button", name="Lock").click()
+
+    expect(question.get_by_role("button", name="Locked")).to_be_disabled()
+    came = page.get_by_text("nudge x: it is 3.")
+    expect(came).to_be_hidden()
+    page.locator("details", has=came).locator("summary").click()
+    expect(came).to_be_visible()
+
+
+def test_all_widgets_of_the_gallery_come_when_the_reader_does(book, reader):
+    page = reader("lessons/90_gallery.html")
+    assert page.locator(".mg-widget").count() < 5
+    places = page.locator(".widget")
+    assert (
+        places.count()
+        == len(re.findall(r"data-widget=", (book.folder / "lessons/90_gallery.html").read_text("utf-8")))
+        > 14
+    )
+    for place in places.all():
+        place.scroll_into_view_if_needed()
+        expect(place.locator(".mg-widget").first).to_be_visible()
+
+
+def test_widgets_follow_the_theme_that_is_chosen(reader):
+    page = reader("index.html", color_scheme="light")
+    widget = page.locator(".mg-widget").first
+    colour = "element => getComputedStyle(element).getPropertyValue('--mg-paper')"
+    by_day = widget.evaluate(colour)
+    page.locator(".theme-toggle").locator("visible=true").first.click()  # to dark, from what the system says
+
+    page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    assert widget.evaluate(colour) != by_day
+
+
+def test_a_word_says_what_it_means_to_pointer_and_keys(reader):
+    page = reader("lessons/02_chain_rule_backwards.html")
+    word, note = page.locator(".term").first, page.get_by_role("tooltip")
+    expect(note).to_be_hidden()
+    word.hover()
+    expect(note).to_have_text(word.get_attribute("data-meaning"))
+    page.keyboard.press("Escape")
+    expect(note).to_be_hidden()
+    word.focus()
+    expect(note).to_be_visible()
+    word.click()
+    page.wait_for_url("**/GLOSSARY.html#term-*")
+
+
+def test_words_of_everyday_senses_are_not_explained(book):
+    pages = [(book.folder / name).read_text("utf-8") for name in book.pages if name.startswith("lessons/")]
+    explained = {term for page in pages for term in re.findall(r'class="term" href="GLOSSARY.html#term-([^"]+)"', page)}
+    assert {"gradient", "jacobian"} <= explained
+    assert explained & {"in-place", "pass", "fetch", "view", "scale"} == set()
+
+
+def test_a_lesson_leads_to_colab_and_binder_where_the_repository_is_known(book):
+    for lesson in sorted((ROOT / "lessons").glob("*.ipynb")):
+        page = Anchors((book.folder / "lessons" / f"{lesson.stem}.html").read_text("utf-8"))
+        there = [link for link in page.links if link.endswith(f"lessons/{lesson.name}")]
+        here = [f"../run/lab/index.html?path=lessons/{lesson.name}"] if lesson.name[:2] in ("00", "01", "02") else []
+        assert there == [
+            *here,
+            f"https://colab.research.google.com/github/owner/name/blob/hosted/lessons/{lesson.name}",
+            f"https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/lessons/{lesson.name}",
+        ]
+
+
+def test_a_page_says_where_its_lesson_runs(book, browser):
+    here, not_here = ("lessons/02_chain_rule_backwards.html", "lessons/04_tensors.html")
+    assert "<b>Run this lesson</b> opens it in your browser" in (book.folder / here).read_text("utf-8")
+    assert 'href="../index.html#on-your-own-machine"' in (book.folder / not_here).read_text("utf-8")
+
+    page = browser.new_page()
+    page.goto((book.folder / here).as_uri())
+    expect(page.locator(".ways")).to_contain_text("What runs needs a web server")
+    assert page.locator('[target="run"][href]').count() == 0
+    page.close()
+
+
+def test_search_finds_retain_graph(reader):
+    page = reader("index.html")
+    page.get_by_placeholder("Search").fill("retain_graph")
+    page.keyboard.press("Enter")
+    results = page.locator("#search-results li a")
+    expect(results.filter(has_text="06 The dynamic graph")).to_be_visible()
+    results.filter(has_text="06 The dynamic graph").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The dynamic graph")
+
+
+def test_the_reference_has_every_op_with_its_derivative(book):
+    ops = importlib.import_module("minigrad.ops")
+    text = "\n".join((book.folder / name).read_text("utf-8") for name in book.pages if name.startswith("api/ops/"))
+    named = {one for one, value in vars(ops).items() if isinstance(value, type) and issubclass(value, ops.Op)} - {"Op"}
+    assert {one for one in named if f"<h2>{one}<a" not in text} == set()
+    assert "∂y/∂x = 1 − y × y" in text  # tanh
+    assert "gx = g @ yᵀ" in text
+    assert "f64[2, 3], f64[3, 4] → f64[2, 4]" in text
+
+
+@pytest.mark.parametrize(("page", "name"), [
+    ("onnx", "mg.onnx.export"), ("utils.checkpoint", "mg.utils.checkpoint.checkpoint"),
+    ("utils.tensorboard", "mg.utils.tensorboard.SummaryWriter"), ("nn", "mg.nn.Linear"), ("mg", "mg.einsum"),
+])  # fmt: skip
+def test_the_reference_has_a_name_with_its_signature_and_its_source(book, page, name):
+    text = (book.folder / f"api/{page}.html").read_text("utf-8")
+    entry = text.partition(f'id="{name}"')[2].partition('class="entry"')[0]
+    assert f"<b>{name}</b>(" in entry
+    assert f'.html#{name.rpartition(".")[2]}">' in entry
+
+
+def test_the_map_leads_to_its_lessons(reader):
+    page = reader("lessons/README.html")
+    page.locator("svg.mg-picture a", has_text="Tracing").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Tracing")

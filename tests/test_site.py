@@ -1,0 +1,81 @@
+"""The command that writes the site: what it refuses, and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from miniature import ROOT
+
+BOOK = """
+from types import SimpleNamespace
+
+lessons = SimpleNamespace(Site=lambda repository, has_numpy: repository)
+
+def build(out, repository):
+    out.mkdir()
+    (out / "index.html").write_text(f"new, of {repository}")
+"""
+FAILS = f"{BOOK}    raise RuntimeError('a link leads nowhere')\n"
+EDITION = "def build(out, pyodide): (out / 'run').mkdir()"
+
+
+def site(tmp_path: Path, *arguments: object, book: str = BOOK) -> subprocess.CompletedProcess[str]:
+    """Run the command with parts of our own, for those of the site take a minute."""
+    command = tmp_path / "parts" / "__main__.py"
+    command.parent.mkdir(exist_ok=True)
+    command.write_text((ROOT / "scripts" / "site" / "__main__.py").read_text("utf-8"), "utf-8")
+    (command.parent / "book.py").write_text(book, "utf-8")
+    (command.parent / "browser_edition.py").write_text(EDITION, "utf-8")
+    return subprocess.run(
+        [sys.executable, command.parent, *map(str, arguments)], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, check=False, encoding="utf-8",
+    )  # fmt: skip
+
+
+def test_a_site_takes_the_place_of_the_one_before(tmp_path):
+    out = tmp_path / "out"
+    assert site(tmp_path, out).returncode == 0
+    (out / "old.html").touch()
+
+    assert site(tmp_path, "--repository", "owner/name", out).returncode == 0
+
+    assert sorted(path.name for path in out.iterdir()) == [".minigrad-site", "index.html", "run"]
+    assert (out / "index.html").read_text() == "new, of owner/name"
+    assert [path.name for path in tmp_path.iterdir() if path.name != "parts"] == ["out"]
+
+
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("mine")
+
+    refused = site(tmp_path, out)
+
+    assert refused.returncode == 2
+    assert refused.stderr == f"{out} is there, and no site that this wrote: name a new folder, or empty this one\n"
+    assert [path.name for path in out.iterdir()] == ["thesis.txt"]
+
+
+def test_a_build_that_fails_leaves_the_site_as_it_was(tmp_path):
+    out = tmp_path / "out"
+    assert site(tmp_path, out).returncode == 0
+    (out / "index.html").write_text("old")
+
+    failed = site(tmp_path, out, book=FAILS)
+
+    assert failed.returncode == 1
+    assert "a link leads nowhere" in failed.stderr
+    assert (out / "index.html").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.name != "parts"] == ["out"]
+
+
+@pytest.mark.parametrize("repository", ["name", "owner/name/more", 'owner/na"me'])
+def test_a_repository_is_an_owner_and_a_name(tmp_path, repository):
+    refused = site(tmp_path, "--repository", repository, tmp_path / "out")
+
+    assert refused.returncode == 2
+    assert "is not OWNER/NAME" in refused.stderr

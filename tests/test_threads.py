@@ -1,0 +1,129 @@
+"""Where no thread can be started, as in a browser, everything works all the same, and gives the same."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.base.spec import Spec
+from minigrad.base.threads import AtOnce, can_start, pool
+from minigrad.compiler.program import program
+from minigrad.compiler.schedule import Workers
+from minigrad.core.graph import Graph
+from minigrad.course.probe import Outcome, limited
+from minigrad.tensor.symbol import placeholder
+from minigrad.widgets import TrainingView
+
+
+@pytest.fixture
+def alone():
+    """A system that has no room for the stack of another thread; what runs a coroutine in one that there is."""
+    with ThreadPoolExecutor(1) as other:
+        other.submit(int).result()
+        before = threading.stack_size(1 << 46)
+        program.helpers.cache_clear()
+        yield lambda coroutine: other.submit(asyncio.run, coroutine).result()
+        threading.stack_size(before)
+        program.helpers.cache_clear()
+
+
+def test_whether_a_thread_can_be_started_is_found_out():
+    assert can_start()
+
+
+def test_what_is_submitted_is_done_at_once(alone):
+    done = []
+
+    with pool(2, "nobody") as threads:
+        one, other = threads.submit(done.append, 1), threads.submit(int, "x")
+
+    assert isinstance(threads, AtOnce)
+    assert done == [1]
+    assert one.result() is None
+    with pytest.raises(ValueError, match="invalid literal"):
+        other.result()
+
+
+def test_batches_come_in_order(alone):
+    rows = list(range(10))
+
+    batches = mg.data.DataLoader(rows, batch_size=4, num_workers=3)
+
+    assert [b.tolist() for b in batches] == [rows[:4], rows[4:8], rows[8:]]
+
+
+def test_a_graph_on_workers_and_blocks_on_threads_give_what_they_give_with_threads(alone):
+    x = np.random.default_rng(0).standard_normal((512, 256))
+    given = placeholder("x", Spec(x.shape, "f8"))
+    both = given.exp()  # one worker would wait for it
+    graph = Graph((given.node,), (((both * 2).tanh() + (both * 3).tanh()).sum().node,))
+
+    assert Workers(graph, 2, lambda node: 1e-2)(x) == program.Program(graph)(x)
+    assert program.Program(graph, threads=2)(x) == program.Program(graph)(x)
+
+
+def endless():
+    n = 0
+    while True:
+        n += 1
+
+
+def test_an_endless_answer_is_stopped(alone):
+    assert limited(endless, 0.2).kind == "endless"
+
+
+def test_an_answer_that_ends_gives_what_it_gives(alone, capsys):
+    def answer():
+        print("not shown")
+        return Outcome("gave", 3)
+
+    assert limited(answer, 5.0) == Outcome("gave", 3)
+    assert sys.gettrace() is None
+    assert capsys.readouterr().out == ""
+
+
+def view():
+    rng = np.random.default_rng(0)
+    model = mg.nn.Linear(2, 2, rng=rng)
+    data = mg.tensor(rng.normal(size=(8, 2))), rng.integers(0, 2, 8)
+    return TrainingView(model, mg.cross_entropy, data, mg.optim.SGD(model.parameters(), lr=0.3))
+
+
+def test_training_has_its_turn_in_the_loop_and_hears_the_buttons(alone):
+    async def buttons():
+        shown = view().run(40)
+        await asyncio.sleep(0)
+        assert shown.alive
+        shown.pause()
+        while shown.state != "paused":
+            await asyncio.sleep(0.01)
+        paused = len(shown.losses)
+        await asyncio.sleep(0.1)
+        assert len(shown.losses) == paused
+        shown.resume()
+        while shown.alive:
+            await asyncio.sleep(0.01)
+        return shown
+
+    shown = alone(buttons())
+
+    assert shown.state == "finished"
+    assert len(shown.losses) == 40
+
+
+def test_waiting_for_a_training_is_to_do_it(alone):
+    async def waited():
+        return view().run(40).wait()
+
+    threaded, here = view(), alone(waited())
+    threading.stack_size(0)
+    threaded.run(40).wait()
+
+    assert here.losses == threaded.losses
+    assert here.state == threaded.state == "finished"
