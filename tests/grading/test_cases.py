@@ -25,7 +25,8 @@ def sandbox():
 def test_it_gets_what_it_deserves(sandbox, name):
     case = CASES[name]
     result = grade(case.data, task(NAME, ROOT / "exercises"), sandbox)
-    assert (result["points"], result["status"]) == (case.points, case.status), result
+    assert result["points"] == case.points, result
+    assert result["status"] in case.status.split(" or "), result
 
 
 def test_the_same_bytes_get_the_same_score(sandbox):

@@ -21,7 +21,8 @@ Notebook = dict[str, Any]
 class Case:
     """A submission.
 
-    points    that it deserves, and status: how grading goes
+    points    that it deserves
+    status    how grading goes; "graded or crashed" where that is the machine's pace, or the system's, to say
     data      the file
     family    the module that it is in
     """

@@ -128,7 +128,24 @@ def doubles_in_a_child(nb):
 
 @case(8)
 def recursion_without_limit(nb):
-    write(nb, "product", "import sys\nsys.setrecursionlimit(10 ** 8)\ndef multiply(a, b):\n    return multiply(b, a)")
+    """Each level takes so long that time is up before memory is, on the quickest machine too."""
+    write(
+        nb,
+        "product",
+        "import sys\nsys.setrecursionlimit(10 ** 8)\ndef multiply(a, b):\n    sum(range(1000))\n    return multiply(b, a)",
+    )
+
+
+@case(8, "graded or crashed")
+def recursion_through_all_memory(nb):
+    """A MemoryError where the next call has no room; of some Pythons, 3.11 among them, it is the end."""
+    write(
+        nb,
+        "product",
+        "import sys\nsys.setrecursionlimit(10 ** 8)\ndef multiply(a, b):\n"
+        + "".join(f"    v{i} = 0\n" for i in range(2000))
+        + "    return multiply(b, a)",
+    )
 
 
 @case(8, "crashed" if sys.version_info < (3, 12) else "graded")
