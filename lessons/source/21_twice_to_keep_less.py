@@ -5,7 +5,7 @@
 #     minutes: 40
 #     objectives:
 #       - say what a checkpoint keeps, what it computes again, and when
-#       - find the number of parts that keeps least, with a pencil and with a ledger
+#       - find the number of parts that keeps the least, with a pencil and with a ledger
 #       - say what checkpointing costs in FLOPs, and what it does not save
 #       - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too
 #       - say which layers make micro-batches and a whole batch differ
@@ -13,23 +13,23 @@
 #     builds_on: [17_what_grows_how]
 #     widgets: [MemoryTimeline, Predict, Quiz]
 #     terms:
-#       checkpoint: a part of a network of which only the operand is kept; backward runs it a second time
+#       checkpoint: a part of a network for which only the operand is kept; backward runs it a second time
 #       segment: one of the parts that a chain of layers is cut into, each a checkpoint
-#       micro-batch: a part of a batch, which goes forward and backward on its own
+#       micro-batch: a part of a batch that goes forward and backward on its own
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 21 Twice, to keep less
 #
 # In lesson 16 nearly all the memory of a training step was *saved for backward*. A batch of 1024 does not fit, one of
-# 512 does, and the recipe that you want to follow says 1024. **Can a batch fit in half?** It can, in two ways: forget
-# what can be computed again, or take the batch in parts. Both give the gradients of the whole batch, and each is wrong
-# in its own way if it is done without care. In this lesson we count what each saves and what it costs.
+# 512 does, and the recipe that you want to follow says 1024. **Can a batch fit in half the memory?** It can, in two
+# ways: forget what can be computed again, or take the batch in parts. Both give the gradients of the whole batch, and
+# each goes wrong in its own way if it is done carelessly. In this lesson we count what each saves and what it costs.
 #
 # **About 40 minutes.** Afterwards you can
 #
 # - say what a checkpoint keeps, what it computes again, and when;
-# - find the number of parts that keeps least, with a pencil and with a ledger;
+# - find the number of parts that keeps the least, with a pencil and with a ledger;
 # - say what checkpointing costs in FLOPs, and what it does not save;
 # - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too;
 # - say which layers make micro-batches and a whole batch differ.
@@ -57,10 +57,10 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sixty-four layers
 #
-# A chain of 64 layers, each a linear one and a tanh, on a batch of 1024 rows of 32 numbers. All is float32, so a result
-# has 1024 · 32 · 4 = 131,072 bytes; we call that *an array* in this lesson. The derivative of tanh reads the result of
-# tanh, and that of a linear layer reads its operand, which is the tanh before it. How many arrays are saved for
-# backward at the most?
+# A chain of 64 layers, each a linear layer and a tanh, on a batch of 1024 rows of 32 numbers. Everything is float32, so
+# each result has 1024 · 32 · 4 = 131,072 bytes; in this lesson we call that *an array*. The derivative of tanh reads
+# the result of tanh, and that of a linear layer reads its operand, which is the tanh before it. How many arrays are
+# saved for backward at one time, at most?
 
 
 # %%
@@ -71,7 +71,7 @@ def chain(layers):
 layers = chain(64)
 x = mg.randn(1024, 32, dtype=mg.float32)
 array = x.nbytes
-Predict("saved", "Arrays saved for backward, at the most:", unit="arrays")
+Predict("saved", "Arrays saved for backward at one time, at most:", unit="arrays")
 
 
 # %%
@@ -92,16 +92,16 @@ print(f"{saved_at_most(plain):g} arrays saved; the peak is {plain.peak.total:,} 
 reveal("saved", saved_at_most(plain))
 
 # %% [markdown]
-# One for each layer: 64. (x itself is there anyway, so nobody counts it as saved.) They are 94 % of the peak, and all
-# of them are there at the same time only because forward is done before backward begins.
+# One for each layer: 64. (x itself is there anyway, so it does not count as saved.) They are 94 % of the peak, and they
+# are all there at the same time only because forward ends before backward begins.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A checkpoint
 #
-# A **checkpoint** is a part of a network of which only the operand is kept. `checkpoint(f, x)` gives what `f(x)` gives.
-# When backward comes to it, the part runs a second time on the operand that was kept, now keeping what its derivatives
-# read; backward goes through it, and all is let go again. Here are sixteen layers, the first eight as one checkpoint.
-# How many arrays are saved when *forward* is done?
+# A **checkpoint** is a part of a network for which only the operand is kept. `checkpoint(f, x)` gives what `f(x)`
+# gives. When backward reaches it, the part runs a second time on the operand that was kept, and this time it keeps what
+# its derivatives read; backward goes through it, and everything is let go again. Here are sixteen layers; the first
+# eight are one checkpoint. How many arrays are saved when *forward* is done?
 
 # %%
 front, back = mg.nn.Sequential(*layers[:8]), mg.nn.Sequential(*layers[8:16])
@@ -112,20 +112,20 @@ with mg.profiler.memory(mg.nn.Sequential(front, back), inputs=[x], exact=False) 
     y = back(checkpoint(front, x))
     after_forward = ledger.timeline()[-1].by_consumer["saved for backward"] / array
     y.sum().backward()
-print(f"after forward {after_forward:g} arrays, at the most {saved_at_most(ledger):g}")
+print(f"after forward {after_forward:g} arrays, at most {saved_at_most(ledger):g}")
 reveal("after forward", after_forward)
 
 # %% [markdown]
-# Nine: eight of the back half, and one between the halves, which the first linear layer of the back reads. The
-# checkpoint has kept its operand x alone, which is there anyway. Look at it: two hills of eight arrays, in place of one
-# of sixteen.
+# Nine: eight in the back half, and one between the halves, which the first linear layer of the back half reads. The
+# checkpoint has kept nothing but its operand x, which is there anyway. Look at it over time: two hills, of nine arrays
+# and of eight, in place of one of sixteen.
 
 # %%
 MemoryTimeline(ledger)
 
 # %% [markdown]
-# *The picture: the part saved for backward climbs over the back half, and falls as backward passes through it. Then it
-# climbs a second time, in the phase of backward: each of those steps says "once more".*
+# *The picture: the part saved for backward climbs over the back half, and falls as backward passes through it. Then,
+# still in backward, it climbs a second time: each of those steps says "once more".*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Step to the valley between the hills, and ask what is alive there: the operand of the checkpoint, and
@@ -135,8 +135,8 @@ MemoryTimeline(ledger)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same numbers?
 #
-# The part ran twice. We give it a dropout, which draws a random mask each time it runs. Are the gradients with and
-# without the checkpoint the same: to the last bit, up to rounding, or not at all, because there were two masks?
+# The part ran twice. Now we put a dropout into it, which draws a random mask each time it runs. Are the gradients with
+# and without the checkpoint the same: to the last bit, up to rounding, or not at all, because there were two masks?
 
 # %%
 Predict("bits", "With dropout inside, the gradients are …", options=["the same bits", "near each other", "different"])
@@ -158,19 +158,20 @@ print("the same bits:", same)
 reveal("bits", "the same bits" if same else "different")
 
 # %% [markdown]
-# To the last bit. The second run is the same operations on the same numbers in the same order, and the checkpoint puts
-# the random generator back to where it was for the first. PyTorch does so too (`preserve_rng_state=True`).
+# To the last bit. The second run does the same operations on the same numbers in the same order, and the checkpoint
+# first puts the random generator back to where it was before the first. PyTorch does that too
+# (`preserve_rng_state=True`).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How many parts?
 #
 # Cut the 64 layers into $k$ parts of equal length; each is called a **segment**, and all but the last are checkpoints.
-# `checkpoint_sequential(layers, k, x)` does it. Between the parts $k − 1$ arrays are kept, and while backward is in one
-# part it needs the $64 / k$ of that part:
+# `checkpoint_sequential(layers, k, x)` does this. Between the parts $k − 1$ arrays are kept, and while backward is in
+# one part it needs the $64 / k$ of that part:
 #
 # $$\text{saved}(k) = k - 1 + \frac{64}{k}$$
 #
-# Few long parts or many short ones? Which of these numbers of parts keeps least?
+# Few long parts or many short ones? Which of these numbers of parts keeps the least?
 
 # %%
 Predict("parts", "The fewest arrays are saved with … parts", options=[2, 4, 8, 16, 32])
@@ -195,22 +196,22 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# *The plot: a valley. At the left, with one part, everything is inside it, 64 arrays; at the right, with 64 parts,
-# everything is between them, 64 again. The lowest point is where the two lines cross, at 8 parts: 15 arrays.*
+# *The plot: a valley. On the left, with one part, everything is inside it, 64 arrays; on the right, with 64 parts,
+# nearly everything is between them, 64 again. The lowest point is where the two lines cross, at 8 parts: 15 arrays.*
 #
-# Eight is $\sqrt{64}$, and no accident: $k + n/k$ is smallest where both are equal. So a chain of $n$ layers needs
-# about $2\sqrt{n}$ arrays in place of $n$. The peak falls less, from 8.9 to 2.5 million bytes here: weights and
-# gradients are in it too, and no checkpoint makes those smaller.
+# Eight is $\sqrt{64}$, and that is no accident: $k + n/k$ is smallest where its two terms are equal. So a chain of $n$
+# layers needs about $2\sqrt{n}$ arrays in place of $n$. The peak falls less, from 8.9 to 2.5 million bytes here:
+# weights and gradients are in it too, and no checkpoint makes those smaller.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Let the room derive the minimum: slope 1 − n/k² = 0. Who asks "why not checkpoint every layer, then it
-# keeps nothing?" gets the right end of the plot: an operand is kept for each.
+# Six minutes. Let the room derive the minimum: slope 1 − n/k² = 0. If somebody asks "why not checkpoint every layer,
+# then it keeps nothing?", point at the right end of the plot: an operand is kept for each.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Four times as deep
 #
-# A network of four times the depth keeps four times as much for backward. With $\sqrt{n}$ parts: how many times as
-# many arrays do 256 layers need as 64 do?
+# A network of four times the depth keeps four times as much for backward. With $\sqrt{n}$ parts, 256 layers need how
+# many times as many arrays as 64 layers do?
 
 # %%
 Predict("deeper", "256 layers over 64 layers, arrays saved, √n parts each:", tolerance=0.2)
@@ -223,8 +224,8 @@ for n, k in ((16, 4), (64, 8), (256, 16)):
 reveal("deeper", saved[256, 16] / saved[64, 8])
 
 # %% [markdown]
-# About twice. On axes where each step is a factor this is a line of slope ½ (lesson 17). And parts may have parts:
-# halve the chain, make the first half a checkpoint, and do the same inside of each half.
+# About twice. On axes where each step is a factor this is a line of slope ½ (lesson 17). Parts may have parts, too:
+# halve the chain, make the first half a checkpoint, and do the same inside each half.
 
 
 # %%
@@ -246,9 +247,9 @@ for n in (16, 64, 256):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
-# Checkpointing lets a network train on a machine that was too small for it, and so it is said to "save compute". Count.
-# All FLOPs of a step, forward and backward, with 8 parts, beside those without a checkpoint: fewer, equally many, a
-# third more, or twice as many?
+# Checkpointing lets a network train on a machine that was too small for it, and so people say that it "saves compute".
+# Let us count all the FLOPs of a step, forward and backward, once with 8 parts and once without checkpoints. Does the
+# step with 8 parts have fewer, just as many, a third more, or twice as many?
 
 # %%
 Predict("flops", "The FLOPs of a step with 8 parts are …", options=["fewer", "equal", "a third more", "twice"])
@@ -268,19 +269,20 @@ times = {}
 for k in (2, 8, 64):
     again = flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward())
     times[k] = again / step
-    print(f"{k:2} parts: a step {times[k]:.2f} times as many as without, {(again - step) / forward:.2f} forward more")
+    print(f"{k:2} parts: a step {times[k]:.2f} times as many as without, {(again - step) / forward:.2f} forwards more")
 again = flops(lambda: halves(layers)(x).sum().backward())
 print(f"halves:   a step {again / step:.2f} times as many as without, {(again - step) / forward:.2f} forwards more")
 reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(times[8], [0.99, 1.01, 1.6])])
 
 # %% [markdown]
-# A step is about three forwards (lesson 17), and now it is four: a third more. With 8 parts, 7 of them run again, so
-# that 7/8 of a forward is added, as counted; with more parts it comes nearer to a whole one, and never above. Halves of
-# halves run half of the layers again on each of their six levels, three forwards in all: mostly $\sqrt{n}$ parts are
-# the better bargain. *Memory* is saved, and it is paid for in compute. What may get cheaper by it is the *wall clock*
-# of a machine that could otherwise take a small batch only and stand idle half of the time, which is no matter of work
-# (lesson 18). If your batch fits, leave checkpoints out. (In between there is *selective* checkpointing: the results of
-# products are kept, for they cost most to compute, and only the rest runs again.)
+# A step costs about three forward passes (lesson 17), and now nearly four: almost a third more. With 8 parts, 7 of them
+# run again, which adds 7/8 of a forward pass, as counted; with more parts it comes closer to a whole one, and never
+# exceeds it. Halves of halves run half of the layers again on each of their six levels, three forward passes in all, so
+# $\sqrt{n}$ parts are usually the better bargain. *Memory* is saved, and it is paid for in compute. Checkpoints can
+# still save *time*, where a machine could otherwise take only a small batch and would stand idle half the time; then
+# the machine is used better, and the work is no less (lesson 18). If your batch fits, leave checkpoints out. (There is
+# a way in between, *selective* checkpointing: the results of matrix products are kept, because they cost the most to
+# compute, and only the rest runs again.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The belief comes from papers whose tables have "with checkpointing: larger batch, more samples per
@@ -292,11 +294,11 @@ reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(times[8]
 # ## The other way: in parts
 #
 # Gradients add up in `.grad` until somebody clears them (lesson 06). So a batch may be cut: each **micro-batch** goes
-# forward and backward on its own, and the optimiser takes one step at the end. This is gradient
-# accumulation. Nothing is computed twice, and only one micro-batch is saved for backward at a time.
+# forward and backward on its own, and the optimiser takes one step at the end. This is called gradient accumulation.
+# Nothing is computed twice, and the arrays of only one micro-batch are saved for backward at a time.
 #
-# Below, 256 digits in 4 parts of 64. `cross_entropy` gives the mean loss over the rows that it gets. How many times as
-# large as the gradient of the whole batch is what adds up in `.grad`?
+# Below, 256 digits go through in 4 parts of 64. `cross_entropy` gives the mean loss over the rows that it gets. What
+# adds up in `.grad` is how many times the gradient of the whole batch?
 
 # %%
 digits = mg.data.digits()
@@ -327,8 +329,9 @@ reveal("undivided", round(ratio, 4))
 
 # %% [markdown]
 # Four times. A mean of 256 is a quarter of the sum of four means of 64. Whoever forgets `loss / 4` has a learning rate
-# four times as large, and gets no message. (With a loss that is a *sum* over rows there is nothing to divide. And Adam
-# hides the mistake, for it divides by the size of the gradient itself: look at SGD, at clipping, at weight decay.)
+# four times as large, and no message says so. (With a loss that is a *sum* over rows there is nothing to divide. And
+# Adam hides the mistake, because it divides by the size of the gradient itself; with SGD, or where gradients are
+# clipped, it shows.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. "Up to rounding": the rows are added in another order, and floats are not associative, so the last
@@ -367,14 +370,14 @@ reveal("quarter", ["less", "a quarter", "more"][np.digitize(most[4] / most[1], [
 
 # %% [markdown]
 # More than a quarter: what is saved for backward is divided by 4, and the weights and their gradients are not. The
-# FLOPs stay. What this costs is not in a count: more, and smaller, operations, which on a GPU may leave most of it idle
-# (lesson 18).
+# FLOPs stay the same. The price does not show in these counts: there are more operations, and smaller ones, which may
+# leave most of a GPU idle (lesson 18).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When the last one is smaller
 #
 # 100 digits in micro-batches of 32: three of them have 32 rows, and the last has 4. We divide each loss by 4, the
-# number of micro-batches. Is what adds up the gradient of the mean over the 100?
+# number of micro-batches. Do they add up to the gradient of the mean over the 100?
 
 # %%
 Predict("unequal", "Each loss divided by 4: the whole batch's gradient?", options=["yes", "no"])
@@ -391,17 +394,17 @@ print(f"each by its share of the rows: equal is {np.allclose(by_rows, whole)}")
 reveal("unequal", "yes" if np.allclose(by_count, whole) else "no")
 
 # %% [markdown]
-# No. Each of the last four rows weighs 1/16, and each of the others 1/128: eight times less. The factor is the share of
-# the rows, `rows / 100`. In a language model it is the share of the *tokens* that count, and there no two micro-batches
-# have equally many, as sentences are filled up to one length. Widely used training loops divided by the number of
-# micro-batches until 2024, when somebody compared the losses.
+# No. Each of the last four rows weighs 1/16, and each of the others 1/128, an eighth of that. The right factor is the
+# share of the rows, `rows / 100`. In a language model it is the share of the *tokens* that count, and hardly two
+# micro-batches have equally many, because shorter sentences are padded to one length. Widely used training loops
+# divided by the number of micro-batches until 2024, when somebody compared the losses.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where a row looks at its neighbours
 #
-# All of this holds because the loss is a sum over rows, and each row goes through the network by itself. Batch
-# normalisation subtracts the mean *of the batch*. For which of these two networks do 4 micro-batches of 64, divided by
-# 4, give the gradient of the 256?
+# All of this holds because the loss is a sum or a mean over rows, and each row goes through the network by itself.
+# Batch normalisation subtracts the mean *of the batch*. For which of these two networks do 4 micro-batches of 64,
+# divided by 4, give the gradient of the 256?
 
 # %%
 pictures, labels = mg.tensor(digits.train_x[:256]), mg.tensor(digits.train_y[:256])
@@ -420,20 +423,21 @@ print(int(norms["BatchNorm"].num_batches_tracked), "batches seen: 1 whole, and 4
 reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if equal else ""))
 
 # %% [markdown]
-# Layer normalisation looks at one row, and is equal. Batch normalisation is not, and no factor mends it: the mean and
-# variance are those of 64 rows, another function. Its running statistics also move four times in one step. So with
-# small micro-batches people take another normalisation, or freeze it with `.eval()`. A checkpoint changes nothing here:
-# it sees the whole batch, twice. (minigrad's second run leaves the running statistics alone; PyTorch's moves them
-# again.)
+# Layer normalisation looks at one row at a time, and the gradients are equal. With batch normalisation they are not,
+# and no factor mends that: mean and variance are those of 64 rows, which makes it another function. Its running
+# statistics also move four times in one step. So with small micro-batches people use another normalisation, or freeze
+# this one with `.eval()`. A checkpoint changes nothing here: it sees the whole batch, twice. (minigrad's second run
+# leaves the running statistics alone; PyTorch's moves them again.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. Who else looks at neighbours? Contrastive losses, where the other rows are the wrong answers: with
+# Four minutes. What else looks at neighbours? Contrastive losses, where the other rows are the wrong answers: with
 # micro-batches there are fewer of them. Dropout does not look at them, but draws other masks: equal on average only.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Can a batch fit in half?
+# ## Can a batch fit in half the memory?
 #
-# Both ways, and both at once: the chain of 64 layers, all 1024 rows, and the gradients of all of them.
+# Here are both ways, and the two together, on the chain of 64 layers: all 1024 rows go through, and the gradients are
+# those of all of them.
 
 # %%
 ways = {
@@ -450,14 +454,15 @@ for name, (micro, segments) in ways.items():
     print(f"{name:16} {peak(run).total / plain.peak.total:4.0%} of the bytes, {flops(run) / step:.2f} of the FLOPs")
 
 # %% [markdown]
-# Two micro-batches alone are not quite half, for the weights stay; segments alone are far below, for a third more work;
-# and both together need least, though not the product of the two: while the second micro-batch runs, the gradients of
-# the first wait in `.grad`. Micro-batches first, where no layer looks at the batch and the parts are large enough to
-# keep the machine busy; checkpoints where one row alone is too large, as a long sentence is.
+# Two micro-batches alone do not get down to half, because the weights stay. Segments alone get far below half, for
+# almost a third more work. Both together need the least, but more than the product of the two: while the second
+# micro-batch runs, the gradients of the first wait in `.grad`. Try micro-batches first, if no layer looks at the batch
+# and the parts are large enough to keep the machine busy. Use checkpoints where even a single row is too large, such as
+# a long sentence.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** A part that is run twice has to do the same twice. This one counts its calls, and leaves its
-# layer out every second time, to regularise. What does backward do?
+# **Where it breaks.** A part that is run twice must do the same thing both times. This one counts its calls, and leaves
+# its layer out every second time, to regularise. What does backward do?
 
 # %%
 Predict("changes", "Backward …", options=["raises an error", "gives a gradient"])
@@ -481,9 +486,9 @@ except mg.errors.NoGradientError as error:
 reveal("changes", outcome)
 
 # %% [markdown]
-# It raises: the second run kept other arrays than the first. Frameworks compare how many and of which shapes. What they
-# do *not* see is a run that keeps the same shapes with other numbers, if the part reads a list, a clock or a file.
-# Then the gradient is wrong, without a word:
+# It raises an error: the second run kept other arrays than the first. Frameworks compare how many there are, and their
+# shapes. What they do *not* see is a second run that keeps other numbers in the same shapes, because the part reads a
+# list, a clock or a file. Then the gradient is wrong, and nothing says so:
 
 # %%
 factor = [2.0]
@@ -495,7 +500,7 @@ print(f"y = {y.item():.2f}; its slope is {2 * y.item():.2f}, and backward says {
 
 # %% [markdown]
 # The value is $e^2$, and the slope is that of $e^{3w}$. Let nothing but its arguments decide what a part computes: then
-# twice is the same as once.
+# the second run is the same as the first.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -514,17 +519,18 @@ Quiz("21_twice_to_keep_less")
 # | `(loss / k).backward()` | the same | add gradients by hand | `optax.MultiSteps(opt, k)` |
 # | `BatchNorm1d` | the same | `BatchNormalization` | `flax.linen.BatchNorm` |
 #
-# minigrad's and PyTorch's first two are in `utils.checkpoint`, and JAX's policies in `jax.checkpoint_policies`. Over
-# several GPUs `SyncBatchNorm` takes mean and variance of all of their rows; over micro-batches nothing does.
+# minigrad's and PyTorch's first two are in `utils.checkpoint`, and JAX's policies in `jax.checkpoint_policies`. Across
+# several GPUs, `SyncBatchNorm` takes mean and variance over all of their rows; across micro-batches nothing does.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A checkpoint keeps its operand, and runs again in backward: the same bits, if the part does the same twice.
+# - A checkpoint keeps its operand, and runs again in backward. The bits are the same, if the part does the same thing
+#   both times.
 # - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ in place of $n$.
-# - It costs one forward more, a third of a step. Memory is saved; compute is spent.
-# - Micro-batches save memory for no FLOPs. Losses that are means are weighted by their share of the rows.
-# - Where rows look at each other, as in batch normalisation, micro-batches are another function.
+# - It costs up to one forward pass more, a third of a step. Memory is saved; compute is spent.
+# - Micro-batches save memory, and cost no FLOPs. Losses that are means are weighted by their share of the rows.
+# - Where rows look at each other, as in batch normalisation, micro-batches compute another function.
 #
 # **Sources.** T. Chen and others, *Training deep nets with sublinear memory cost*, arXiv:1604.06174 (2016), section 4:
 # the square root, and parts in parts. S. Ioffe, C. Szegedy, *Batch normalization*, arXiv:1502.03167 (2015), algorithm

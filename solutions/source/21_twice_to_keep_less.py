@@ -30,10 +30,10 @@ from minigrad.utils.checkpoint import checkpoint
 # backward, is cut into 9 segments of 16 layers; all but the last are checkpoints. Backward has twice the FLOPs of
 # forward.
 #
-# `saved`: the arrays saved for backward, at the most (the chain's own operand is not counted). `best`: the number of
-# equal segments with which fewest are saved. `again`: the FLOPs of what is computed a second time with the 9 segments,
-# as a fraction of one forward's. `step`: all FLOPs of a step with the 9 segments, as a multiple of one forward's. Both
-# to two decimals, or as fractions.
+# `saved`: the arrays saved for backward at one time, at most (the chain's own operand is not counted). `best`: the
+# number of equal segments with which the fewest are saved. `again`: the FLOPs of what is computed a second time with
+# the 9 segments, as a fraction of one forward's. `step`: all FLOPs of a step with the 9 segments, as a multiple of one
+# forward's. Give `again` and `step` to two decimals, or as fractions.
 
 # %% answer="segments_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -77,7 +77,7 @@ saved, best, again, step = 16, 12, 8 / 9, 3 + 8 / 9
 saved, best, again, step = 24, 12, 1, 4
 
 # %% wrong="segments_on_paper"
-# Shows: What runs again was counted as the whole step, and forward and backward are in it, too.
+# Shows: What runs again was given as the whole step, and forward and backward are in it, too.
 # Hint: One forward, a backward of two, and the part that is computed again.
 saved, best, again, step = 24, 12, 8 / 9, 8 / 9
 
@@ -115,10 +115,10 @@ saved, best, again, step = 24, 12, 8 / 9, 1 + 8 / 9
 # ## 2. Segments of any length
 #
 # **2 points, 8 minutes.** Now the segments need not be equal. `lengths` says how many layers each has, in order; all
-# but the last are checkpoints. Write `kept(lengths)`: the arrays saved for backward, at the most.
+# but the last are checkpoints. Write `kept(lengths)`: the arrays saved for backward at one time, at most.
 #
 # Backward comes to the last segment first. When it is done with one, it lets go of that segment's operand, too; that of
-# the first segment is the chain's own, and not counted.
+# the first segment is the chain's own, and is not counted.
 
 
 # %% answer="segment_lengths" points=2 minutes=8
@@ -150,7 +150,7 @@ kept([2, 9, 3, 3, 3])
 
 
 # %% wrong="segment_lengths"
-# Shows: All the operands were counted with the longest segment, and those behind the segment are gone by then.
+# Shows: All the operands were counted with the longest segment, and those of later segments are gone by then.
 # Hint: What is kept while backward is in the first segment of [10, 1]?
 def kept(lengths):
     return len(lengths) - 1 + max(lengths)
@@ -185,8 +185,8 @@ def kept(lengths):
 
 
 # %% wrong="segment_lengths"
-# Shows: The order is turned round: the segments behind were counted, and those before are still kept.
-# Hint: Backward goes from the last to the first. What is let go first?
+# Shows: The order is reversed: the later segments were counted, and it is the earlier ones that are still kept.
+# Hint: Backward goes from the last to the first. Which operands are let go first?
 def kept(lengths):
     return max(behind + layers for behind, layers in enumerate(reversed(lengths)))
 
@@ -443,7 +443,7 @@ equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "rounding", "
 equal = dict(zip("abcdefgh", ["bits", "bits", "bits", "other", "other", "bits", "bits", "other"]))
 
 # %% wrong="equal_to_what"
-# Shows: A sum over rows was thought to need a division, too.
+# Shows: A sum over rows was thought to need a division as well.
 # Hint: The sum over 100 rows is the sum of the sums over 48, 48 and 4.
 equal = dict(zip("abcdefgh", ["bits", "bits", "rounding", "other", "other", "other", "bits", "other"]))
 
@@ -476,8 +476,8 @@ equal = ["bits", "bits", "bits", "other", "other", "rounding", "bits", "other"]
 # ## 5. Below the square root
 #
 # **2 points, 10 minutes.** With equal segments a chain of 64 layers saves 15 arrays, in 8 segments of 8. Cut it better:
-# write `cut`, a list of lengths that are 64 together, with which **11** arrays are saved, at the most. The last segment
-# is no checkpoint, and each of the others is one. There is more than one such list.
+# write `cut`, a list of lengths that add up to 64, with which at most **11** arrays are saved. The last segment is no
+# checkpoint; each of the others is one. There is more than one such list.
 #
 # `measured(cut)` runs it, and tells what the ledger counts. It helps to look at what you wrote in part 2: which
 # segments may be longer than others?
@@ -485,7 +485,7 @@ equal = ["bits", "bits", "bits", "other", "other", "rounding", "bits", "other"]
 
 # %% name="measured"
 def measured(cut):
-    """Arrays saved for backward, at the most, with a chain cut into segments of these lengths."""
+    """The most arrays saved for backward at one time, with a chain cut into segments of these lengths."""
     layers = [mg.nn.Sequential(mg.nn.Linear(8, 8), mg.nn.Tanh()) for _ in range(sum(cut))]
     x = mg.randn(256, 8)
     with mg.profiler.memory(mg.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
@@ -533,12 +533,12 @@ within()
 
 # %% [markdown] hints="below_the_root"
 # 1. Segment i costs i + its length. With equal lengths only the last one is at the limit; the others have room.
-# 2. Let i + length be 11 for each: 11, 10, 9, … How many layers are that together?
-# 3. 11 + 10 + … + 1 are 66. Two layers fewer, wherever you like.
+# 2. Let i + length be 11 for each: 11, 10, 9, … How many layers is that in all?
+# 3. 11 + 10 + … + 1 is 66. Leave out two layers, wherever you like.
 
 # %% [markdown] shows="below_the_root"
-# Segments that get shorter towards the end need about √(2n) arrays in place of 2√n: 11 for 64 layers, and still one
-# forward more at the most.
+# Segments that get shorter towards the end need about √(2n) arrays in place of 2√n: 11 for 64 layers, and still at most
+# one forward more.
 
 # %% wrong="below_the_root"
 # Shows: These are equal segments, and the formula's best: 15 arrays.
@@ -547,7 +547,7 @@ cut = [8] * 8
 
 # %% wrong="below_the_root"
 # Shows: The segments get longer towards the end, where most operands are kept beside them.
-# Hint: Turn it round.
+# Hint: Reverse the list.
 cut = [2, 3, 4, 5, 6, 7, 8, 9, 10, 10]
 
 # %% wrong="below_the_root"
@@ -557,17 +557,17 @@ cut = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
 
 # %% wrong="below_the_root"
 # Shows: With a checkpoint for each layer the operands themselves are 63 arrays.
-# Hint: Few of them, and longer ones at the front.
+# Hint: Take fewer segments, with the longer ones at the front.
 cut = [1] * 64
 
 # %% wrong="below_the_root"
 # Shows: One segment is one too long for its place.
-# Hint: i + cut[i] is to be 11 at the most, with i counted from 0.
+# Hint: i + cut[i] may be 11 at most, with i counted from 0.
 cut = [12, 10, 9, 8, 7, 6, 5, 4, 3]
 
 # %% wrong="below_the_root"
 # Shows: One of the segments is empty.
-# Hint: Leave it out: a segment has a layer at least.
+# Hint: Leave it out: a segment has at least one layer.
 cut = [11, 10, 9, 8, 7, 6, 5, 4, 3, 1, 0]
 
 # %% wrong="below_the_root"
