@@ -5,11 +5,11 @@
 #     minutes: 45
 #     objectives:
 #       - start several processes, and give all of them the gradient of one whole batch
-#       - count what a star, a tree and a ring send, and who has to send most
-#       - work out what an all-reduce takes, and when more workers are slower
+#       - count what a star, a tree and a ring send, and who has to send the most
+#       - work out how long an all-reduce takes, and when more workers are slower
 #       - say when the first gradients leave, and what buckets are for
-#       - cut the optimiser's state into parts, and say what moves for it
-#       - read what is said of processes that wait for one another
+#       - cut the optimiser's state into parts, and say what has to be sent for that
+#       - read the message that processes give when they wait for one another
 #     concepts: [F2, F5]
 #     builds_on: [06_the_dynamic_graph, 16_where_the_bytes_go, 21_twice_to_keep_less]
 #     widgets: [AllReduce, Predict, Quiz]
@@ -19,7 +19,7 @@
 #       all-reduce: a call after which each worker has the sum of what all of them had
 #       bucket: gradients that travel together
 #       shard: one worker's part of what all of them would otherwise hold in full
-#       deadlock: some wait for each other, so that none can go on
+#       deadlock: processes wait for each other, so that none can go on
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -28,24 +28,24 @@
 # In lesson 21 a batch went through in parts, one after the other, and the gradients were added up. The parts do not
 # need each other, so several workers can each take one, at the same time. Then the gradients have to come together, and
 # each worker needs the sum. **Do eight workers send eight times as much?** In this lesson we start real processes,
-# count what they say to each other, and find out what it costs and when it is not worth it.
+# count what they send to each other, and find out what that costs and when it is not worth it.
 #
 # **About 45 minutes.** Afterwards you can
 #
 # - start several processes, and give all of them the gradient of one whole batch;
-# - count what a star, a tree and a ring send, and who has to send most;
-# - work out what an all-reduce takes, and when more workers are slower;
+# - count what a star, a tree and a ring send, and who has to send the most;
+# - work out how long an all-reduce takes, and when more workers are slower;
 # - say when the first gradients leave, and what buckets are for;
-# - cut the optimiser's state into parts, and say what moves for it;
-# - read what is said of processes that wait for one another.
+# - cut the optimiser's state into parts, and say what has to be sent for that;
+# - read the message that processes give when they wait for one another.
 #
 # **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb), [16 Where the bytes go](16_where_the_bytes_go.ipynb)
 # and [21 Twice, to keep less](21_twice_to_keep_less.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the same graph elsewhere.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Ask what two computers with one half of the batch each would have to tell each other: the rows, the
-# losses, the gradients, or the weights? And how often? Leave the answers on the board.
+# Two minutes. Ask what two computers with half of the batch each would have to tell each other: the rows, the losses,
+# the gradients, or the weights? And how often? Leave the answers on the board.
 
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
@@ -69,8 +69,8 @@ follow_theme()
 # A cell that begins with `%%parallel -n 4` does not run in this notebook. It is run four times, at once, by four Python
 # processes that end with the cell. Each is told its number, its **rank**: 0, 1, 2 or 3. The four know nothing of the
 # notebook, which is why such a cell begins with its imports. `-o x` brings their x back, as a list with one value for
-# each rank. (The processes are started by MPI, the standard way of programs that send each other messages. Where there
-# is none, such a cell shows what it did when the lesson was made; `python3 start.py add mpi` adds it.)
+# each rank. (The processes are started by MPI, the standard for programs that send each other messages. Where MPI is
+# missing, such a cell shows what it did when the lesson was made; `python3 start.py add mpi` adds it.)
 #
 # All run the same lines; only rank 0 does what is under the `if`. What is the sum of their four x?
 
@@ -92,16 +92,17 @@ print(x)
 reveal("memory", sum(x))
 
 # %% [markdown]
-# 41: they share no memory. (The number before a line says which rank has printed it.) Whatever one process is to know
-# of another has to be sent, through the memory of one machine or over a wire. On a cluster each process has a GPU of
-# its own, and the program looks the same.
+# 41: they share no memory. (The number before a line says which rank has printed it.) Whatever one process needs to
+# know from another has to be sent, through the memory of one machine or over a wire. On a cluster each process has a
+# GPU of its own, and the program looks the same.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One gradient
 #
-# Now each has the same network, and 64 of the same 256 digits: that is **data parallelism**. `dist.all_reduce(g)` is an
-# **all-reduce**: the processes add up what each of them has in g, and afterwards all have the sum there. Each loss is
-# the *mean* over 64 rows. How many times as large as the gradient of the whole batch is what all get?
+# Now all have the same network, and each has its own 64 of 256 digits: that is **data parallelism**.
+# `dist.all_reduce(g)` is an **all-reduce**: the processes add up what each of them has in g, and afterwards all have
+# the sum there. Each loss is the *mean* over 64 rows. What all of them get is how many times the gradient of the whole
+# batch?
 
 # %%
 Predict("sum", "The sum of the four gradients, as a multiple of the whole batch's gradient:")
@@ -141,21 +142,21 @@ reveal("sum", round(ratio[0], 4))
 # %% [markdown]
 # Four times, as with micro-batches, and with the same way out: if the loss is a mean, take the mean of the gradients
 # (`op=ReduceOp.AVG`, or a division by 4), and if it is a sum, their sum. Now let all begin with the same weights, and
-# take the same step. Then their weights are the same for ever, and nobody needs to send a weight: only gradients.
+# take the same steps. Then their weights stay the same for ever, and nobody needs to send weights, only gradients.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. What if one worker draws other first weights? All go on, each from its own place, with a gradient that
-# belongs to none of them, and nothing says so. That is why DistributedDataParallel sends rank 0's weights to all when
-# it is made. Dropout may differ between ranks, and should.
+# Five minutes. What if one worker draws other weights at the start? All go on, each from its own place, with a gradient
+# that belongs to none of them, and nothing says so. That is why DistributedDataParallel sends rank 0's weights to all
+# when it is made. Dropout may differ between ranks, and should.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One in the middle
 #
-# How does an all-reduce send? The way that comes to mind first is a star: all send their gradients to rank 0; it adds
-# them up, and sends the sum to each. We write down what *one* rank does, round by round: what it sends and what it
-# receives, or `()` for nothing. `add=True`: what comes is added to what is there, and otherwise it takes its place.
-# From this `messages` finds who sends what to whom, and a vector is not even needed. Here p is the number of ranks, and
-# n the length of the gradient.
+# How does an all-reduce work? What comes to mind first is a star: all send their gradients to rank 0; it adds them up,
+# and sends the sum to each. We write down what *one* rank does, round by round: what it sends and what it receives, or
+# `()` for nothing. With `add=True`, what comes is added to what is there; without, it takes its place. From this
+# `messages` finds who sends what to whom; it does not even need a vector. Here p is the number of ranks, and n the
+# length of the gradient.
 
 
 # %%
@@ -172,16 +173,16 @@ for number, sent in enumerate(messages(star, 4, 8), 1):
 
 # %% [markdown]
 # Six rounds for four workers, and in each of them two are busy and two wait. With eight workers, rank 0 receives seven
-# gradients and sends seven sums. A ninth worker makes it slower. That is what one has in mind who expects eight workers
-# to send eight times as much. One can do better:
+# gradients and sends seven sums. A ninth worker makes it slower. Whoever expects eight workers to send eight times as
+# much has this in mind. There is a better way:
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Round in a ring
 #
 # Each worker talks to its neighbours only: it sends to the next, and receives from the one before. The gradient is cut
-# into as many chunks as there are workers. In each round *every* worker sends one chunk, another one each. Below are
-# the gradients that the four processes have just found, of the ten biases of the last layer; of each chunk you see one
-# number, the sum of what is in it. In which round is a chunk complete for the first time?
+# into as many chunks as there are workers. In each round *every* worker sends one chunk, each of them a different one.
+# Below are the gradients that the four processes have just found for the ten biases of the last layer; of each chunk
+# you see one number, the sum of what is in it. After which round is a chunk complete for the first time?
 
 # %%
 Predict("complete", "A chunk first holds the sum of all four after round …")
@@ -201,19 +202,19 @@ AllReduce(bias)
 
 # %% [markdown]
 # Step through the film. After round 3 each worker has *one* chunk of the sum: this half is called reduce-scatter. In
-# three more rounds the complete chunks go once round: all-gather. With p workers these are $2(p-1)$ rounds, as many as
-# with the star; but each message is only the $p$-th part of a gradient.
+# three more rounds the complete chunks travel once around: all-gather. With p workers that makes $2(p-1)$ rounds, as
+# many as with the star; but each message is only a $p$-th of a gradient.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Have six people stand in a ring with sheets of paper, if there is room; the film is the same. Who asks
-# which chunk ends where: any, as long as each worker gets another one.
+# Six minutes. Have six people stand in a ring with sheets of paper, if there is room; the film is the same. If somebody
+# asks which chunk should end where: that does not matter, as long as each worker gets a different one.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Do eight workers send eight times as much?
 #
-# So count: `traffic` gives for each rank its messages, and the numbers in them. There is a third way beside star and
-# ring, a tree: vectors are added in pairs, pairs of pairs, …, and the sum comes back the same way. With *one* worker
-# nothing is sent. In a ring of eight, what does each of the workers send, as a multiple of its own gradient?
+# Let us count: for each rank, `traffic` gives its messages, and the numbers in them. Beside star and ring there is a
+# third way, a tree: vectors are added in pairs, then pairs of pairs, …, and the sum comes back the same way. With *one*
+# worker nothing is sent. In a ring of eight, what does each of the workers send, as a multiple of its own gradient?
 
 # %%
 Predict("eight", "In a ring of 8, each worker sends … times its gradient", tolerance=0.05)
@@ -239,19 +240,19 @@ plt.show()
 reveal("eight", max(sent))
 
 # %% [markdown]
-# *The plot: the star climbs in a straight line, one gradient for each worker more. The tree climbs one for each
+# *The plot: the star climbs in a straight line, one gradient for each worker more. The tree climbs by one for each
 # doubling. The ring starts at 1 and bends: it stays below 2 for any number of workers.*
 #
-# With eight workers 1.75 times: $2(p-1)/p$. That is 1.5 with four workers, 1.97 with 64, and never 2. What *all
-# together* send is $2(p-1)$ gradients by each of these ways, for each of $p-1$ others has to be heard, and told. What
-# the ring changes is that nobody has more to do than anybody else, and all the wires work at the same time. (The tree
-# has few rounds, of whole gradients.)
+# With eight workers 1.75 times: $2(p-1)/p$. That is 1.5 with four workers, 1.97 with 64, and never 2. *All together*
+# send $2(p-1)$ gradients, whichever of these ways they take: the gradients of $p-1$ others have to come in, and the sum
+# has to go out to $p-1$ others. What the ring changes is that nobody has more to do than anybody else, and that all the
+# wires work at the same time. (The tree has few rounds, of whole gradients.)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# That was paper. `CommDebugMode` counts in a real process what it sends. It is MPI that chose the way of the sums
-# above; with "ring" for a backend (that is what carries the messages) an all-reduce goes by the very text that we have
-# stepped through, in messages. On paper it is 6 messages for each, and 1.5 times the 6,720 bytes of 840 numbers
-# (float64, the engine's default): 10,080.
+# That was on paper. In a real process, `CommDebugMode` counts what it sends. For the sums above, MPI chose the way by
+# itself. With "ring" as the backend (what carries the messages), an all-reduce takes exactly the rounds that we have
+# stepped through. On paper each process sends 6 messages, and 1.5 times the 6,720 bytes of 840 numbers (float64, the
+# engine's default): 10,080.
 
 # %%
 # %%parallel -n 4
@@ -266,20 +267,20 @@ sizes = [size for _, size in comm.messages]
 print(f"{len(sizes)} messages to rank {comm.messages[0][0]}, {sum(sizes):,} bytes; sum {gradient[0].item():g}")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. "All-reduce sends k times the data for k workers" is the belief of the day: ask who sends it. Per wire
-# it is wrong, and all together it is right, by any way.
+# Five minutes. "All-reduce sends k times the data for k workers" is the belief of the day: ask who sends it. For one
+# worker it is wrong; all together send even twice that, nearly, whichever way they take.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## What it takes
+# ## How long it takes
 #
-# A message takes $\alpha + n\beta$ seconds: $\alpha$ until its first byte is there, and $\beta$ for each of its n
-# bytes. A ring has $2(p-1)$ rounds, each of an $n/p$-th:
+# A message takes $\alpha + n\beta$ seconds: $\alpha$ until its first byte arrives, and $\beta$ for each of its n bytes.
+# A ring has $2(p-1)$ rounds, each of an $n/p$-th:
 #
 # $$2(p-1)\,\alpha + \frac{2(p-1)}{p}\,n\beta$$
 #
-# The second part hardly knows how many workers there are; the first grows with each. Between machines with A100s
-# $\alpha$ is about 9.6 µs, and 25 GB go over a wire in a second. 64 workers: for a vector of 1 kB, is the tree or the
-# ring faster? And for 100 MB, the gradient of a ResNet-50?
+# The second part hardly depends on how many workers there are; the first grows with each of them. Between machines with
+# A100s $\alpha$ is about 9.6 µs, and 25 GB go over a wire in a second. With 64 workers and a vector of 1 kB, is the
+# tree or the ring faster? And for 100 MB, the gradient of a ResNet-50?
 
 # %%
 Predict("which", "1 kB and 100 MB:", options=["ring, ring", "ring, tree", "tree, ring", "tree, tree"])
@@ -296,25 +297,25 @@ print(f"100 MB, 256 workers, 0.12 s: {bits / 0.12 / 1e9:.1f} Gbit/s")
 reveal("which", f"{faster[0]}, {faster[-1]}")
 
 # %% [markdown]
-# Small vectors wait for rounds, large ones for bytes. So libraries (MPI, and NCCL, which is NVIDIA's for its GPUs)
-# choose by size. ("halving" has the few rounds of the tree and the bytes of the ring, but talks to workers far away,
-# where wires are shared; the formula does not know.)
+# Small vectors wait for rounds, large ones for bytes. So libraries (MPI, and NCCL, NVIDIA's for its GPUs) choose by
+# size. ("halving" has about as few rounds as the tree and the bytes of the ring, but it talks to workers far away,
+# where wires are shared; the formula does not know that.)
 #
 # Is such a formula any good? Goyal and others trained a ResNet-50 on 256 GPUs in one hour. They write that the 100 MB
-# of gradients have to be summed up while backward runs, in about 0.12 s, and that a worker needs 15 Gbit/s for it, with
-# all that is overhead (section 4). The formula says 13.3, without.
+# of gradients have to be summed up while backward runs, in about 0.12 s, and that each worker needs 15 Gbit/s for that,
+# overhead included (section 4). The formula says 13.3, without overhead.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## While backward goes on
 #
 # The last layer's gradients are there first, when backward has just begun. They can leave while the others are being
-# computed. `DistributedDataParallel(net)` (in short DDP) does this: the parameters are put, in reverse order, into
-# groups, and gradients of such a **bucket** travel together: when all of them are there their all-reduce starts. Nobody
-# waits for it until backward ends.
+# computed. `DistributedDataParallel(net)` (DDP for short) does this: it puts the parameters, in reverse order, into
+# groups. The gradients of such a **bucket** travel together: when all of them are there, their all-reduce starts.
+# Nobody waits for it until backward ends.
 #
-# Eight layers, each a linear one and a tanh, and a loss of two operations, a mean of squares: 18 derivatives in all. A
-# bucket is full when it has about 63,000 bytes; a layer has 33,280. How many of the 18 are done when the first bucket
-# leaves?
+# There are eight layers, each a linear layer and a tanh, and a loss of two operations, a mean of squares: 18
+# derivatives in all. A bucket is full when it has about 63,000 bytes; a layer has 33,280. How many of the 18 are done
+# when the first bucket leaves?
 
 # %%
 Predict("leaves", "Derivatives that are done when the first of 4 buckets leaves:", tolerance=2)
@@ -355,15 +356,15 @@ plt.show()
 reveal("leaves", left[0][0.06][0])
 
 # %% [markdown]
-# *The plot: three lines from the begin of backward to its end, with a dot where a bucket leaves. With one bucket the
-# only dot is at the end. With four, the first leaves after 7 of 18 derivatives, and with eight after 5; the last
+# *The plot: three lines from the beginning of backward to its end, with a dot where a bucket leaves. With one bucket
+# the only dot is at the end. With four, the first leaves after 7 of 18 derivatives, and with eight after 5; the last
 # always leaves at the end.*
 #
 # (Two layers and the loss are 6 derivatives. A gradient is put into `.grad` when its turn comes, here one later: 7.)
 #
 # With one bucket nothing overlaps: the wire is idle while backward computes, and then all wait. With a bucket for each
-# layer the first leaves early, but each bucket pays the rounds of a ring: $2(p-1)\,\alpha$, eight times. Hence buckets,
-# of 25 MB by default in PyTorch. The bytes are the same; what changes is who waits.
+# layer the first leaves early, but each bucket pays the rounds of a ring: $2(p-1)\,\alpha$, eight times. Hence buckets
+# of a size in between, 25 MB by default in PyTorch. The bytes are the same; what changes is who waits.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The last bucket never overlaps: it holds the first layer, whose gradient comes last. Ask what would
@@ -373,9 +374,9 @@ reveal("leaves", left[0][0.06][0])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When more workers do not help
 #
-# One worker needs 0.8 s for a batch. With p workers each has a p-th of it, and then there are 100 MB to sum up; say
-# that nothing overlaps. There are two networks: the one from above, 25 GB a second, and Gigabit Ethernet, as it comes
-# with an office, 0.125 GB a second. With Gigabit Ethernet, which number of workers is fastest?
+# One worker needs 0.8 s for a batch. With p workers each has a p-th of it, and then there are 100 MB to sum up; let us
+# say that nothing overlaps. There are two networks: the one from above, with 25 GB a second, and the Gigabit Ethernet
+# of an office, with 0.125 GB a second. With Gigabit Ethernet, which number of workers is fastest?
 
 # %%
 Predict("gigabit", "Fastest with Gigabit Ethernet:", options=[1, 2, 8, 64, 256])
@@ -407,25 +408,28 @@ reveal("gigabit", workers[int(np.argmin(seconds["Gigabit"]))])
 # *The plot: the fast network stays near the dotted line up to 16 workers, is flat at 256 and falls after that. Gigabit
 # Ethernet is below 1 everywhere: two workers are slower than one.*
 #
-# One worker. With Gigabit Ethernet the sum alone takes 0.8 s with two workers, and 1.6 s with many. And on the fast
-# network the rounds win in the end: what is computed shrinks with p, and $2(p-1)\,\alpha$ grows. It helps to give each
-# worker *more* to do between two sums: if each keeps its 0.8 s, a larger batch for all, 1024 workers lose 3 % on the
-# fast network. But a batch of 1024 times as many rows is another training: fewer steps, and another learning rate.
+# One worker. With Gigabit Ethernet the sum alone takes 0.8 s with two workers, and 1.6 s with many. On the fast
+# network, too, the rounds decide in the end: what each worker computes shrinks with p, and $2(p-1)\,\alpha$ grows. It
+# helps to give each worker *more* to do between two sums: if each keeps its 0.8 s of work, in a batch that grows with
+# the workers, then 1024 of them lose only 3 % on the fast network. But with 1024 times as many rows in a batch,
+# training is not the same any more: it has fewer steps, and needs another learning rate.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Everybody's copy of Adam
 #
-# After the all-reduce all workers do the same step of the optimiser, on the same numbers, and all keep the same state.
-# With Adam that is twice the size of the parameters, p times over. Instead, let each worker keep one p-th, its
-# **shard**: of the state and the gradients; if you like of the parameters, too. `FullyShardedDataParallel` does this:
+# After the all-reduce all workers take the same step of the optimiser, on the same numbers, and all keep the same
+# state. With Adam that is twice the size of the parameters, p times over. Instead, let each worker keep one p-th of the
+# state and of the gradients, its **shard**, and if you like one of the parameters, too. `FullyShardedDataParallel` does
+# this:
 #
 # - `NO_SHARD`: all have everything, as with DDP: an all-reduce of the gradients;
-# - `SHARD_GRAD_OP`: gradients are reduce-scattered, each updates its p-th of the parameters, and these are
+# - `SHARD_GRAD_OP`: gradients are reduce-scattered, each worker updates its p-th of the parameters, and these are
 #   all-gathered;
-# - `FULL_SHARD`: parameters too are in parts; all are gathered for forward, let go, and gathered again for backward.
+# - `FULL_SHARD`: the parameters are in shards, too; all are gathered for forward, let go, and gathered again for
+#   backward.
 #
-# An all-reduce is a reduce-scatter and an all-gather: two times round. How many times as many bytes as `NO_SHARD` are
-# sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
+# An all-reduce is a reduce-scatter and an all-gather: twice around the ring. How many times as many bytes as with
+# `NO_SHARD` are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
 
 # %%
 Predict("sharded", "Times as many bytes:", options=["0.25 and 0.25", "1 and 1", "1 and 1.5", "1.5 and 2"])
@@ -458,32 +462,32 @@ print(f"The parameters have {psi[0]:,} bytes. Rank 0 keeps, after a step, and se
 for strategy, kept in held[0].items():
     parts = ", ".join(f"{name} {kept[name]:6,}" for name in names)
     once = bytes_sent[0][strategy] / (psi[0] * 3 / 4)
-    print(f"{strategy:13}  {parts}; sends {bytes_sent[0][strategy]:,}, {once:g} times round")
+    print(f"{strategy:13}  {parts}; sends {bytes_sent[0][strategy]:,}, {once:g} times around")
 times = [bytes_sent[0][strategy] / bytes_sent[0]["NO_SHARD"] for strategy in ("SHARD_GRAD_OP", "FULL_SHARD")]
 gigabytes = [f"{cost.zero_bytes(7.5e9, 64, stage) / 1e9:.1f}" for stage in range(4)]
 print("ZeRO, 7.5 billion parameters, 64 workers, GB on each:", ", ".join(gigabytes))
 reveal("sharded", f"{times[0]:g} and {times[1]:g}")
 
 # %% [markdown]
-# Twice, twice, and three times round. State and gradients in parts cost *nothing* in bytes: the two halves of the
-# all-reduce have only moved apart. Parameters in parts cost half as much again, and then no worker holds more than a
-# quarter of anything between two steps. This is called ZeRO (its first stage cuts the state, the second the gradients,
-# the third the parameters). The paper's example has 7.5 billion parameters on 64 GPUs, and 16 bytes for each: float16
-# weights and gradients, and 12 of a float32 copy and Adam's two (lesson 20). It prints 120 GB, 31.4, 16.6 and 1.9 for
-# them (figure 1), as the last line above.
+# Twice, twice, and three times around. Sharding state and gradients adds *nothing* to the bytes sent: the two halves of
+# the all-reduce have only moved apart. Sharding the parameters costs half as much again, and then no worker holds more
+# than a quarter of anything between two steps. This is called ZeRO (its first stage cuts the state, the second the
+# gradients, the third the parameters). The paper's example has 7.5 billion parameters on 64 GPUs, and 16 bytes for
+# each: float16 weights and gradients, and 12 bytes for a float32 copy and Adam's two numbers (lesson 20). It gives 120,
+# 31.4, 16.6 and 1.9 GB (figure 1), as does the last line above.
 #
-# What is not in this is what is saved for backward: that shrinks with the rows that each worker has, or by checkpoints
+# This leaves out what is saved for backward: that shrinks with the rows that each worker has, or with checkpoints
 # (lesson 21).
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Ask where the other 18 GB of an 80 GB card go with stage 2: activations. And who wants stage 3 on slow
-# wires: nobody.
+# Five minutes. Ask what the other 63 GB of an 80 GB card are for with stage 2: activations. And who wants stage 3 on
+# slow wires: nobody.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When rows cannot be dealt evenly
 #
-# All workers must make as many calls as each other, so all need as many batches. `DistributedSampler` deals out the
-# rows. There are 10 rows, and 4 workers. How many rows go through the network, all together? Say a number, and run it.
+# All workers must make the same number of calls, so all need the same number of batches. `DistributedSampler` deals out
+# the rows. There are 10 rows, and 4 workers. How many rows go through the network in all? Say a number, and run it.
 
 # %%
 dealt = [list(DistributedSampler(range(10), num_replicas=4, rank=rank, shuffle=False)) for rank in range(4)]
@@ -492,18 +496,18 @@ for rank, rows in enumerate(dealt):
 print(sum(map(len, dealt)), "rows go through")
 
 # %% [markdown]
-# Twelve: rows 0 and 1 come a second time, so that all have three. For training that is of little harm; an accuracy that
+# Twelve: rows 0 and 1 come a second time, so that all have three. For training that does little harm; an accuracy that
 # is averaged this way counts two rows twice. (`drop_last=True` leaves two out.) If you deal by hand, and ranks have
 # different numbers of rows, the mean of their means is not the mean of all: weigh each by its share, as in lesson 21.
 #
 # And batch normalisation takes its mean over the rows of *one* worker, as with micro-batches; `SyncBatchNorm` takes it
-# over all of them, for an all-gather in each such layer forward, and a reduce-scatter backward.
+# over all of them, at the price of an all-gather in each such layer forward, and a reduce-scatter backward.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All call, or none
 #
-# A line that everybody has written once: rank 0 is to print the mean loss, so the sum of the losses is asked for where
-# the rank is 0. The next all-reduce, of the gradients, comes for all. What happens to rank 0's call?
+# A mistake that everybody makes once: rank 0 should print the mean loss, so the sum of the losses is asked for only
+# where the rank is 0. The next all-reduce, of the gradients, is called by all. What happens to rank 0's call?
 
 # %%
 Predict("only", "Rank 0 …", options=["gets the sum of the losses", "gets a part of the gradients", "gets an error"])
@@ -530,14 +534,15 @@ except mg.distributed.group.DistributedError as error:
 reveal("only", outcome[0])
 
 # %% [markdown]
-# An error, as all the others do. An all-reduce and its kin (collectives, in short) are calls of *all*, in the same
-# order. minigrad's ranks tell each other what they are about to move before anything moves, and refuse. Under PyTorch,
-# with NCCL or with gloo (its library for CPUs), a sum of one number and of three may hang or add up what does not
-# belong together, unless `TORCH_DISTRIBUTED_DEBUG=DETAIL` is set, which does the same check.
+# It gets an error, and so do all the others. An all-reduce and its kin (*collectives*, for short) must be called by
+# *all*, in the same order. minigrad's ranks tell each other what they are about to move before anything moves, and
+# refuse if that differs. Under PyTorch, with NCCL or with gloo (its library for CPUs), a sum of one number and of three
+# may hang or add up what does not belong together, unless `TORCH_DISTRIBUTED_DEBUG=DETAIL` is set, which does the same
+# check.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** A ring by hand: each sends to the next, and then receives from the one before. We try it with 8
-# numbers, and with 300,000. What happens?
+# **Where it breaks.** We make a ring by hand: each rank sends to the next, and then receives from the one before. We
+# try it with 8 numbers, and with 300,000. What happens?
 
 # %%
 Predict("send first", "Each sends first:", options=["both arrive", "8 arrive, 300,000 do not", "neither arrives"])
@@ -565,16 +570,17 @@ print("arrived:", arrived)
 reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arrive"][max(arrived)])
 
 # %% [markdown]
-# A small message is put aside by MPI and the sender goes on; a large one waits until the other side receives. All four
+# MPI puts a small message aside, and the sender goes on; a large one waits until the other side receives. All four
 # send, and none receives: a **deadlock**. So a program may pass all its tests, and hang with the first large network.
 # Most systems say nothing and wait: PyTorch ten minutes with NCCL, and half an hour with gloo. Here the ranks write on
-# a board whom they wait for, and where; if none of those who wait can ever go on, each raises, with the lines of all.
-# The way out: `isend`, which does not wait, then `recv`, then `wait`; or one of them receives first.
+# a board whom they wait for, and where; if none of those who wait can ever go on, each raises an error that shows where
+# all of them are. The way out: `isend`, which does not wait, then `recv`, then `wait`; or let one of them receive
+# first.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Read the message aloud as a circle: 0 waits for 1, 1 for 2, 2 for 3, 3 for 0. A wait for one who
-# computes is none: that one may still come. Ask what happens if only rank 3 receives first: all is well, one after the
-# other.
+# Five minutes. Read the message aloud as a circle: 0 waits for 1, 1 for 2, 2 for 3, 3 for 0. To wait for a rank that is
+# still computing is no deadlock: that one may still come. Ask what happens if only rank 3 receives first: all is well,
+# one after the other.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -594,11 +600,11 @@ Quiz("22_many_workers_one_gradient")
 # | `CommDebugMode` | the same | none | the compiled program's text |
 #
 # PyTorch's backends are *gloo* for CPUs and *NCCL* for NVIDIA's GPUs, a library of collectives that JAX and TensorFlow
-# call as well. `fully_shard` is the newer form of `FullyShardedDataParallel`; with `SHARD_GRAD_OP` PyTorch keeps
-# parameters, too, in parts between two steps, and gathers them for forward. In TensorFlow all of it is
+# call as well. `fully_shard` is the newer form of `FullyShardedDataParallel`; with `SHARD_GRAD_OP`, PyTorch keeps the
+# parameters in shards between two steps as well, and gathers them for forward. In TensorFlow all of it is
 # `tf.distribute`. JAX had `jax.pmap` for this; today one shards arrays under `jax.jit`, or writes what each device does
-# with `jax.shard_map`. Horovod brought the ring to all of them in 2017; most of what it did is in the frameworks now,
-# and it is hardly developed any more.
+# with `jax.shard_map`. Horovod (2017) brought the ring to TensorFlow and then to PyTorch; most of what it did is in the
+# frameworks now, and it is hardly developed any more.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -609,8 +615,8 @@ Quiz("22_many_workers_one_gradient")
 #   $2(p-1)$, as in a star.
 # - An all-reduce takes rounds × latency + bytes / bandwidth. Trees are for small vectors, rings for large ones.
 # - Buckets leave while backward runs. More workers are faster only while computing outweighs the sum.
-# - State and gradients in shards cost no byte more; parameters in shards cost half as much again.
-# - A collective is a call of all, in the same order.
+# - Sharding state and gradients sends no byte more; sharding parameters sends half as much again.
+# - A collective is called by all, in the same order.
 #
 # **Sources.** P. Patarasuk, X. Yuan, *Bandwidth optimal all-reduce algorithms for clusters of workstations*, J.
 # Parallel Distrib. Comput. 69 (2009), section 3: the ring. R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of
@@ -622,5 +628,6 @@ Quiz("22_many_workers_one_gradient")
 # **Exercise.** [22 Eight of us](../exercises/22_many_workers_one_gradient.ipynb): bytes on paper, a ring by hand, a
 # mean of unequal parts, a deadlock mended, and buckets of your own.
 #
-# **Next:** [23 One model, many workers](23_one_model_many_workers.ipynb). Before that, change something here: let the
-# star of eight be two stars of four whose middles form a third one. How many rounds, and what does the busiest send?
+# **Next:** [23 One model, many workers](23_one_model_many_workers.ipynb). Before that, change something here: turn the
+# star of eight into two stars of four, whose middles form a third star. How many rounds, and what does the busiest
+# send?

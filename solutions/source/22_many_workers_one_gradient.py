@@ -11,8 +11,8 @@
 # # 22 Eight of us
 #
 # You count on paper what a ring sends, say which chunk goes when, make one mean of unequal parts, mend a deadlock, and
-# choose buckets that are done in time. All of it runs in this one process: the workers are lists,
-# or generators that are run in turns. About 40 minutes, 10 points, in five parts.
+# choose buckets that finish in time. All of it runs in this one process: the workers are lists, or generators that are
+# run in turns. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -29,8 +29,8 @@ from minigrad.course import check, solution
 # **2 points, 6 minutes.** Before you run anything. 16 workers add up gradients of 400 MB each, in a ring.
 #
 # `rounds`: how many rounds there are. `message`: the MB of one message. `each`: the MB that one worker sends, in all
-# rounds. `together`: the MB that all workers send. `middle`: what the worker in the middle would *send*, in MB, if it
-# were a star: all send it theirs, and it sends the sum to each.
+# rounds. `together`: the MB that all workers send. `middle`: what the worker in the middle would *send*, in MB, if they
+# formed a star instead: all the others send it their gradients, and it sends the sum to each of them.
 
 # %% answer="ring_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -53,7 +53,7 @@ round(float(middle), 2)
 
 # %% [markdown] hints="ring_on_paper"
 # 1. The gradient is cut into as many chunks as there are workers, and a message is one chunk.
-# 2. 15 rounds until each has one chunk of the sum, and 15 until all have all. Everybody sends one message in each.
+# 2. 15 rounds until each has one chunk of the sum, and 15 more until all have all. Everybody sends one message in each.
 # 3. 30 · 25 MB; 16 times that; and 15 · 400 MB for the middle of the star.
 
 # %% [markdown] shows="ring_on_paper"
@@ -72,7 +72,7 @@ rounds, message, each, together, middle = 30, 25, 6000, 96000, 6000
 
 # %% wrong="ring_on_paper"
 # Shows: This is the first half of the ring, after which each worker has one chunk of the sum.
-# Hint: How do the others come by that chunk?
+# Hint: How do the others get that chunk?
 rounds, message, each, together, middle = 15, 25, 375, 6000, 6000
 
 # %% wrong="ring_on_paper"
@@ -81,7 +81,7 @@ rounds, message, each, together, middle = 15, 25, 375, 6000, 6000
 rounds, message, each, together, middle = 30, 400, 12000, 192000, 6000
 
 # %% wrong="ring_on_paper"
-# Shows: A chunk was sent once round the whole ring: it has arrived one step before.
+# Shows: A chunk was sent once around the whole ring: it has arrived one step before that.
 # Hint: How many neighbours does a chunk pass until it has been at each of the 16?
 rounds, message, each, together, middle = 32, 25, 800, 12800, 6000
 
@@ -116,7 +116,7 @@ rounds, message, each, together, middle = 30, 25, 750, 12000, 6400
 # **2 points, 8 minutes.** p workers stand in a ring, and each sends to the next: rank r to rank r + 1, the last one to
 # rank 0. Each has p chunks. In rounds 0 to p − 2 what arrives is *added* to the receiver's chunk of that number; in
 # rounds p − 1 to 2p − 3 it *takes its place*. Write `chunk(rank, r, p)`: the number of the chunk that this rank sends
-# in round r, so that in the end all have the sum in all chunks. It is to be from 0 to p − 1.
+# in round r, so that in the end all have the sum in all chunks. It must lie between 0 and p − 1.
 #
 # `around(chunk, p)` tries it. There is more than one right answer.
 
@@ -224,11 +224,12 @@ def chunk(rank, r, p):
 # ## 3. One mean of unequal parts
 #
 # **2 points, 9 minutes.** Each worker has some rows, and g: the gradient of the *mean* loss over its rows (zeros, if it
-# has none). All are to return the gradient of the mean over all rows of all workers.
+# has none). All must return the gradient of the mean over all rows of all workers.
 #
 # A worker is written as a generator here: `total = yield x` is an all-reduce. It hands out x, and when all have come to
-# a `yield` it gets the sum of all their x; what it gives at last it returns. `workers` runs them in turns, and says so
-# if some have ended while others wait. Below it three workers do this, which have 1, 2 and 3.
+# a `yield` it gets the sum of all their x; its result is what it returns at the end. `workers` runs them in turns, and
+# says so if some have ended while others wait. Below it, three workers that have 1, 2 and 3 each return their share of
+# the sum.
 
 
 # %% name="workers"
@@ -314,7 +315,7 @@ def mean_gradient(g, rows):
 
 # %% wrong="unequal_shares"
 # Shows: The mean of the workers' means: a row of a worker with few rows weighs more than one of the others.
-# Hint: 20 rows of 100 are to weigh a fifth.
+# Hint: 20 rows of 100 should weigh a fifth.
 def mean_gradient(g, rows):
     count = yield 1
     return (yield g) / count
@@ -322,7 +323,7 @@ def mean_gradient(g, rows):
 
 # %% wrong="unequal_shares"
 # Shows: The sum was divided by the worker's own rows, so each gets another gradient.
-# Hint: All are to divide by the same: the rows of all.
+# Hint: All must divide by the same number: the rows of all.
 def mean_gradient(g, rows):
     return (yield g * rows) / max(rows, 1)
 
@@ -335,7 +336,7 @@ def mean_gradient(g, rows):
 
 
 # %% wrong="unequal_shares"
-# Shows: A pair or a list was handed out, and such are not added up: numbers are, and arrays.
+# Shows: A pair or a list was handed out, and these cannot be added up: numbers can, and arrays.
 # Hint: One `yield` for each number or array, or one array in which all are.
 def mean_gradient(g, rows):
     weighted, total = yield g * rows, rows
@@ -366,7 +367,7 @@ def mean_gradient(g, rows):
 
 # %% wrong="unequal_shares"
 # Shows: A worker without rows goes home, and the others wait for it in the next call.
-# Hint: A collective is a call of all. What can this one give, so that it does no harm?
+# Hint: A collective is called by all. What can this one hand out that does no harm?
 def mean_gradient(g, rows):
     total = yield rows
     if rows == 0:
@@ -378,12 +379,12 @@ def mean_gradient(g, rows):
 # %% [markdown]
 # ## 4. A deadlock
 #
-# **2 points, 9 minutes.** Now a worker sends to one other: `yield "send", to, x` is over when `to` has received, and
-# `came = yield "recv", source` when something has come. So does MPI with large messages. In `stuck` each is to get the
-# x of the rank before it, in a ring. Run it, and read who waits for whom.
+# **2 points, 9 minutes.** Now a worker sends to one other: `yield "send", to, x` is done when `to` has received, and
+# `came = yield "recv", source` when something has come. MPI does the same with large messages. In `stuck` each should
+# get the x of the rank before it, in a ring. Run it, and read who waits for whom.
 #
-# Then write `shift`, which does what `stuck` was to do, for any number of ranks from two on. Every rank still sends
-# once to the next, and receives once from the one before.
+# Then write `shift`, which does what `stuck` was meant to do, for any number of ranks from two on. Every rank still
+# sends once to the next, and receives once from the one before.
 
 
 # %% name="meet"
@@ -500,7 +501,7 @@ def shift(rank, p, x):
 
 # %% wrong="deadlock_mended"
 # Shows: With four ranks it goes, and with two or three there is no rank 3 that receives first.
-# Hint: Which rank is there whatever p is?
+# Hint: Which rank exists whatever p is?
 def shift(rank, p, x):
     if rank == 3:
         came = yield "recv", (rank - 1) % p
@@ -512,7 +513,7 @@ def shift(rank, p, x):
 
 
 # %% wrong="deadlock_mended"
-# Shows: The last rank sends to one that there is not: its next is rank 0.
+# Shows: The last rank sends to a rank that does not exist: the next one after it is rank 0.
 # Hint: `(rank + 1) % p`.
 def shift(rank, p, x):
     if rank == 0:
@@ -546,7 +547,7 @@ def shift(rank, p, x):
 
 # %% wrong="deadlock_mended"
 # Shows: The rank that receives first sends on what has come, in place of its own x.
-# Hint: Rank 1 is to get rank 0's x.
+# Hint: Rank 1 should get rank 0's x.
 def shift(rank, p, x):
     if rank == 0:
         came = yield "recv", (rank - 1) % p
@@ -575,16 +576,16 @@ def shift(rank, p, x):
 #
 # **2 points, 8 minutes.** Backward goes through 16 layers, and each takes 1 ms. `buckets` says how many layers are in
 # each bucket, in the order in which their gradients come. A bucket may leave when its last gradient is there and the
-# bucket before it is through; it takes 2 ms for the rounds, and 0.75 ms for each layer in it. `finished(buckets)` says
+# bucket before it has arrived; it takes 2 ms for the rounds, and 0.75 ms for each layer in it. `finished(buckets)` says
 # when all is done.
 #
-# One bucket of 16 is done after 30 ms, and 16 buckets of one after 45. Write `buckets`, whole layers and 16 in all,
-# that are done in **23 ms**. Equal ones are not.
+# One bucket of 16 is done after 30 ms, and 16 buckets of one after 45. Write `buckets`, a list of whole numbers that
+# add up to 16, with which all is done within **23 ms**. With equal buckets it is not.
 
 
 # %% name="finished"
 def finished(buckets):
-    """The ms from the begin of backward until the last bucket has been added up."""
+    """The ms from the beginning of backward until the last bucket has been added up."""
     backward = wire = 0.0
     for layers in buckets:
         backward += layers
@@ -634,9 +635,9 @@ sum(buckets), all(layers in range(1, 17) for layers in buckets)
 in_time()
 
 # %% [markdown] hints="own_buckets"
-# 1. Each bucket costs 2 ms, so a few; and until the first has left nothing moves, so let that one be small.
-# 2. While a bucket is on its way backward fills the next one: a bucket of k layers takes 2 + 0.75 k ms, time for so
-# many layers.
+# 1. Each bucket costs 2 ms, so take only a few; and until the first has left nothing moves, so let that one be small.
+# 2. While a bucket is on its way, backward fills the next one: a bucket of k layers takes 2 + 0.75 k ms, and in that
+# time backward does as many layers.
 # 3. Four buckets, which grow: begin with 1 or 2, then 3 or 4.
 
 # %% [markdown] shows="own_buckets"
@@ -679,7 +680,7 @@ buckets = [1.5, 4, 5, 5.5]
 
 # %% wrong="own_buckets"
 # Shows: The last bucket is so large that it alone is too late.
-# Hint: It leaves when backward ends, after 16 ms: how many layers may it have?
+# Hint: It leaves when backward ends, after 16 ms: how many layers can it have?
 buckets = [2, 4, 10]
 
 # %% [markdown]
