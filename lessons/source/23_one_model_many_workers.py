@@ -4,11 +4,11 @@
 #     title: One model, many workers
 #     minutes: 45
 #     objectives:
-#       - cut a product of matrices by columns or by rows, and say what makes the parts a whole, forward and backward
-#       - cut two layers, and attention, so that each costs one sum in each direction, and count it in real processes
-#       - say how many messages a graph needs that is placed on two workers
+#       - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward
+#       - cut two layers, and attention, so that little has to be sent, and count it in real processes
+#       - say how many messages a graph needs when it is placed on two workers
 #       - find the bubble of a pipeline by its formula, in a schedule, and in a run
-#       - say when more stages are no faster, and what 1F1B saves and what not
+#       - say when more stages are no faster, and what 1F1B saves and what it does not
 #       - choose how many workers share the data, the layers, and the stages of a large model
 #     concepts: [F3, F4]
 #     builds_on: [09_define_then_run, 21_twice_to_keep_less, 22_many_workers_one_gradient]
@@ -16,7 +16,7 @@
 #     terms:
 #       tensor parallelism: each worker has a part of every weight, and all of them compute one layer together
 #       pipeline parallelism: each worker has some of the layers, and micro-batches pass from one worker to the next
-#       stage: layers of a network, one after the other, that are one worker's
+#       stage: layers of a network, one after the other, that belong to one worker
 #       schedule of a pipeline: for each worker, the list of what it does, forward or backward of which micro-batch
 #       bubble: the part of the time in which the workers of a pipeline wait
 #       1F1B: a schedule in which a worker does forward and backward in turn, as soon as there is a backward pass to do
@@ -25,19 +25,19 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 23 One model, many workers
 #
-# In a table of 2021 there is a model of 145.6 billion parameters. Training takes 16 bytes for each (lesson 20): the
-# weight, its gradient, and what Adam keeps. An accelerator has 80 GB. **It fits nowhere: where do you cut?** There are
-# two places, *through* each layer or *between* two of them. Each needs messages, each makes somebody wait for somebody,
-# and the numbers must stay those of one machine. In this lesson we cut both ways in real processes, count the messages,
-# and end with the plan for that model.
+# A table in a paper of 2021 lists a model of 145.6 billion parameters. Training takes 16 bytes for each (lesson 20):
+# the weight, its gradient, and what Adam keeps. An accelerator has 80 GB. **It fits nowhere: where do you cut?** There
+# are two places, *through* each layer or *between* two of them. Each needs messages, each makes some workers wait for
+# others, and the numbers must stay those of one machine. In this lesson we cut both ways in real processes, count the
+# messages, and end with a plan for that model.
 #
 # **About 45 minutes.** Afterwards you can
 #
-# - cut a product of matrices by columns or by rows, and say what makes the parts a whole, forward and backward;
-# - cut two layers, and attention, so that each costs one sum in each direction, and count it in real processes;
-# - say how many messages a graph needs that is placed on two workers;
+# - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward;
+# - cut two layers, and attention, so that little has to be sent, and count it in real processes;
+# - say how many messages a graph needs when it is placed on two workers;
 # - find the bubble of a pipeline by its formula, in a schedule, and in a run;
-# - say when more stages are no faster, and what 1F1B saves and what not;
+# - say when more stages are no faster, and what 1F1B saves and what it does not;
 # - choose how many workers share the data, the layers, and the stages of a large model.
 #
 # **Builds on** [09 Define, then run](09_define_then_run.ipynb), [21 Twice, to keep less](21_twice_to_keep_less.ipynb)
@@ -69,9 +69,9 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two ways to cut a product
 #
-# Nearly all of those parameters are in products `x @ W`. A worker is to have a half of W. If W is cut *by columns*,
-# into a left and a right half, each worker multiplies the whole x with its half, and gets half of the columns of the
-# result. The whole is the two, side by side:
+# Nearly all of those parameters are in products `x @ W`. Two workers share it, and each has half of W. If W is cut *by
+# columns*, into a left and a right half, each worker multiplies the whole x by its half, and gets half of the columns
+# of the result. Side by side, the two are the whole:
 
 # %%
 x, W = mg.randn(2, 4), mg.randn(4, 6, requires_grad=True)
@@ -81,11 +81,11 @@ print("that is x @ W:", bool(mg.allclose(y, x @ W)))
 mg.draw(y)
 
 # %% [markdown]
-# Now cut W *by rows*, into an upper and a lower half. A row of W meets one column of x, so a worker needs only its
-# half of x. What makes the two results a whole?
+# Now cut W *by rows*, into an upper and a lower half. A row of W meets one column of x, so a worker needs only its half
+# of x. How do the two results become the whole?
 
 # %%
-Predict("by rows", "Of the two results, the whole is …", options=["the one beside the other", "the sum"])
+Predict("by rows", "Of the two results, the whole is …", options=["the two side by side", "the sum"])
 
 # %%
 upper, lower = W[:2], W[2:]
@@ -93,17 +93,17 @@ x1, x2 = x[:, :2], x[:, 2:]
 first, second = x1 @ upper, x2 @ lower
 print("each part:", first.shape, " the whole:", (x @ W).shape)
 adds_up = bool(mg.allclose(first + second, x @ W))
-display(reveal("by rows", "the sum" if adds_up else "the one beside the other"))
+display(reveal("by rows", "the sum" if adds_up else "the two side by side"))
 mg.draw(first + second)
 
 # %% [markdown]
-# The sum: an entry of `x @ W` is a sum over the rows of W, and each worker has some of its terms. To put things side by
-# side may cost nothing, if whoever comes next wants a part only. A sum costs a message: nobody can go on with *some* of
-# the terms. To give all workers the sum of what they have takes an `all_reduce` (lesson 22).
+# The sum: an entry of `x @ W` is a sum over the rows of W, and each worker has some of its terms. Putting them side by
+# side may cost nothing, if what comes next wants only a part. A sum costs messages: nobody can go on with *some* of the
+# terms. To give all workers the sum of what they have takes an `all_reduce` (lesson 22).
 #
 # And on the way back? Let `gy` be the gradient that arrives at y. Then the gradient of x is `gy @ W.T` (lesson 04), and
-# each worker can compute what its half of W gives. For which of the two cuts is the gradient of x a *sum* over the
-# workers?
+# each worker can compute what its half of W contributes. For which of the two cuts is the gradient of x a *sum* over
+# the workers?
 
 # %%
 Predict("gradient", "The gradient of x is a sum for the cut …", options=["by columns", "by rows", "both", "neither"])
@@ -138,15 +138,16 @@ reveal("gradient", sums[0] if len(sums) == 1 else "both" if sums else "neither")
 # table, and let them derive it: reading in many places and adding are each other's transposes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Two layers, one sum
+# ## Two layers, two cuts
 #
-# Now the two layers that half of a transformer is made of, `gelu(x @ A) @ B`. Cut A by columns: each worker has some
-# columns of the result, and gelu takes each number for itself. Cut B by rows: it wants just those columns. To cut each
-# weight of a network in this way is **tensor parallelism**. How many `all_reduce` are there in forward, and how many in
-# backward?
+# Now the two layers that make up half of a transformer, `gelu(x @ A) @ B`. Cut A by columns: each worker has some
+# columns of the result, and gelu works on each number by itself. Cut B by rows: a worker's rows want just those
+# columns. Cutting each weight of a network like this is **tensor parallelism**. How many calls of `all_reduce` are
+# there in forward, and how many in backward?
 #
 # Below, `%%parallel -n 2` starts two real processes, as in lesson 22: they know nothing of this notebook, and each runs
-# the cell. A line that begins with `[1]` is of worker 1, and what `-o` names comes back as a list, a value for each.
+# the cell. A line that begins with `[1]` is from worker 1, and what `-o` names comes back as a list, with one value for
+# each worker.
 
 # %%
 display(Predict("forward", "all_reduce in forward, of the two layers:"))
@@ -182,14 +183,14 @@ print(f"gelu of a sum, and the sum of gelus: up to {abs(off).max().item():.2f} a
 
 # %% [markdown]
 # One and one. Each worker has half of both weights (`Linear` keeps them as (out, in), so the columns of A are the rows
-# of `weight`). Forward needs the sum behind B, backward the sum in front of A, and in the middle nobody says a word.
-# These are all the messages: gradients of the *weights* are computed where the weights are.
+# of `weight`). Forward needs the sum after B, backward the sum before A, and in between nothing is sent. There are no
+# other messages: gradients of the *weights* are computed where the weights are.
 #
-# Would the other order do, A by rows and B by columns? Behind A each worker then has *some of the terms* of every
-# number, and gelu of a sum is not the sum of gelus, as the last line says. So it takes a sum in front of gelu, and then
-# another message behind B, to put the columns side by side. The order of the cuts halves the messages. Biases follow
-# their columns: that of A is cut with it. That of B belongs to the sum, and is added *once*, behind it; if each worker
-# added it before, two workers would add it twice.
+# Would the other order do, A by rows and B by columns? After A each worker would have *some of the terms* of every
+# number, and gelu of a sum is not the sum of gelus, as the last line says. So it would take a sum before gelu, and then
+# another message after B, to put the columns side by side. The right order of the cuts halves the messages. Biases
+# follow their columns: A's is cut with it. B's belongs to the sum, and is added *once*, after it; if each worker added
+# it before the sum, two workers would add it twice.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes with the run. Ask for the shape of the message: it is that of y, whatever the number of workers, so a
@@ -199,9 +200,9 @@ print(f"gelu of a sum, and the sum of gelus: up to {abs(off).max().item():.2f} a
 # ## Attention, by heads
 #
 # The heads of an attention (lesson 16) do not look at each other. So give each worker some of the *heads*: the product
-# that makes the queries q, the keys k and the values v of all heads is cut by columns, the one behind the heads by
-# rows, and in between there is nothing to say. A block of a transformer is attention, and the two layers from above.
-# How many `all_reduce` has it, forward and backward together?
+# that makes the queries q, the keys k and the values v of all heads is cut by columns, the one after the heads by rows,
+# and in between nothing has to be sent. A block of a transformer is attention, and then the two layers from above. How
+# many calls of `all_reduce` does it need, forward and backward together?
 
 # %%
 Predict("block", "all_reduce of a block, forward and backward:")
@@ -229,35 +230,35 @@ print(told[0])
 reveal("block", told[0]["all_reduce"])
 
 # %% [markdown]
-# Four, each of the bytes of x: two forward and two backward. A worker has a little more than half of the parameters,
-# since norms, and the biases behind sums, are whole in both. What a worker *saves for backward* is halved too, but not
-# what lies between the pairs. And four sums in each block are much to say: so tensor parallelism goes as far as the
-# fast links do, which mostly join eight accelerators in one box.
+# Four, each with as many bytes as x: two forward and two backward. A worker has a little more than half of the
+# parameters, since the norms, and the biases added after sums, are whole in both. What a worker *saves for backward* is
+# halved too, except what lies between the pairs of layers. Four sums in each block are a lot to send, so tensor
+# parallelism reaches as far as the fast links do, which usually join eight accelerators in one box.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### From how many workers on is it too much talk?
+# ### How many workers are too many?
 #
-# Four sums in each block, for each micro-batch, and nobody can go on before they are there. On paper: a block of the
-# 145.6-billion model on A100s, eight of which are in one box with fast links between them.
+# There are four sums in each block, for each micro-batch, and nobody can go on before they are done. On paper, for a
+# block of the 145.6-billion model on A100s, eight of which are in one box with fast links between them:
 
 # %%
 tokens, hidden, gpu = 2048, 12288, cost.hardware("A100")
 flops = cost.transformer_flops(1, tokens, 1, hidden, 1, recompute=False)
 for p in (2, 4, 8, 16, 32):
     computing = flops / (p * 0.6 * gpu.flops[2])  # at 0.6 of what the hardware can do at best
-    talking = 4 * cost.all_reduce(2 * tokens * hidden, p, *gpu.link(p))
+    sending = 4 * cost.all_reduce(2 * tokens * hidden, p, *gpu.link(p))
     where = "one box" if p <= gpu.per_node else "several boxes"
-    print(f"{p:2} workers in {where:13}: computing {1e3 * computing:5.1f} ms, talking {1e3 * talking:5.1f} ms")
+    print(f"{p:2} workers in {where:13}: computing {1e3 * computing:5.1f} ms, sending {1e3 * sending:5.1f} ms")
 
 # %% [markdown]
-# Computing is divided by the workers; talking is not, and where the box ends it takes twice as long. With 32 workers it
-# takes longer than computing. (The bandwidths are those of data sheets; nothing was timed.)
+# The computing is divided among the workers; the sending is not, and beyond one box it takes twice as long. With 32
+# workers it takes longer than the computing. (The bandwidths are those of data sheets; nothing was timed.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Between the layers
 #
 # The other place to cut is an *edge of the graph*. In a graph that is built before it runs (lesson 09), each node can
-# be told where to run: `with mg.device("worker:1")`. Then a run is one graph for each worker, and where an edge goes
+# be told where to run: `with mg.device("worker:1")`. Then a run has one graph for each worker, and where an edge goes
 # from one to the other there is a `send` and a `receive`. Below, h is made on worker 0, and *two* nodes on worker 1
 # read it. How often is h sent?
 
@@ -279,11 +280,11 @@ display(reveal("edges", len(sent)))
 mg.draw(parts[1])
 
 # %% [markdown]
-# Once: a message for each value that has to be there, and not for each reader. What is drawn is the part of worker 1.
-# It begins with `receive`, and sends y back, since in a run both ask for y.
+# Once: there is a message for each value that a worker needs, and not for each reader. The drawing shows worker 1's
+# part. It begins with `receive`, and sends y back, since in a run both workers ask for y.
 #
-# Few messages, and small ones: one activation for each edge that is cut, while tensor parallelism has four sums for
-# each block. That is why people cut *between* layers where links are slow. What it costs is something else.
+# The messages are few, and small: one activation for each edge that is cut, where tensor parallelism has four sums for
+# each block. That is why people cut *between* layers where links are slow. The price is of another kind.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. TensorFlow 1 did this for any graph, and it is where the idea of device scopes comes from. Ask which of
@@ -292,7 +293,7 @@ mg.draw(parts[1])
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### The same graph in two processes
 #
-# `dist.Session` is a session of all workers. Each makes the same graph, and runs its part of it.
+# `dist.Session` is one session for all workers. Each makes the same graph, and runs its part of it.
 
 # %%
 # %%parallel -n 2 -o messages
@@ -315,14 +316,15 @@ print(f"y = {value:.4f}; I sent {messages['send']} message")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who waits?
 #
-# Cut a network of many layers into four pieces, each a **stage** of one worker. A batch goes up through the four, its
-# gradient comes back down, and at each moment *one* of them works. Three quarters of four machines are idle. So cut the
-# batch as well, into micro-batches (lesson 21): when stage 0 has done the first, it hands it on and takes the second.
-# That is **pipeline parallelism**. The part of the time in which workers wait is called the **bubble**.
+# Cut a network of many layers into four pieces, each a **stage** that belongs to one worker. A batch goes up through
+# the four, its gradient comes back down, and at each moment only *one* of them works: three of four machines are idle.
+# So cut the batch as well, into micro-batches (lesson 21): when stage 0 has done the first, it hands it on and takes
+# the second. That is **pipeline parallelism**. The part of the time in which workers wait is called the **bubble**.
 #
-# Who does what, in which order, is a list for each worker: a **schedule of a pipeline**, which is data. Here is one:
-# four stages and four micro-batches, all forward, and then all backward (it is called GPipe). A forward takes one unit
-# of time, a backward two; a *slot* is one unit of one worker. Which part of the slots is waited in?
+# Who does what, in which order, is a list for each worker: a **schedule of a pipeline**, which is data. Here is one for
+# four stages and four micro-batches: first all the forward passes, and then all the backward passes (it is called
+# GPipe). A forward takes one unit of time, a backward two; a *slot* is one unit of one worker. In what share of the
+# slots does a worker wait?
 
 # %%
 Predict("bubble", "The bubble of 4 stages and 4 micro-batches, in percent:", tolerance=3)
@@ -333,7 +335,7 @@ print("worker 0:", " ".join(f"{step.kind[0]}{step.microbatch}" for step in plan.
 tasks = plan.timeline()  # each step as early as its worker and what it needs let it
 slots = 4 * makespan(tasks)
 worked = sum(task.end - task.start for task in tasks)
-print(f"{slots:g} slots, {worked:g} of them worked in, {slots - worked:g} waited in: {bubble(tasks):.1%}")
+print(f"{slots:g} slots: in {worked:g} a worker works, in {slots - worked:g} it waits, {bubble(tasks):.1%}")
 display(reveal("bubble", round(100 * bubble(tasks))))
 Pipeline(plan)
 
@@ -342,8 +344,8 @@ Pipeline(plan)
 # fills. Blue stairs, forward, go down to the right, and dashed ones, backward, go back up. The free corners are the
 # bubble: stage 3 waits at the beginning and at the end, stage 0 in the middle.*
 #
-# The first micro-batch is at the last stage after $p − 1$ steps. So each worker waits for $p − 1$ forwards and as many
-# backwards, and works on $m$ of each. The bubble is $\frac{p − 1}{m + p − 1}$: with $p = m = 4$ it is 3/7.
+# The first micro-batch reaches the last stage after $p − 1$ steps. So each worker waits for $p − 1$ forwards and as
+# many backwards, and works on $m$ of each. The bubble is $\frac{p − 1}{m + p − 1}$: with $p = m = 4$ it is 3/7.
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
@@ -368,8 +370,8 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More stages, faster?
 #
-# The batch gives 8 micro-batches. With $p$ stages each stage has one $p$-th of the layers, so its forward takes
-# $1 / p$. From 8 stages to 16: how many times as fast is a step?
+# The batch is cut into 8 micro-batches. With $p$ stages each stage has one $p$-th of the layers, so its forward takes
+# $1 / p$ of the time. With 16 stages, how many times as fast is a step as with 8?
 
 # %%
 Predict("doubled", "16 stages in place of 8, with 8 micro-batches: how many times as fast?", tolerance=0.1)
@@ -388,11 +390,11 @@ for p in (1, 2, 4, 8, 16, 32, 64):
 reveal("doubled", round(times[8][0] / times[16][0], 2))
 
 # %% [markdown]
-# 1.3 times, for twice the workers. However many stages, it is never more than 8 times as fast as one worker: that is
-# the number of micro-batches, for the speedup is $\frac{m p}{m + p − 1}$. And this is with messages that take no time.
-# In the second column each takes a twentieth of what a whole forward does, and then 32 stages are *slower* than 16.
-# More stages make a model *fit*. They make it fast only with more micro-batches, and those have to come from a larger
-# batch.
+# 1.3 times, with twice the workers. However many stages there are, a step is never more than 8 times as fast as on one
+# worker: that is the number of micro-batches, since the speedup is $\frac{m p}{m + p − 1}$. And this is with messages
+# that take no time. In the second column each message takes a twentieth of the time of a whole forward, and then 32
+# stages are *slower* than 16. More stages make a model *fit*. They make it fast only with more micro-batches, and those
+# have to come from a larger batch.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The belief comes from assembly lines, which never stop. A step of training stops: all gradients have to
@@ -401,7 +403,7 @@ reveal("doubled", round(times[8][0] / times[16][0], 2))
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### When stages are not equal
 #
-# All stages were equal in this. They are not, if a network has 6 layers and 4 stages, or a last layer that is heavier
+# So far all stages were equal. They are not if a network has 6 layers and 4 stages, or a last layer that is heavier
 # than the others. The slowest sets the pace:
 
 # %%
@@ -413,9 +415,9 @@ for layers in ((2, 2, 2, 2), (3, 2, 2, 1), (5, 1, 1, 1)):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What is kept
 #
-# GPipe does all forward first, so each stage keeps the activations of all micro-batches. **1F1B** begins with backward
-# as soon as there is one to do, and then does one forward, one backward, in turn. Compared with GPipe, 4 stages and 8
-# micro-batches: is its bubble smaller? And how many micro-batches' activations does stage 0 keep at once?
+# GPipe does all the forwards first, so each stage keeps the activations of all micro-batches. **1F1B** begins with
+# backward as soon as there is one to do, and then does one forward and one backward in turn. Compared with GPipe, for 4
+# stages and 8 micro-batches, is its bubble smaller? And how many micro-batches' activations does stage 0 keep at once?
 
 # %%
 display(Predict("1f1b", "The bubble of 1F1B is …", options=["smaller", "as large", "larger"]))
@@ -437,16 +439,16 @@ Pipeline(schedule("1f1b", 4, 8))
 # *The picture: counted again. Stage 0 does four forwards, and from then on backward and forward in turn. There are as
 # many free slots as with GPipe, in other places.*
 #
-# As large: 1F1B saves *memory* and no time. A stage keeps as many micro-batches as there are stages from it to the end,
-# 4, 3, 2, 1, however many there are in all. So now *many* micro-batches cost no memory, and those are what makes the
-# bubble small.
+# It is just as large: 1F1B saves *memory* and no time. A stage keeps as many micro-batches as there are stages from it
+# to the end, 4, 3, 2, 1, however many there are in all. So now *many* micro-batches cost no memory, and those are what
+# makes the bubble small.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same in four processes
 #
-# Now run it. Each of four processes has a stage, and does its list; activations and gradients are sent. To compute, a
-# stage here *sleeps*, 20 ms forward and 40 ms backward, as long as an accelerator would be busy that we do not have;
-# four sleepers do not mind that there are only two cores. Messages and gradients are real, and so is the waiting.
+# Now we run it. Each of four processes has a stage, and works through its list; activations and gradients are sent.
+# Each stage also *sleeps*, 20 ms forward and 40 ms backward, in place of an accelerator that would be busy that long;
+# four sleepers do not mind if there are only two cores. Messages and gradients are real, and so is the waiting.
 
 # %% tags=["measured", "nbval-ignore-output"]
 # %%parallel -n 4 -o ran
@@ -496,10 +498,10 @@ Pipeline(tasks)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A plan for 145.6 billion
 #
-# In practice all are used at once: `tensor` workers share each layer, `pipeline` stages follow one another, and `data`
-# such groups each take a part of the batch. The model is the one of the beginning; for it Narayanan and others had
-# 1,536 A100s and batches of 2,304. `cost.plans` works out each way to divide the workers, by the formulas: how long a
-# step takes, and how many bytes a worker has. Links are fast between 8 workers. Which three numbers do you think are
+# In practice all three are used at once: `tensor` workers share each layer, `pipeline` stages follow one another, and
+# `data` such groups each take a part of the batch. The model is the one from the beginning; for it Narayanan and others
+# had 1,536 A100s and batches of 2,304. `cost.plans` works out each way to divide the workers, by the formulas: how long
+# a step takes, and how many bytes a worker has. Links are fast between 8 workers. Which three numbers do you think are
 # best?
 
 # %%
@@ -546,21 +548,22 @@ rate = cost.transformer_flops(2304, tokens, layers, hidden, vocabulary) / publis
 print(f"as published: {published.seconds:.1f} s, {rate:.0f} TFLOP/s for each A100; 148 were measured")
 
 # %% [markdown]
-# Each extreme loses elsewhere. Without a pipeline, activations fit only if forward is run a second time (lesson 21),
-# and many gradients have to be added up. Without tensor parallelism there are many groups, so few micro-batches for
-# each, and a large bubble. With 32 workers for a layer talking takes longer than computing.
+# Each of the others loses somewhere. Without a pipeline, activations fit only if forward is run a second time (lesson
+# 21), and many gradients have to be added up. Without tensor parallelism there are many groups, so few micro-batches
+# for each, and a large bubble. With 32 workers to a layer, sending takes longer than computing.
 #
 # The last line is the published run, in which forward was run twice: the formulas are within a tenth of what was
-# measured. The one number put in was that a worker alone reaches 0.6 of what its data sheet says. They know nothing of
-# slow machines or a full network, so take them for a sketch: they tell 17 seconds from 30, and not 17 from 18.
+# measured. The one number put in by hand was that a worker alone reaches 0.6 of what its data sheet says. The formulas
+# know nothing of slow machines or a busy network, so take them as a sketch: they can tell 17 seconds from 30, but not
+# 17 from 18.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. The order to keep: first tensor, up to the box; then as few stages as fit; all the rest data. Ask what
 # changes with 40 GB, and let somebody run `cost.best_plan` with `memory=40e9`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** A schedule of one's own is written down quickly. In this one worker 0 does forward and backward
-# of micro-batch 0, then of 1; worker 1 does both forwards first. What happens?
+# **Where it breaks.** It is easy to write a schedule of one's own. In this one, worker 0 does forward and backward of
+# micro-batch 0, then of 1; worker 1 does both forwards first. What happens?
 
 # %%
 Predict("own", "A run of this schedule …", options=["works", "is slow", "would wait for ever"])
@@ -577,10 +580,10 @@ except ScheduleError as error:
 reveal("own", outcome)
 
 # %% [markdown]
-# Worker 0 waits for a gradient that worker 1 will send after a forward, for which it waits for worker 0. In processes
-# that is a run that hangs, without a message. As a schedule is data, it is seen before anything runs.
-# (`stages_of`, which cuts a network, refuses another trap: a weight that two stages share, as in a GPT whose table of
-# tokens is its first layer and its last. Each stage would learn a copy of its own.)
+# Worker 0 waits for a gradient, which worker 1 will send only after one more forward, and for that forward it waits for
+# worker 0. In processes such a run hangs, without an error. Because a schedule is data, the mistake is found before
+# anything runs. (`stages_of`, which cuts a network, refuses another trap: a weight that two stages share, as in a GPT
+# whose table of tokens is its first layer and its last. Each stage would learn a copy of its own.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -602,21 +605,21 @@ Quiz("23_one_model_many_workers")
 #   `Replicate`, or `Partial`, which is "some of the terms". Pipelines are in `torch.distributed.pipelining`.
 # - *JAX*: with `jax.sharding` one says how arrays lie, and the compiler puts the messages in; in `jax.shard_map` one
 #   writes them, as `psum`.
-# - *Megatron-LM*, NVIDIA's, from which the two layers have their names, is today the library Megatron Core.
+# - *Megatron-LM*, NVIDIA's, from which the two layers have their names, lives on as the library Megatron Core.
 # - *GPipe* is a paper and was a part of Lingvo, on TensorFlow; PyTorch's first version of it, `Pipe`, is gone.
 #   *PipeDream*, from which 1F1B comes, was a research project: with weights that are some steps old it has no bubble.
-# - *TensorFlow*: `tf.device("/job:worker/task:1")` is where placement comes from, with TensorFlow 1's sessions, and
-#   history with them. Mesh TensorFlow is history too; `tf.experimental.dtensor` is what there is today.
+# - *TensorFlow*: placement comes from `tf.device("/job:worker/task:1")` in TensorFlow 1, and is history along with its
+#   sessions. Mesh TensorFlow is history too; `tf.experimental.dtensor` is what there is today.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A product cut by columns needs a sum on the way back, one cut by rows on the way there.
+# - A product cut by columns needs a sum backward, one cut by rows a sum forward.
 # - Columns, then rows: two layers, or attention by heads, with one `all_reduce` forward and one backward.
 # - A graph cut by placement sends one message for each value and each worker that reads it.
-# - The bubble is $(p − 1) / (m + p − 1)$, in schedules as in processes. With $m$ micro-batches no number of stages is
-#   more than $m$ times as fast.
-# - 1F1B has the same bubble, and keeps as many micro-batches as there are stages and not as there are micro-batches.
+# - The bubble is $(p − 1) / (m + p − 1)$, in schedules as in processes. With $m$ micro-batches no number of stages
+#   makes a step more than $m$ times as fast.
+# - 1F1B has the same bubble, and a worker keeps the activations of at most as many micro-batches as there are stages.
 # - Tensor inside a box, few stages, the rest data: that is the published plan, and what the formulas find.
 #
 # **Sources.** M. Shoeybi and others, *Megatron-LM*, arXiv:1909.08053 (2019), section 3: columns, then rows. Y. Huang

@@ -32,7 +32,7 @@ from minigrad.distributed.schedules import Schedule, Step, bubble, most_kept
 # **2 points, 9 minutes.** The two layers are `np.tanh(x @ A + a) @ B + b`, with the arrays A (n, h), a (h,), B (h, k)
 # and b (k,). Write `cut(A, a, B, b, p)`: a list with one tuple `(A_i, a_i, B_i, b_i)` for each of p workers, so that
 # the *sum* over the workers of `np.tanh(x @ A_i + a_i) @ B_i + b_i` is the whole. `b_i` has k numbers for each worker,
-# and of A, a and B a worker has a p-th. p divides h.
+# and of A, a and B each worker has a p-th. p divides h.
 
 
 # %% answer="cut_by_hand" points=2 minutes=9
@@ -78,9 +78,9 @@ workers(4, 6, 3, 6)
 workers(2, 4, 3, 1)
 
 # %% [markdown] hints="cut_by_hand"
-# 1. Each worker needs all of x, some columns of A, and the rows of B that meet those columns. What belongs to a column
-# of A, besides?
-# 2. `np.split(A, p, axis=1)`, `np.split(a, p)`, `np.split(B, p, axis=0)`. And b: how often is it in the sum?
+# 1. Each worker needs all of x, some columns of A, and the rows of B that meet those columns. What else belongs to a
+# column of A?
+# 2. `np.split(A, p, axis=1)`, `np.split(a, p)`, `np.split(B, p, axis=0)`. And b: how often may it be in the sum?
 # 3. Give b to one worker, and `0 * b` to the others; or `b / p` to each. Then `list(zip(…))`.
 
 # %% [markdown] shows="cut_by_hand"
@@ -88,8 +88,8 @@ workers(2, 4, 3, 1)
 
 
 # %% wrong="cut_by_hand"
-# Shows: Each worker adds b, so it is in the sum as often as there are workers.
-# Hint: b is to be there once: with one of the workers, or a p-th of it with each.
+# Shows: Each worker adds b, so the sum has it as often as there are workers.
+# Hint: b must be there once: with one of the workers, or a p-th of it with each.
 def cut(A, a, B, b, p):
     return list(zip(np.split(A, p, axis=1), np.split(a, p), np.split(B, p), [b] * p))
 
@@ -134,7 +134,7 @@ def cut(A, a, B, b, p):
 
 # %% wrong="cut_by_hand"
 # Shows: The sum is right, and every worker has the whole model: nothing is cut.
-# Hint: Of A, a and B each is to have a p-th.
+# Hint: Of A, a and B each worker should have a p-th.
 def cut(A, a, B, b, p):
     return [(A, a, B / p, b / p)] * p
 
@@ -142,7 +142,7 @@ def cut(A, a, B, b, p):
 # %% [markdown]
 # ## 2. Which message?
 #
-# **2 points, 7 minutes.** In each line: what has to pass between the workers, so that what comes next can be computed?
+# **2 points, 7 minutes.** What has to pass between the workers in each line, so that what comes next can be computed?
 # Say for each line `"sum"` (the parts are added), `"beside"` (they are put side by side), or `"nothing"`. Write them
 # into a dictionary, `needs = {"a": "…", "b": "…", …}`.
 #
@@ -150,12 +150,12 @@ def cut(A, a, B, b, p):
 # - b: forward, `x @ W` with W cut by rows; then comes a relu
 # - c: forward, between A cut by columns and B cut by rows, with a relu between them
 # - d: backward, the gradient of x, with W cut by columns and the whole x in all workers
-# - e: backward, the gradient of x, with W cut by rows; in front of it is a layer cut by columns
+# - e: backward, the gradient of x, with W cut by rows; the layer before it is cut by columns
 # - f: backward, the gradient of a worker's own part of W, with all workers on the same batch
 # - g: backward, the gradient of W, with the whole W in all workers and other rows of the batch in each; the loss is a
 #   sum over rows
 # - h: forward, attention whose heads are shared out, between the product that makes queries, keys and values, and the
-#   product behind the heads
+#   product after the heads
 
 # %% answer="which_message" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -174,13 +174,20 @@ needs = {
 # %%
 check("which_message")
 
+
 # %% probes="which_message"
-sorted({*needs.values()} - {"sum", "beside", "nothing"})
-[needs.get(name) for name in "abcdefgh"]
+def messages():
+    """What is said of each line: in a dictionary by letter, or in a list of eight words."""
+    said = [needs.get(name) for name in "abcdefgh"] if hasattr(needs, "get") else needs
+    return [str(word).strip().lower() for word in said]
+
+
+sorted({*messages()} - {"sum", "beside", "nothing"})
+messages()
 len(needs)
 
 # %% [markdown] hints="which_message"
-# 1. Ask of each line: what has a worker, columns or terms? And does the next step need more than it has?
+# 1. Ask of each line: what does a worker have, columns or terms? And does the next step need more than that?
 # 2. A value that all workers have read gets the sum of what comes back. A part that one worker has read is its own.
 # 3. Three are "sum", one is "beside", four are "nothing".
 
@@ -188,28 +195,28 @@ len(needs)
 # Half of the lines need nothing, and that is the art of cutting: the next cut wants just what this one gives.
 
 # %% wrong="which_message"
-# Shows: The columns were put side by side in front of B, which wants just the columns that its worker has.
+# Shows: The columns were put side by side before B, which wants just the columns that its worker has.
 # Hint: Line c: which columns does a worker's part of B read? And h: does one head look at another?
 needs = dict(zip("abcdefgh", ["beside", "sum", "beside", "sum", "nothing", "nothing", "sum", "beside"]))
 
 # %% wrong="which_message"
-# Shows: The columns were put side by side in front of B, which wants just the columns that its worker has.
+# Shows: The columns were put side by side before B, which wants just the columns that its worker has.
 # Hint: Line c: which columns does a worker's part of B read?
 needs = dict(zip("abcdefgh", ["beside", "sum", "beside", "sum", "nothing", "nothing", "sum", "nothing"]))
 
 # %% wrong="which_message"
-# Shows: The heads were put together in front of the product behind them, which is cut as they are.
+# Shows: The heads were put together before the product that follows, which is cut as they are.
 # Hint: Line h: which numbers does a worker's part of that product read?
 needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "nothing", "sum", "beside"]))
 
 # %% wrong="which_message"
 # Shows: A cut by columns was followed by a sum: each worker has columns that no other has.
-# Hint: Line a: has the part of a worker the shape of the whole?
+# Hint: Line a: does a worker's part have the shape of the whole?
 needs = dict(zip("abcdefgh", ["sum", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]))
 
 # %% wrong="which_message"
-# Shows: Terms were taken for columns: behind a cut by rows each worker has a part of every sum.
-# Hint: Line b: which shape has the part of one worker?
+# Shows: Terms were taken for columns: after a cut by rows each worker has a part of every sum.
+# Hint: Line b: what shape does the part of one worker have?
 needs = dict(zip("abcdefgh", ["beside", "beside", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]))
 
 # %% wrong="which_message"
@@ -219,7 +226,7 @@ needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "nothing", "nothing", 
 
 # %% wrong="which_message"
 # Shows: The gradients of cut weights were added up over the workers, as if all had the same weight.
-# Hint: Line f: does another worker have a part of the gradient of this worker's columns?
+# Hint: Line f: does any other worker have a part of the gradient of this worker's columns?
 needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "sum", "sum", "nothing"]))
 
 # %% wrong="which_message"
@@ -228,20 +235,20 @@ needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "sum
 needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "nothing", "nothing", "nothing"]))
 
 # %% wrong="which_message"
-# Shows: The gradient of a part of x was put together, and the layer in front wants only that part.
-# Hint: Line e: which columns did the worker's layer in front make?
+# Shows: The gradient of a part of x was put together, and the layer before it wants only that part.
+# Hint: Line e: which columns did the layer before it make on that worker?
 needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "beside", "nothing", "sum", "nothing"]))
 
 # %% [markdown]
 # ## 3. On paper
 #
-# **2 points, 6 minutes.** Before you run anything. A pipeline of 8 equal stages and 24 micro-batches; messages take no
-# time. Two digits are enough.
+# **2 points, 6 minutes.** Before you run anything. There is a pipeline of 8 equal stages and 24 micro-batches; messages
+# take no time. Two digits are enough.
 #
-# `waits`: the part of all the time in which a worker waits, from 0 to 1. `faster`: how many times as fast a step is as
+# `waits`: the share of all the time in which a worker waits, from 0 to 1. `faster`: how many times as fast a step is as
 # on one worker that has all the layers (if they fitted). `fewest`: the least number of micro-batches with which 8
-# stages wait for a tenth of the time or less. `limit`: 24 micro-batches, and as many stages as one likes: what number
-# of times as fast is never reached?
+# stages wait for a tenth of the time or less. `limit`: with 24 micro-batches, and as many stages as one likes, a step
+# is always less than how many times as fast?
 
 # %% answer="pipeline_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -285,7 +292,7 @@ waits, faster, fewest, limit = 7 / 31, 192 / 31, 63, float("inf")
 waits, faster, fewest, limit = 7 / 24, 192 / 31, 70, 24
 
 # %% wrong="pipeline_on_paper"
-# Shows: The part was given in percent.
+# Shows: The share was given in percent.
 # Hint: All of the time is 1.
 waits, faster, fewest, limit = 100 * 7 / 31, 192 / 31, 63, 24
 
@@ -296,7 +303,7 @@ waits, faster, fewest, limit = 7 / 31, 192 / 31, 64, 24
 
 # %% wrong="pipeline_on_paper"
 # Shows: The last stage was thought to begin after 8 steps: it begins after 7.
-# Hint: How many stages are in front of the last one?
+# Hint: How many stages are before the last one?
 waits, faster, fewest, limit = 8 / 32, 8 * 24 / 32, 72, 24
 
 # %% wrong="pipeline_on_paper"
@@ -305,7 +312,7 @@ waits, faster, fewest, limit = 8 / 32, 8 * 24 / 32, 72, 24
 waits, faster, fewest, limit = 7 / 31, 192 / 31, 63, 8
 
 # %% wrong="pipeline_on_paper"
-# Shows: Four micro-batches for each stage were taken: that leaves a bubble of nearly a fifth.
+# Shows: Four micro-batches for each stage were taken, and that leaves a bubble of nearly a fifth.
 # Hint: What is 7 / (32 + 7)?
 waits, faster, fewest, limit = 7 / 31, 192 / 31, 32, 24
 
@@ -471,12 +478,12 @@ def order(p, m, worker):
 # ## 5. A plan of your own
 #
 # **2 points, 8 minutes.** A model of 39.1 billion parameters, 256 A100s of the older kind, and batches of 512. Write
-# `plan`, how they share the work: `data` × `tensor` × `pipeline` is 256, and `tensor` is 8 at the most, since that is a
-# box. A step is to take **7.8 seconds** at the most, and a worker **20 GB** at the most: half of what these have.
+# `plan`, how they share the work: `data` × `tensor` × `pipeline` is 256, and `tensor` is at most 8, the workers in a
+# box. A step may take **7.8 seconds** at most, and a worker may hold **20 GB** at most, half of what these have.
 #
 # A plan is a dictionary of these three and, if you like, of three more. `"microbatch": 2` sends two samples through
-# together, not one. `"recompute": True` runs forward twice, and keeps little. `"zero": 1` divides what Adam keeps among
-# the `data` groups. `account(plan)` says what it costs, by the formulas of the lesson:
+# together, not one. `"recompute": True` runs forward twice, and keeps little for backward. `"zero": 1` divides what
+# Adam keeps among the `data` groups. `account(plan)` says what it costs, by the formulas of the lesson:
 
 
 # %% name="account"
@@ -544,10 +551,11 @@ judged()
 # 3. tensor 8 and microbatch 1; then try 4, 8 and 16 stages, with zero and without, and let data be what is left of 256.
 
 # %% [markdown] shows="plan_of_your_own"
-# Weights are cut by tensor and pipeline, what Adam keeps by data as well, activations by small micro-batches.
+# Weights are cut by tensor and pipeline, what Adam keeps is cut by data as well, and activations stay small with small
+# micro-batches.
 
 # %% wrong="plan_of_your_own" misconception="M22"
-# Shows: As many stages as there are layers' shares: few workers for a layer, many in a row, and a large bubble.
+# Shows: One worker has whole layers, and many stages follow one another: the bubble is large.
 # Hint: Look at the bubble in `account(plan)`. Which of the three numbers makes it small?
 plan = {"data": 16, "tensor": 1, "pipeline": 16, "microbatch": 1, "recompute": True}
 
@@ -568,7 +576,7 @@ plan = {"data": 4, "tensor": 8, "pipeline": 8, "microbatch": 16, "recompute": Fa
 
 # %% wrong="plan_of_your_own"
 # Shows: A layer is shared by more workers than there are in a box, over slow links.
-# Hint: tensor is 8 at the most.
+# Hint: tensor is 8 at most.
 plan = {"data": 4, "tensor": 32, "pipeline": 2, "microbatch": 1, "recompute": False}
 
 # %% wrong="plan_of_your_own"
@@ -602,7 +610,7 @@ plan = {"data": 8, "tensor": 8, "pipeline": 8, "microbatch": 1, "recompute": Fal
 # A network of two layers that any number of workers share, an eye for the messages that a cut needs, the schedule of
 # the largest models, and a plan for one of them.
 #
-# With H100s in the place of A100s, `"H100"` in `account`, the plan of part 5 gets faster. Three times, as the data
-# sheets say of the FLOPs? Which part takes a larger share of the step than before?
+# With H100s in place of A100s (`"H100"` in `account`) the plan of part 5 gets faster. Is it three times as fast, as the
+# data sheets say of the FLOPs? Which part takes a larger share of the step than before?
 #
 # **Next**: [24 Out of Python](../lessons/24_out_of_python.ipynb).

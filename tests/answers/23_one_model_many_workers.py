@@ -82,3 +82,15 @@ plan = {"data": 4, "tensor": 4, "pipeline": 16}
 
 # %% wrong: plan_of_your_own: all of ZeRO, and no pipeline
 plan = {"data": 32, "tensor": 8, "pipeline": 1, "zero": 3}
+
+
+# %% right: which_message: words with capitals
+needs = dict(zip("abcdefgh", ["Beside", "Sum", "Nothing", "Sum", "Nothing", "Nothing", "Sum", "Nothing"]))
+
+
+# %% right: which_message: a list, from a to h
+needs = ["beside", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]
+
+
+# %% wrong: which_message: a list with one word too many
+needs = ["beside", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing", "nothing"]
