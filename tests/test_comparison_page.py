@@ -2,11 +2,12 @@
 
 import json
 import re
+from operator import attrgetter
 from pathlib import Path
-from pkgutil import resolve_name
 
 import pytest
 
+import minigrad as mg
 from minigrad.course.lessons import shipped
 
 LESSONS = Path(__file__).parents[1] / "lessons"
@@ -61,7 +62,8 @@ def test_a_link_says_the_heading_that_it_leads_to():
 
 @pytest.mark.parametrize("name", sorted({*re.findall(r"`mg((?:\.\w+)+)", PAGE)}))
 def test_a_name_of_minigrads_is_there(name):
-    resolve_name(f"minigrad{name}")
+    # pkgutil.resolve_name would import minigrad.onnx.export, and put that module in the place of the function.
+    attrgetter(name.removeprefix("."))(mg)
 
 
 def test_the_page_is_as_narrow_as_a_telephone():

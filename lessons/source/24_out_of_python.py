@@ -4,9 +4,9 @@
 #     title: Out of Python
 #     minutes: 40
 #     objectives:
-#       - say what of a model is in its weights, and what is not
-#       - save a graph with its arrays, read the file, and run it where none of your code is
-#       - say why a pickle is a program, and what a loader has to refuse
+#       - say which part of a model is in its weights, and which is not
+#       - save a graph with its arrays, read the file, and run it where there is none of your code
+#       - say what happens when a pickle is loaded, and what a loader has to refuse
 #       - export a graph to ONNX, run it in another engine, and compare the numbers
 #       - say what a graph no longer knows of the Python that it came from
 #     concepts: [G1, G3, G4]
@@ -25,15 +25,15 @@
 # # 24 Out of Python
 #
 # A trained network lives in a Python process: arrays in memory, and a class with a `forward`. Tomorrow it has to answer
-# on a telephone, in a browser, on a server of a company that writes Java, or in your own Python in three years, when
-# the class has been rewritten twice. **Delete the source: what is left?** In this lesson we delete it, and look at what
+# on a phone, in a browser, on the server of a company that writes Java, or in your own Python in three years, when the
+# class has been rewritten twice. **Delete the source: what is left?** In this lesson we delete it, and look at what
 # several kinds of file still know.
 #
 # **About 40 minutes.** Afterwards you can
 #
-# - say what of a model is in its weights, and what is not;
-# - save a graph with its arrays, read the file, and run it where none of your code is;
-# - say why a pickle is a program, and what a loader has to refuse;
+# - say which part of a model is in its weights, and which is not;
+# - save a graph with its arrays, read the file, and run it where there is none of your code;
+# - say what happens when a pickle is loaded, and what a loader has to refuse;
 # - export a graph to ONNX, run it in another engine, and compare the numbers;
 # - say what a graph no longer knows of the Python that it came from.
 #
@@ -74,9 +74,10 @@ if not HAS_ONNX:
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A model, and its weights
 #
-# A recogniser of digits, which is used in float32. A picture is spread to −1 … 1 and read; then one layer, `think`, is
-# used twice, each time beside a skip connection; then there are ten scores. It is trained for a second or two. What one
-# keeps of a model is mostly its **state dict**, arrays by name; we write it to a file.
+# Here is a recogniser of digits, used in float32. The greys of a picture are stretched to −1 … 1, and a layer reads
+# them; then one layer, `think`, is used twice, each time beside a skip connection; then there are ten scores. It trains
+# for a second or two. What people keep of a model is usually its **state dict**, its arrays by name; we write it to a
+# file.
 
 
 # %%
@@ -93,7 +94,7 @@ class Recogniser(mg.nn.Module):
 
 
 def right(model):
-    """The share of the test's digits that a model knows."""
+    """The share of the test digits that a model gets right."""
     return (model(test).numpy().argmax(1) == truth).mean()
 
 
@@ -115,10 +116,10 @@ for name, array in mg.load(folder / "weights.safetensors").items():
 print(f"{sum(p.nbytes for p in net.parameters()):,} bytes of weights; right: {right(net):.0%}")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The weights are not the model
+# ## The weights alone
 #
 # You send that file to a colleague, who has none of your code. She sees three layers, `read`, `think` and `answer`,
-# whose shapes fit in that order, and writes what everybody would write: one after another, with relu in between. She
+# whose shapes fit in that order, and writes what most people would write: one after another, with relu in between. She
 # loads the file into her class. What happens?
 
 # %%
@@ -141,8 +142,8 @@ reveal("guess", "the same answers" if right(guess) == right(net) else "other ans
 
 # %% [markdown]
 # Every name is found, every shape fits, nobody complains, and most answers are wrong. The file does not say that the
-# picture is spread, that the activation is tanh, that there are skips, or that `think` runs *twice*. "The weights are
-# the model", one often hears. They are the numbers of a calculation, and the calculation is elsewhere: in the source.
+# greys are stretched, that the activation is tanh, that there are skips, or that `think` runs *twice*. "The weights are
+# the model", people often say. They are the numbers of a calculation, and the calculation is elsewhere: in the source.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. The most dangerous word of the page is "matched". Ask what else could be hidden: the order of the
@@ -168,10 +169,10 @@ print(f"arrays: {len(loaded.state_dict())}, right: {right(loaded):.0%}")
 reveal("think", sum(weight in node.inputs for node in nodes))
 
 # %% [markdown]
-# Twice: the Python loop is over, and what it did is written down, turn by turn. Its weights are there once, for both
+# Twice: the Python loop is over, and what it did is written down, turn by turn. Its weights are there once, since both
 # products read one input. (`Affine` is a product and a bias; `Const` and `Input` compute nothing.) No class was needed
-# to load it. Below is the whole: a picture comes in at one end, is multiplied, shifted and read; two rounds of `think`
-# follow, each added to what went in. The weights of `think` have two arrows.
+# to load it. Below is the whole graph: a picture comes in at one end, is multiplied, shifted and read; two rounds of
+# `think` follow, each added to what went in. Two arrows leave the weights of `think`.
 
 # %%
 GraphView(loaded.graph)
@@ -202,10 +203,10 @@ reveal("inside", found[(b"Affine" in data) + (b"def forward" in data)])
 
 # %% [markdown]
 # A table of arrays, and in its metadata a text: each node by the name of its op, and the numbers of the nodes that it
-# reads, all of which come before it. (0 to 6, not printed, are the picture and the six arrays; the drawing above
-# counts otherwise.) The last line is node 12 in full: with its dtype and its shape, in which "batch" is the length
-# that was left open. That is lesson 01's graph, on paper. The format of the arrays is *safetensors*, so that PyTorch
-# reads the weights out of the same file. There is nothing else in it: no class, no source, nothing to import.
+# reads, all of which come before it. (0 to 6, not printed, are the picture and the six arrays.) The last line is node
+# 12 in full, with its dtype and its shape, in which "batch" is the length that was left open. That is lesson 01's
+# graph, on paper. The format of the arrays is *safetensors*, so PyTorch, too, can read the weights from this file.
+# There is nothing else in it: no class, no source, nothing to import.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Let somebody read the rows aloud as a formula: 12 is tanh of 11. Why do numbers refer backwards only?
@@ -215,8 +216,8 @@ reveal("inside", found[(b"Affine" in data) + (b"def forward" in data)])
 # ## Delete the source
 #
 # A second Python process knows nothing of this notebook: `Recogniser` does not exist there. We give it two files of the
-# same network, the one that you have just read, and a **pickle**, Python's own format for objects, which keeps any of
-# them. Which of the two can it load?
+# same network: the one that you have just read, and a **pickle**, Python's own format, which keeps almost any object.
+# Which of the two can it load?
 
 # %%
 Predict("gone", "The fresh process can load …", options=["both", "the graph alone", "the pickle alone", "neither"])
@@ -250,16 +251,16 @@ reveal("gone", f"{works[0]} alone" if len(works) == 1 else ["neither", "", "both
 
 # %% [markdown]
 # The graph answers, and its 3,600 scores, ten for each of 360 pictures, are those of this process to the last bit: the
-# same ops on the same arrays. The pickle has kept the *name* of the class, and looks for it. With the source of next
-# month it would load, and answer otherwise, perhaps, without a word.
+# same ops on the same arrays. The pickle has kept the *name* of the class, and looks for it. With next month's source
+# it might load, and give other answers without a word.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A pickle is a program
+# ## Is a pickle safe, at least?
 #
-# So it keeps no code. Then it is at least safe? `pickletools.dis` takes a pickle apart without loading it. Here is that
-# of an object of ours, which says how it wants to be made again. Read it as a program for a small machine: texts are
-# put on a stack, and `STACK_GLOBAL` takes two of them for a module and a name in it. `TUPLE1` puts the third into a
-# tuple of arguments. (`FRAME` and `MEMOIZE` are bookkeeping.)
+# A pickle, then, keeps no code of ours. Is it at least safe to load one? `pickletools.dis` takes a pickle apart without
+# loading it. Here is the pickle of an object that says itself how it is to be made again. Read it line by line, as if a
+# small machine did: texts are put on a stack, and `STACK_GLOBAL` takes two of them for a module and a name in it.
+# `TUPLE1` puts the third into a tuple of arguments. (`FRAME` and `MEMOIZE` are bookkeeping.)
 
 
 # %%
@@ -279,26 +280,26 @@ result = pickle.loads(surprise)  # harmless: print is all that it names
 reveal("pickle", "gives back a Surprise" if isinstance(result, Surprise) else "calls print")
 
 # %% [markdown]
-# `REDUCE` calls what is on the stack, so it is print, and there is no Surprise at all. Instead of `builtins` and
-# `print` there may be `os` and `system`, and behind them any command; loading *is* running. A file of weights from a
-# stranger, if it is a pickle, is a stranger's program. That is why `torch.load`, whose files are pickles in a zip,
-# since PyTorch 2.6 takes a few known names only, unless one says `weights_only=False`; its error begins "Weights only
-# load failed".
+# `REDUCE` calls what is on the stack: here that is print, and no Surprise comes out at all. Instead of `builtins` and
+# `print` there could be `os` and `system`, and then any command. A pickle is a program, and loading it *is* running it.
+# A file of weights from a stranger, if it is a pickle, is a stranger's program. That is why `torch.load`, whose files
+# are pickles in a zip, has accepted only a few known names since PyTorch 2.6, unless one says `weights_only=False`; its
+# error begins "Weights only load failed".
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. We never load what could do harm; whoever wants to see it changes the text, not the function. Ask: does
-# a virus scanner help? There are thousands of names to call. What helps is a format in which there is no call.
+# Five minutes. We never load what could do harm; whoever wants to try changes the text, not the function. Ask: does a
+# virus scanner help? There are thousands of names to call. What helps is a format in which there is no call.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# A format without calls can still be wrong, or be made wrong by somebody. `mg.load` believes nothing: an op is looked
-# up in a table, what it gives is worked out again, sizes are held against the file. Four bad files, each
-# refused before anything runs. (What no loader can see are other numbers in the right places.)
+# A file without calls can still be wrong, or be made wrong by somebody. `mg.load` believes nothing: an op is looked up
+# in a table, what it gives is worked out again, and sizes are checked against the file. Here are four bad files, each
+# refused before anything runs. (What no loader can see is wrong numbers in the right places.)
 
 # %%
 bad = {
     "a pickle": surprise,
     "cut short": data[:-1],
-    "an op that is none": data.replace(b"Tanh", b"Exec"),
+    "an unknown op": data.replace(b"Tanh", b"Exec"),
     "another dtype": data.replace(b"F32", b"F64", 1),
 }
 for name, content in bad.items():
@@ -311,38 +312,42 @@ for name, content in bad.items():
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What the graph no longer knows
 #
-# The graph was recorded in one run, and what was Python in that run is decided for good. One such thing is the mode. We
-# forget `net.eval()`, save, load, and ask twice about the same pictures.
+# The graph was recorded in one run. Suppose that we forget `net.eval()` before that run: we save the network in
+# training mode, load the file, say `eval()` to what was loaded, and ask twice about the same pictures. Are the scores
+# the same?
 
 # %%
-Predict("dropout", "Saved in training mode, loaded, asked twice: the scores are …", options=["the same", "different"])
+Predict(
+    "dropout", "Saved in training mode, then loaded and eval(): the scores are …", options=["the same", "different"]
+)
 
 # %%
 net.train()
 mg.save(folder / "training.mg", net, mg.TensorSpec((None, 64), mg.float32))
 net.eval()
 forgotten = mg.load(folder / "training.mg")
-forgotten.eval()  # too late
+forgotten.eval()
 first, second = forgotten(test).numpy(), forgotten(test).numpy()
 kinds = Counter(type(node.op).__name__ for node in forgotten.graph.nodes)
 print("random masks in the graph:", kinds["RandomBernoulli"], "of", sum(kinds.values()), "nodes")
 reveal("dropout", "the same" if np.array_equal(first, second) else "different")
 
 # %% [markdown]
-# Different, and `eval()` on what was loaded changes nothing: `if self.training` was Python, and the graph has no
-# branch there. Gone in the same way: `turns`, which cannot be made 3 any more; every `print`; every `if` and `for` on
-# plain numbers. An `if` on a *tensor* stays, for AutoGraph makes an operation of it (lesson 10). And lengths: with an
-# example in place of `TensorSpec((None, 64))`, its length would be a part of the graph.
+# Different: `eval()` comes too late. What was Python in the recorded run is decided for good. `if self.training` was
+# Python, and the graph has no branch there. Gone in the same way: `turns`, which can no longer be made 3; every
+# `print`; every `if` and `for` on plain numbers. An `if` on a *tensor* stays, because AutoGraph makes an operation of
+# it (lesson 11). Lengths go the same way: with an example in place of `TensorSpec((None, 64))`, its length would be
+# part of the graph.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Make a table on the board: was it Python, or was it a tensor? Left: turns, training, print, the length
+# Five minutes. Make a table on the board: was it Python, or was it a tensor's? Left: turns, training, print, the length
 # of an example. Right: x * 2 - 1, tanh, where, an `if` on a tensor. The left is decided, the right is kept.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## In others' words
 #
-# `net.mg` needs no source, but it needs minigrad, for `Affine` is a word of ours. **ONNX** is a list of some 200
-# operations with a written definition each, and a file format for graphs of them; engines in C++, on telephones and in
+# `net.mg` needs no source, but it needs minigrad, because `Affine` is a word of ours. **ONNX** is a list of some 200
+# operations, each with a written definition, and a file format for graphs of them; engines in C++, on phones and in
 # browsers read it. `mg.onnx.export` spells our ops in its words. Its word for a product with a bias is `Gemm`. How many
 # of them will there be?
 
@@ -382,11 +387,11 @@ print("\n".join(lines))
 reveal("gemm", sum(line.startswith("Gemm") for line in lines))
 
 # %% [markdown]
-# Four, for `think` is there twice. A line reads: op, names of what it reads, name of what it gives. Ours had numbers
-# for arrows, ONNX has names. (`Identity` changes nothing: it gives the result the name that we asked for.) Where ONNX
-# has no word for an op, the export spells it in several: what the op's `forward` does, node by node. The next cell
-# draws these lines as Netron does, an app that opens files of many formats: a box for each operation, its weights
-# listed *inside*, and the tensors as arrows.
+# Four, since `think` is there twice. Each line says: op, names of what it reads, name of what it gives. Our file had
+# numbers for arrows, ONNX has names. (`Identity` changes nothing: it gives the result the name that we asked for.)
+# Where ONNX has no word for an op, the export spells it in several: what the op's `forward` does, node by node. The
+# next cell draws these lines in the style of *Netron*, an app that opens model files of many formats: a box for each
+# operation, its weights listed *inside*, and the tensors as arrows.
 
 # %%
 from graphviz import Digraph
@@ -412,8 +417,9 @@ SVG(layout(drawing.source))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same numbers?
 #
-# ONNX Runtime is another engine, in C++, by other people: it knows neither minigrad nor NumPy's product. It gets the
-# file and the 360 pictures. How far from ours is the farthest of its 3,600 scores (they go up to 14)?
+# ONNX Runtime is another engine, in C++, by other people: it knows nothing of minigrad, and does not compute with
+# NumPy. It gets the file and the 360 pictures. How far from ours is the farthest of its 3,600 scores (they go up to
+# 14)?
 
 # %%
 Predict("runtime", "The largest difference is …", options=["exactly 0", "about 0.000001", "about 0.01"])
@@ -433,12 +439,12 @@ reveal("runtime", ["exactly 0", "about 0.000001", "about 0.01"][np.digitize(diff
 
 # %% [markdown]
 # Rounding in the seventh digit of float32: the other engine adds up in another order, and its tanh is another
-# approximation. `session.run` takes fetches and feeds, as `Session` did in lesson 09: it *is* define-then-run, and in
-# the process that runs it there need not be any Python.
+# approximation. `session.run` takes fetches and feeds, as `Session` did in lesson 09: it *is* define-then-run, and and
+# the process that runs it need not have any Python.
 #
-# Lengths are promised here, too. We exported with `dynamic_axes={"picture": {0: "batch"}}`: axis 0 of `picture` is a
-# **dynamic axis**, named "batch". Without that the example's shape, (1, 64), is a part of the file. Ask for three
-# pictures then, and the runtime refuses; where an engine does not check, one gets numbers.
+# Lengths are fixed here, too, unless we say otherwise. We exported with `dynamic_axes={"picture": {0: "batch"}}`: axis
+# 0 of `picture` is a **dynamic axis**, named "batch". Without that the example's shape, (1, 64), is part of the file.
+# If it then gets three pictures, the runtime refuses; an engine that does not check would give some numbers.
 
 # %%
 exported("one.onnx")
@@ -457,10 +463,11 @@ print("Got invalid dimensions for input: picture, at", refused)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## There and back, and editions
 #
-# `mg.onnx.load` reads ONNX files, ours and others', and makes a function of tensors, with parameters to train on. Ops
-# change: since edition 13 `ReduceSum` gets its axes as an input, and before as an attribute. So a file says which
-# edition it was written in, its **opset**, and an engine says which ones it knows. Below: out, back, and out again.
-# Three things may be lost on the way: the numbers, the parameters' names, the ops. How many of them survive?
+# `mg.onnx.load` reads ONNX files, ours and others', and makes a function of tensors, whose parameters can be trained
+# further. Ops change: since edition 13 `ReduceSum` gets its axes as an input, and before that as an attribute. So a
+# file says which edition it was written in, its **opset**, and an engine says which ones it knows. Below: out, back,
+# and out again. Three things may be lost on the way: the numbers, the parameters' names, the ops. How many of the three
+# survive?
 
 # %%
 Predict("survive", "Of numbers, names and ops there survive …", options=["none", "one", "two", "all three"])
@@ -487,20 +494,21 @@ print("opset", opset)
 reveal("survive", ["none", "one", "two", "all three"][sum(kept.values())])
 
 # %% [markdown]
-# All of them; the numbers even to the bit, for the same ops of ours ran. An engine that is older than a file refuses
-# it; one that is newer reads it, and that is the promise of the numbering. (`mg.onnx.export(..., opset=20)` writes an
-# older edition, for older engines.)
+# All three; the numbers even to the bit, since the same ops of ours ran. An engine that is older than a file's opset
+# refuses the file; one that is newer reads it: that is what the numbering promises. (`mg.onnx.export(..., opset=20)`
+# writes an older edition, for older engines.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who looks at it
 #
 # - *Netron* opens `net.onnx`, SavedModel, LiteRT and others, as in the picture above: colours for kinds of ops, a click
 #   on a box shows attributes, shapes and numbers. Nothing runs.
-# - *TensorBoard* shows graphs from an event file, boxes in boxes, for names with a slash between them are nested. Those
-#   that are printed below give a box `Recogniser`, which opens into `read`, `think` and `answer`; `think` is one box
-#   with two products, and an arrow that leaves it and comes back. (The graph itself has no circle.) `SummaryWriter`,
-#   with PyTorch's names, writes such files without TensorFlow; `tensorboard --logdir runs` shows them.
-# - *torchviz* draws what PyTorch would run *backwards*: boxes are called `AddmmBackward0`, and leaves are blue.
+# - *TensorBoard* shows graphs from an event file, as boxes in boxes: a slash in a name nests it. The names printed
+#   below give a box `Recogniser`, which opens into `read`, `think` and `answer`; `think` is one box with two products,
+#   and an arrow that leaves it and comes back. (The graph itself has no circle.) `SummaryWriter`, with PyTorch's names,
+#   writes such files without TensorFlow; `tensorboard --logdir runs` shows them.
+# - *torchviz* draws what PyTorch would run *backwards*: its boxes have names like `AddmmBackward0`, and leaves are
+#   blue.
 
 # %%
 from minigrad.utils.tensorboard import SummaryWriter
@@ -517,9 +525,9 @@ for name in sorted(set(re.findall(rb"Recogniser/\w+/\w+", events.read_bytes())))
 # torchviz the inputs that need no gradient.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** The graph is exact, the numbers are equal, everybody has tested. In production a scanner sends
+# **Where it breaks.** The graph is exact, the numbers agree, everything is tested. In production a scanner sends
 # pictures whose greys go from 0 to 16, as it always did; in training, somebody had divided by 16 when the data were
-# read. How many of 100 digits does `net.mg` know now?
+# read. How many of 100 digits does `net.mg` get right now?
 
 # %%
 Predict("greys", "Right, of 100 pictures with greys from 0 to 16:", tolerance=10)
@@ -531,11 +539,11 @@ print(f"right: {known:.0%}, without an error")
 reveal("greys", round(100 * known))
 
 # %% [markdown]
-# Most are still right, so that a look at a few answers shows nothing. Neither weights nor graph are the model, if what
-# was done *before* the graph is missing. So we save the function from what the caller has to what the caller wants. A
-# server needs no more than such a file: `minigrad serve digit.mg` (`python3 start.py add serve` brings what it needs)
-# answers over HTTP, in the protocols that TensorFlow Serving and Triton speak. (The tokens of a text, or a JPEG, are
-# harder: what cannot be a graph is written down beside it, with a test.)
+# Most are still right, so a look at a few answers shows nothing. Even weights and graph are not the model, if what was
+# done *before* the graph is missing. So we save the whole function, from what the caller has to what the caller wants.
+# A server needs no more than such a file: `minigrad serve digit.mg` (`python3 start.py add serve` brings what it needs)
+# answers over HTTP, in the protocols that TensorFlow Serving and Triton speak. (Splitting a text into tokens, or
+# decoding a JPEG, is harder: what cannot be in the graph is written down beside it, with a test.)
 
 
 # %%
@@ -573,12 +581,12 @@ Quiz("24_out_of_python")
 # | name | what it is today |
 # |---|---|
 # | SavedModel | TensorFlow's folder: graphs of functions in protobuf, and their variables beside them |
-# | GraphDef, frozen graph | how TensorFlow 1 kept a graph: history, and still inside of SavedModel |
+# | GraphDef, frozen graph | how TensorFlow 1 kept a graph: history, and still inside SavedModel |
 # | TorchScript | PyTorch's compiler of Python to a file: deprecated; `torch.export` has taken its place |
-# | ExecuTorch | runs an ExportedProgram on telephones and microcontrollers; before it PyTorch Mobile |
-# | LiteRT | runs `.tflite` files on telephones; until 2024 TensorFlow Lite |
+# | ExecuTorch | runs an ExportedProgram on phones and microcontrollers; before it there was PyTorch Mobile |
+# | LiteRT | runs `.tflite` files on phones; until 2024 it was called TensorFlow Lite |
 # | TF.js | TensorFlow in a browser; ONNX Runtime Web is the same for ONNX |
-# | StableHLO | a list of ops with editions, as ONNX; `jax.export` writes it, and XLA compiles it |
+# | StableHLO | a list of ops with editions, like ONNX; `jax.export` writes it, and XLA compiles it |
 # | Triton Inference Server | NVIDIA's server for ONNX, PyTorch, TensorRT and others |
 # | safetensors | arrays and names in a file, and no code: what `mg.save` writes, too |
 
@@ -587,9 +595,9 @@ Quiz("24_out_of_python")
 #
 # - Weights fit into many classes, and only one of them is the model. A graph with its arrays needs no class.
 # - `mg.save` writes ops by name, arrays, and nothing that runs; in a fresh process the same bytes come out.
-# - A pickle is a program: loading is running. A loader looks up, works out again, and refuses.
+# - A pickle is a program: loading is running. A good loader looks things up, works them out again, and refuses.
 # - What was Python is decided when the graph is recorded: turns, mode, lengths without a name.
-# - ONNX is words that engines agree on, in numbered editions. Compare the numbers after every export.
+# - ONNX is a vocabulary that engines agree on, in numbered editions. Compare the numbers after every export.
 #
 # **Sources.** Python Library Reference, *pickle*: the warning at its head, and "Restricting globals". *Safetensors*,
 # github.com/huggingface/safetensors, "Format". ONNX, github.com/onnx/onnx, docs/IR.md ("Models", "Graphs") and

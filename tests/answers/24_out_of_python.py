@@ -211,3 +211,80 @@ variance = softplus = silu
 # %% wrong: refuses: all is refused
 def load(text):
     raise BadFile(text)
+
+
+# %% right: round_trip: bytes that can be edited
+def pack(arrays):
+    data = bytearray(8)
+    header = json.dumps([[name, a.dtype.str, a.shape, a.nbytes] for name, a in arrays.items()]).encode()
+    data[:] = len(header).to_bytes(8, "little")
+    data += header
+    for a in arrays.values():
+        data += a.tobytes()
+    return data
+
+
+def unpack(data):
+    start = 8 + int.from_bytes(data[:8], "little")
+    arrays = {}
+    for name, dtype, shape, size in json.loads(data[8:start]):
+        arrays[name] = np.frombuffer(data[start : start + size], dtype).reshape(shape)
+        start += size
+    return arrays
+
+
+# %% right: round_trip: NumPy's own zip, and shorter
+def pack(arrays):
+    import io
+
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def unpack(data):
+    import io
+
+    with np.load(io.BytesIO(data)) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+# %% wrong: round_trip: a number for each, and the arrays stay in a dictionary
+KEPT = {}
+
+
+def pack(arrays):
+    KEPT[str(len(KEPT))] = arrays
+    return str(len(KEPT) - 1).encode()
+
+
+def unpack(data):
+    return KEPT[data.decode()]
+
+
+# %% wrong: onnx_words: softplus as x less the logarithm of its sigmoid
+silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
+variance = [
+    ("ReduceMean", ["x"], "m"),
+    ("Sub", ["x", "m"], "d"),
+    ("Mul", ["d", "d"], "q"),
+    ("ReduceMean", ["q"], "y"),
+]
+softplus = [("Sigmoid", ["x"], "s"), ("Log", ["s"], "l"), ("Sub", ["x", "l"], "y")]
+
+
+# %% right: onnx_words: softplus by the sigmoid of the absolute value, in five
+silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
+variance = [
+    ("ReduceMean", ["x"], "m"),
+    ("Sub", ["x", "m"], "d"),
+    ("Mul", ["d", "d"], "q"),
+    ("ReduceMean", ["q"], "y"),
+]
+softplus = [
+    ("Abs", ["x"], "a"),
+    ("Sigmoid", ["a"], "s"),
+    ("Log", ["s"], "l"),
+    ("Relu", ["x"], "r"),
+    ("Sub", ["r", "l"], "y"),
+]
