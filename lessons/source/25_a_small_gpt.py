@@ -29,11 +29,11 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 25 A small GPT
 #
-# Lesson 00 showed the graph of a network that was to carry on writing where a chapter of *Alice's Adventures in
-# Wonderland* breaks off, and it wrote noise. Since then each lesson has opened a box of that picture, or a tool to work
-# on it. **Can you do it all, on Alice?** We train this GPT, profile it, make it smaller in three ways, run it in two
+# Lesson 00 showed the graph of a network that was meant to carry on where a chapter of *Alice's Adventures in
+# Wonderland* breaks off, and it wrote noise. Since then each lesson has opened a box of that picture, or a box of tools
+# for it. **Can you do it all, on Alice?** We train this GPT, profile it, make it smaller in three ways, run it in two
 # processes, take it out of Python, and let it answer over HTTP. At each step there is a **gate**: a condition that a
-# program checks before work goes on. A gate that fails says what was wanted and what came.
+# program checks before the work goes on. A gate that fails says what was wanted and what came.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -99,12 +99,13 @@ gates = Gates(
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What counting gives
 #
-# A **language model** says how likely each letter is to come next. Its loss is lesson 03's: minus the logarithm of what
-# it gave to the letter that came, on average. The text has 65 different letters, so whoever knows nothing has ln 65 =
-# 4.17. We keep the last 5,225 letters apart; the loss on them is the **held-out loss**.
+# A **language model** says how likely each letter is to come next. Its loss is lesson 03's: minus the logarithm of the
+# probability that it gave to the letter that came, on average. The text has 65 different letters (a space and a comma
+# are letters, too), so a model that knows nothing has a loss of ln 65 = 4.17. We set the last 5,225 letters apart; the
+# loss on them is the **held-out loss**.
 #
-# Before anything is trained, count. How often each letter comes gives 3.05. If we count how often each letter comes
-# *after each other one*, what is the loss then?
+# Before we train anything, we count. Knowing how often each letter comes gives a loss of 3.05. If we count how often
+# each letter comes *after each other one*, what is the loss then?
 
 # %%
 text = mg.data.text()
@@ -136,7 +137,7 @@ reveal("pairs", round(by_pairs, 2))
 # ## All of it
 #
 # This is the whole network, as its classes have it: 65 letters and 64 places, each a row of 64 numbers; two blocks; and
-# the scores of the next letter. What does the loss begin with, before any training?
+# the scores of the next letter. What is the loss before any training?
 
 
 # %%
@@ -173,9 +174,9 @@ reveal("begins", round(loss.item(), 1))
 GraphView(loss)
 
 # %% [markdown]
-# A little above ln 65 = 4.17: it does not give each letter the same, it prefers some without a reason. A loss far above
-# that would say that something begins too large, and this is the cheapest gate there is. And here is the picture from
-# lesson 00 again, with its boxes:
+# A little above ln 65 = 4.17: it does not give each letter the same, but prefers some without a reason. A loss far
+# above that would mean that something begins too large; this is the cheapest gate there is. And the picture is that of
+# lesson 00 again. Here are its boxes:
 #
 # | box | what it is | opened in |
 # |---|---|---|
@@ -185,7 +186,7 @@ GraphView(loss)
 # | *attention* | two products and a softmax; what of it is $L^2$ | 16, 17 |
 # | *gelu* | a curve between two *affine*, of many small operations, fused into one | 03, 13 |
 # | *standardise* | LayerNorm: the numbers of each letter brought to one size | 21 |
-# | `+` twice in a block | ways around, that hold what is early for longer | 16 |
+# | `+` twice in a block | ways around, which keep what came early for longer | 16 |
 # | *cross entropy*, *mean* | the loss, one number | 03 |
 # | arrows, walked back | the chain rule; what is saved, and how long | 02, 06 |
 # | *×2* | what repeats: checkpoints, and where to cut for several workers | 21, 23 |
@@ -193,9 +194,9 @@ GraphView(loss)
 # | each number in it | 64, 32, 16 or 8 bits | 19, 20 |
 # | the same graph elsewhere | several processes; a file; another engine | 22, 24 |
 #
-# Now let it write. It sees the last 64 letters; fewer are filled up with zeros *behind* them, which nobody looks at:
-# each place looks only at those before it. A letter is drawn by its probability; the **temperature** divides the scores
-# before.
+# Now let it write. It sees the last 64 letters. A shorter text is filled up with zeros *after* it, which do no harm:
+# each place looks only at itself and at those before it. A letter is drawn by its probability; before that, the scores
+# are divided by the **temperature**.
 
 
 # %%
@@ -220,9 +221,9 @@ print(write(gpt, "Alice was ", 60))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Three ways
 #
-# Eager, traced, and in native code where a C++ compiler is installed: lessons 06, 11 and 15. Five steps each from the
-# same start. To the bit the same they are not, for sums are taken in another order. Within one part in ten thousand
-# they must be.
+# Eager, traced, and in native code where a C++ compiler is installed: lessons 06, 11 and 15. We take five steps each,
+# from the same start. The losses will not be the same to the bit, because sums are taken in another order; but they
+# must agree to one part in ten thousand.
 
 # %%
 ways = {"eager": scores_of, "traced": lambda net: mg.function(scores_of(net), jit_compile=True)}
@@ -265,12 +266,12 @@ unclear if place is None else reveal("traced", ["below half", "up to the same", 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Training
 #
-# A traced step took two thirds to all of an eager one's time, where this lesson was tried: most of it is in products of
-# matrices, which are NumPy's in all three ways. What a compiler can save lies between them. We train by the way that
-# was the quickest here.
+# Where this lesson was tried, a traced step took from two thirds of an eager one's time to all of it: most of the time
+# goes into products of matrices, which are NumPy's in all three ways. What a compiler can save lies between them. We
+# train in the way that was the quickest here.
 #
 # 500 steps of 8 rows, 256,000 letters: each part of the text is seen about six times. It takes ten seconds or more; the
-# view shows the loss while it falls, and the cell after it waits for the end. Where will the held-out loss be?
+# view shows the loss as it falls, and the cell after it waits for the end. Where will the held-out loss be?
 
 # %%
 Predict("trained", "The held-out loss after 500 steps:", options=["about 3.05", "about 2.35", "below 2.1"])
@@ -304,8 +305,8 @@ print(f"held-out loss {by_gpt:.2f}, as unsure as a choice among {np.exp(by_gpt):
 print(write(gpt, "Alice was ", 300))
 
 # %% [markdown]
-# Words, or nearly; spaces and commas where they may be; and no sense. The pairs are a table with one letter of memory,
-# and this has 64. What it writes can be judged by nobody but you; what was *predicted* of unseen text, by a number.
+# Words, or nearly; spaces and commas where they may be; and no sense. The table of pairs remembers one letter, and this
+# network 64. How well it writes, only you can judge; how well it *predicts* unseen text, a number says.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes. While it trains: what would the curve look like with a rate of 0.03, and what if each letter saw
@@ -314,8 +315,8 @@ print(write(gpt, "Alice was ", 300))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where the FLOPs are
 #
-# A rule of thumb says: a step costs 6 FLOPs for each parameter and each letter. 2 forward, for a product and an
-# addition; and twice that for the walk back. How many are counted?
+# A rule of thumb says that a step costs 6 FLOPs for each parameter and each letter: 2 forward, for a product and an
+# addition, and twice that for the walk back. How many are counted here?
 
 # %%
 cost = estimate(gpt, x)
@@ -338,11 +339,12 @@ prof
 
 # %% [markdown]
 # *The pictures: the FLOPs of a step, forward in blue, backward in brown and dashed: two equal blocks, and in each the
-# network behind the attention (`mlp`) has more than half; and the time of a step, operation by operation.*
+# network after the attention (`mlp`) has more than half; and the time of a step, operation by operation.*
 #
 # The rule leaves out the two products of attention that have no parameters, the part that grows with the square of the
-# length. Then look for what is wide in the second picture and narrow in the first: GELU and the softmax have few FLOPs
-# and much time, for they go over memory and compute exponentials. That is lesson 18, on your own model.
+# length. Then look for what is wide in the second picture and narrow in the first: GELU and LayerNorm (`standardise`)
+# have few FLOPs and take much more of the time, because they go over memory and do little with each number. That is
+# lesson 18, on your own model.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Ask where they would begin to make it quicker, and let them name the number of the profile that says so.
@@ -350,7 +352,7 @@ prof
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Twice, to keep less
 #
-# Each block becomes a checkpoint (lesson 21). Which part of the bytes saved for backward is left at the most?
+# Each block becomes a checkpoint (lesson 21). What share of the bytes saved for backward is left, at most?
 
 
 # %%
@@ -370,7 +372,7 @@ def measured(net):
     return np.concatenate([p.grad.numpy().ravel() for p in net.parameters()]), ledger
 
 
-Predict("kept", "What is saved at the most, in percent of that without checkpoints:", tolerance=8)
+Predict("kept", "What is saved at most, in percent of that without checkpoints:", tolerance=8)
 
 # %%
 gradient, plain = measured(gpt)
@@ -394,7 +396,7 @@ display(reveal("kept", round(100 * most[1] / most[0])), MemoryTimeline(thrifty))
 #
 # Forty steps in float32, and forty under autocast in bfloat16 (lesson 20). This is *emulated*: NumPy rounds each result
 # to sixteen bits and is slower for it, so we learn what happens to the loss and to the bytes, and nothing about time.
-# Which part of what is saved for backward is left?
+# What share of what is saved for backward is left?
 
 # %%
 Predict("sixteen", "Saved for backward in bfloat16, in percent of that in float32:", tolerance=5)
@@ -420,8 +422,8 @@ print(f"held-out losses of {ends[False]:.1f} and {ends[True]:.1f}; saved {most[0
 reveal("sixteen", round(100 * most[2] / most[0]))
 
 # %% [markdown]
-# Not half: LayerNorm, the softmax and the loss compute in float32 under autocast, and keep float32 for it. And weights,
-# their gradients and Adam's two copies stay in float32 anyway.
+# More than half: LayerNorm, the softmax and the loss compute in float32 under autocast, and so they keep float32. And
+# weights, their gradients and Adam's two copies stay in float32 anyway.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes for both. The two go together in practice, and both change nothing that one would see in the text.
@@ -429,9 +431,10 @@ reveal("sixteen", round(100 * most[2] / most[0]))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two processes
 #
-# Two real processes, each with 8 of 16 rows, and an average of gradients by MPI (lesson 22). The cell is a program of
-# its own: it knows nothing of this notebook, and builds the network anew. Each process sends back one number of every
-# hundred of its gradient. Are the two gradients equal to each other, and to that of one process with all 16 rows?
+# Here are two real processes, each with 8 of 16 rows, whose gradients are averaged by MPI (lesson 22). The cell is a
+# program of its own: it knows nothing of this notebook, and builds the network anew. Each process sends back every
+# hundredth number of its gradient. Are the two gradients equal to each other, and to that of one process with all 16
+# rows?
 
 # %%
 # %%parallel -n 2 -o some
@@ -463,16 +466,17 @@ gates("two processes: same gradient", to_each_other and near, "equal, and that o
 print("equal to that of one process:", "to the bit" if np.array_equal(some[0], alone) else "up to rounding")
 
 # %% [markdown]
-# To the bit to each other, for both got the same sum from the same messages; and rounded to that of one process, where
-# sixteen rows were added up in another order. If the two were not equal to the bit, their weights would drift apart
-# with each step.
+# They are equal to each other to the bit, since both got the same sum; and equal up to rounding to that of one process,
+# where sixteen rows were added up in another order. If the two were not equal to the bit, their weights would drift
+# apart with each step.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Out of Python, and smaller
 #
-# The graph goes into a file that other engines read (lesson 24), and its linear layers into int8 (lesson 19). Tables of
-# letters and places stay in float32. Which part of the bytes is left, and what does it lose? (In int8 two engines agree
-# less closely: a number between two steps may be rounded up by one of them and down by the other.)
+# The graph goes into a file that other engines read (lesson 24), and its linear layers into int8 (lesson 19). The
+# tables of letters and places stay in float32. What share of the bytes is left, and how much does the loss grow? (In
+# int8 two engines agree less closely: a number between two steps may be rounded up by one of them and down by the
+# other.)
 
 # %%
 keep = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -516,11 +520,11 @@ reveal("int8", round(100 * share))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## At your service
 #
-# **Serving** is a process that does nothing but answer. It gets a file with the graph, and none of our code; this
-# notebook asks it over HTTP, as anybody could. What is the page? A text, a button, and a program of 60 lines in the
-# browser that asks for scores and draws letters. All stays on your machine. Follow the link, and let it write (Tab and
-# Enter will do); when you have enough, run the cell after it, which asks for scores, too, and ends the server. (If you
-# have run all cells at once, it has ended: run these two again.)
+# **Serving** means answering requests with a model, in a process that does nothing else. It gets a file with the graph,
+# and none of our code; this notebook asks it over HTTP, as anybody could. It also shows a page: a text, a button, and
+# some 60 lines of program in the browser that ask for scores and draw letters. Everything stays on your machine. Follow
+# the link, and let it write (Tab and Enter will do); when you have seen enough, run the cell after it, which asks for
+# scores, too, and ends the server. (If you ran all cells at once, it has already ended: run these two again.)
 
 # %% tags=["measured", "nbval-ignore-output"]
 mg.save(folder / "alice.mg", gpt, (mg.TensorSpec((None, 64), mg.int64),))
@@ -559,8 +563,8 @@ else:
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Faster is better?
 #
-# Four of ours stand side by side. One was trained for 100 steps only, a fifth of the time. The quickest to answer is
-# none of the networks. Which?
+# Four models stand side by side: our GPT; the same in int8; one that was trained for 100 steps only, a fifth of the
+# time; and the table of pairs from the beginning. Which of them is the quickest to answer?
 
 # %%
 short = new()
@@ -597,19 +601,20 @@ fitting = [name for name, (size, _) in table.items() if size <= 200_000]
 reveal("need", min(fitting, key=lambda name: table[name][1]))
 
 # %% [markdown]
-# The quickest has a loss of 2.35, and a GPT after 100 steps not even that: it cost a fifth of the training and is worse
-# than a table. "Quick" is a number beside others, and which one counts is what somebody *needs*.
+# The quickest has a loss of 2.35. The GPT after 100 steps does not reach even that: it was trained in a fifth of the
+# time, and is worse than a table. How quick a model is, is one number among others, and which of them counts depends on
+# what somebody *needs*.
 #
-# int8 is not quicker here, in NumPy, and it is the right one all the same. With a microsecond for each letter it would
-# be the table; with no limit but the reader's patience the GPT. Who asks "which is the fastest?" has not said yet what
-# it is for.
+# For 200,000 bytes int8 is the right one, though in NumPy it is not quicker. With a microsecond for each letter it
+# would be the table; with no limit but the reader's patience, the GPT. Whoever asks "which is the fastest?" has not yet
+# said what it is for.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Have each pair write down a need for which its neighbour's choice is wrong.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** Somebody forgets the shift: the letter to be guessed is the one that stands there, `x` in place
-# of what comes next. What is the training loss after 60 steps?
+# **Where it breaks.** Somebody forgets the shift: the letter to be guessed is the one that is already there, `x` itself
+# in place of what comes next. What is the training loss after 60 steps?
 
 # %%
 Predict("leak", "The loss after 60 steps, without the shift:", options=["above 2", "1 to 2", "below 0.1"])
@@ -624,11 +629,12 @@ print(write(leaky, "Alice", 20, temperature=0.1))
 reveal("leak", "below 0.1" if loss < 0.1 else "1 to 2" if 1 < loss < 2 else "above 2")
 
 # %% [markdown]
-# No error, the best curve of the day, and it says its last letter for ever. A mask that is missing looks the same. A
-# loss that is too good is a finding, not a success. So there is a gate from the *other* side, and it is red: people who
-# guessed the next letter of a book were at 0.6 to 1.3 bits; times ln 2 that is 0.4 to 0.9, as our losses are counted.
+# No error, the best curve of the day, and it repeats its last letter for ever. A missing mask would look the same. A
+# loss that is too good is a finding, not a success. So there is a gate on the *other* side, and here it fails, as it
+# should: people who guessed the next letter of a book were at 0.6 to 1.3 bits; times ln 2 that is 0.4 to 0.9, as our
+# losses are counted.
 #
-# These are all the gates of this lesson:
+# Here are all the gates of this lesson; only that last one should fail:
 
 # %%
 gates
@@ -651,17 +657,18 @@ Quiz("25_a_small_gpt")
 # | `mg.onnx.export` | `torch.onnx.export` | `tf2onnx` | `jax.export`, and StableHLO |
 # | `minigrad serve` | Triton, vLLM | TensorFlow Serving | `jax2tf`, and TensorFlow Serving |
 #
-# On a phone: ExecuTorch, which took PyTorch Mobile's place; LiteRT, which was called TF Lite; ONNX Runtime.
+# On a phone: ExecuTorch, which took PyTorch Mobile's place; LiteRT, which was called TF Lite; ONNX Runtime. [Four
+# frameworks, side by side](COMPARISON.md) goes through all of this question by question.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - A loss means something beside a baseline that is counted: ln 65, letters, pairs.
-# - Each change to a trained model is a claim, *the same but smaller, quicker, elsewhere*, and a claim has a gate.
-# - FLOPs of a step: about 6 for each parameter and letter. Time goes elsewhere, too; a profile says where.
+# - Each change to a trained model is a claim, *the same but smaller, quicker, elsewhere*, and each claim needs a gate.
+# - A step has about 6 FLOPs for each parameter and letter. Time goes elsewhere, too; a profile says where.
 # - Gradients are equal to the bit under checkpoints and between processes; up to rounding where sums are taken in
 #   another order.
-# - Faster is better only at equal worth. First comes what is needed.
+# - Faster is better only between equals. First comes what is needed.
 #
 # **Sources.** A. Vaswani and others, *Attention is all you need*, arXiv:1706.03762 (2017), sections 3 and 5.3. A.
 # Radford and others, *Language models are unsupervised multitask learners* (2019), section 2.3: the network. J. Kaplan
@@ -673,5 +680,5 @@ Quiz("25_a_small_gpt")
 # **Exercise.** [25 Before it ships](../exercises/25_a_small_gpt.ipynb): a letter drawn by hand, a loss that is counted,
 # the work that a cache saves, a version for each need, and a GPT of your own through four gates.
 #
-# **Next:** change something here. Let the batches have 32 rows, and take a quarter of the steps. As many letters are
-# read: will the held-out loss be the same? Write it down before you run it.
+# **Next:** change something here. Let the batches have 32 rows, and take a quarter of the steps. The same number of
+# letters is read: will the held-out loss be the same? Write down your guess before you run it.

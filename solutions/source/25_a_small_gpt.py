@@ -36,7 +36,7 @@ from minigrad.zoo.transformers import GPT, Size
 # - `u` is a random number from 0 to 1. Go through the letters by their indices, the first one first, and add up
 #   probabilities: the first letter with which the sum is *more* than u is drawn.
 #
-# `scores` is an array of NumPy, no two of them are equal, and it must be left as it is.
+# `scores` is a NumPy array in which no two numbers are equal, and it must be left as it is.
 
 
 # %% answer="letter_drawn" points=2 minutes=10
@@ -72,7 +72,7 @@ letters([4.0, 1.0], 1.0, 1)
 letters([-800.0, 0.0], 1.0, 2)
 
 # %% [markdown] hints="letter_drawn"
-# 1. Three steps: who is left, probabilities of these that add up to 1, and the sum that goes past u.
+# 1. Three steps: which letters are left, their probabilities, which add up to 1, and the sum that goes past u.
 # 2. `np.sort(scores)[-k]` is the smallest score that is left. A probability of 0 for the others is enough.
 # 3. `p = np.exp(scores / temperature) * (scores >= least)`, then `np.cumsum(p / p.sum()) > u`, and its first True.
 
@@ -116,13 +116,13 @@ def drawn(scores, temperature, k, u):
 
 # %% wrong="letter_drawn"
 # Shows: The likeliest letter was taken each time, whatever u was.
-# Hint: u decides: a letter of probability 0.2 is to come in a fifth of the cases.
+# Hint: u decides: a letter of probability 0.2 should come in a fifth of the cases.
 def drawn(scores, temperature, k, u):
     return int(scores.argmax())
 
 
 # %% wrong="letter_drawn"
-# Shows: The letters were gone through from the likeliest one on, and by their indices was asked for.
+# Shows: The letters were gone through from the likeliest one on; asked for was the order of their indices.
 # Hint: Do not sort what you add up.
 def drawn(scores, temperature, k, u):
     order = scores.argsort()[::-1][:k]
@@ -137,7 +137,7 @@ def drawn(scores, temperature, k, u):
 # letter**. `learn` and `held` are texts of the letters a, b and c. Each of the nine pairs counts as often as it is in
 # `learn`, and one more, so that none is impossible. A bit is a logarithm to the base 2.
 #
-# The loss is the mean over the letters of `held` that have a letter before them there.
+# The loss is the mean over all letters of `held` but the first, which has no letter before it.
 
 
 # %% answer="counted_pairs" points=2 minutes=8
@@ -168,7 +168,7 @@ round(float(counted("babababa" * 20, "bababc")), 4)
 # 3. The mean of `-np.log2(table[before, after])` over `zip(held, held[1:])`.
 
 # %% [markdown] shows="counted_pairs"
-# Three letters that are equally likely take log₂ 3 questions with yes or no, and a good model takes fewer.
+# Three letters that are equally likely take log₂ 3 questions with yes or no, about 1.58; a good model takes fewer.
 
 
 # %% wrong="counted_pairs"
@@ -231,11 +231,12 @@ def counted(learn, held):
 # %% [markdown]
 # ## 3. What is computed again
 #
-# **2 points, 8 minutes.** `write` in the lesson runs the network on the whole text for each new letter. (It fills up
-# with zeros, too; leave them out here: a text of p letters is p rows.) But rows of earlier letters do not change: each
-# letter looks only at those before it. Of the three parts that attention makes of a row, `q`, `k` and `v`, the *query*
-# `q` is needed by this letter alone, the *key* `k` and the *value* `v` by all that come after it. A *cache* keeps keys
-# and values, in each layer, of every letter that went through; then a new letter is a single row, which reads them.
+# **2 points, 8 minutes.** `write` in the lesson runs the network on the whole text for each new letter. (It fills the
+# text up with zeros, too; ignore those here: a text of p letters is p rows.) But rows of earlier letters do not change:
+# each letter looks only at those before it. Of the three parts that attention makes of a row, `q`, `k` and `v`, the
+# *query* `q` is needed by this letter alone, the *key* `k` and the *value* `v` by all that come after it. A *cache*
+# keeps keys and values, in each layer, of every letter that went through; then a new letter is a single row, which
+# reads them.
 #
 # A text of p letters is there, and n letters are written after it, one by one; p + n fits into the context. The last
 # one of them is never read. Write `work(p, n, layers, channels)`, three numbers:
@@ -269,13 +270,13 @@ check("cached_work")
 # 3. Each row that went through left a key and a value in each layer: rows · layers · 2 · channels · 4 bytes.
 
 # %% [markdown] shows="cached_work"
-# The work falls from a sum that grows with the square of the length to one row for each letter, and what is paid for it
-# is memory that grows with the length.
+# The work falls from a sum that grows with the square of the length to one row for each letter, and the price is memory
+# that grows with the length.
 
 
 # %% wrong="cached_work"
 # Shows: The last letter was read, too. It is written, and nothing comes after it.
-# Hint: To write one letter, how many runs are there, and on how many letters?
+# Hint: To write one letter after p, how many runs are there, and on how many letters?
 def work(p, n, layers, channels):
     return sum(range(p + 1, p + n + 1)), p + n, 8 * layers * channels * (p + n)
 
@@ -288,7 +289,7 @@ def work(p, n, layers, channels):
 
 
 # %% wrong="cached_work"
-# Shows: Keys alone were kept, or values alone.
+# Shows: Keys alone were counted, or values alone, or numbers of two bytes.
 # Hint: A new letter compares its query with the keys, and then adds up the values.
 def work(p, n, layers, channels):
     return sum(range(p, p + n)), p + n - 1, 4 * layers * channels * (p + n - 1)
@@ -309,7 +310,7 @@ def work(p, n, layers, channels):
 
 
 # %% [markdown]
-# ## 4. Which one is it to be?
+# ## 4. Which one will it be?
 #
 # **2 points, 6 minutes.** Six versions of the lesson's model. `calls`: the operations that Python calls for one answer,
 # which decide how long a single letter takes; a compiled version is one call. `saved`: for backward, in training.
@@ -344,7 +345,7 @@ chosen = {"a": "compiled", "b": "int8", "c": "checkpointed", "d": "pairs", "e": 
 check("which_need")
 
 # %% probes="which_need"
-[chosen.get(need) for need in "abcdef"]
+[str(chosen.get(need)).strip().lower() for need in "abcdef"]
 
 # %% [markdown] hints="which_need"
 # 1. Strike out what does not fit, for each need anew; choose among what is left.
@@ -353,8 +354,8 @@ check("which_need")
 # 3. Three of the six are "pairs", and "short" is never the answer.
 
 # %% [markdown] shows="which_need"
-# No version is the best one, and one of them is the best for nothing: trained less, it is worse than a table and just
-# as large.
+# No version is the best for everything, and one is the best for nothing: trained less, it is worse than a table, and as
+# large as the whole GPT.
 
 # %% wrong="which_need" misconception="M24"
 # Shows: The quickest was taken each time: faster was to be better, whatever it gives.
@@ -367,7 +368,7 @@ chosen = dict.fromkeys("abcdef", "pairs")
 chosen = {"a": "short", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}
 
 # %% wrong="which_need"
-# Shows: For the fewest bytes the loss was forgotten: it is to be as low as can be within 200,000.
+# Shows: For few bytes the loss was forgotten: within 200,000 bytes it should be as low as can be.
 # Hint: Two versions have fewer than 200,000 bytes. Which of them is better?
 chosen = {"a": "compiled", "b": "pairs", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}
 
@@ -447,10 +448,11 @@ def gates():
 gates()
 
 # %% [markdown] hints="gpt_within"
-# 1. The lesson's has too many of everything, except for parameters of which it may lose 48,000. What does not cost a
-# parameter, or nearly none?
-# 2. A shorter context costs bytes and FLOPs and 64 parameters for each letter. Take the shortest that is allowed.
-# 3. Parameters grow with the square of the channels, bytes saved with the channels. Two layers, and 48 of each.
+# 1. The lesson's GPT has too much of everything; of its parameters it may lose 48,000. What can you make smaller that
+# takes away hardly any parameters?
+# 2. Each letter of context costs bytes, FLOPs, and one row of parameters. Take the shortest context that is allowed.
+# 3. Parameters grow with the square of the channels, bytes saved with the channels. Take two layers, 48 channels, and a
+# context of 48.
 
 # %% [markdown] shows="gpt_within"
 # Parameters of a layer grow with the square of its width and what it saves only with the width, so few wide layers are
@@ -458,7 +460,7 @@ gates()
 
 # %% wrong="gpt_within"
 # Shows: This is the lesson's GPT: more than twice the FLOPs that are allowed.
-# Hint: It sees 64 letters. How many are wanted at least?
+# Hint: It sees 64 letters. How many must it see at least?
 layers, heads, channels, context = 2, 4, 64, 64
 
 # %% wrong="gpt_within"
@@ -482,7 +484,7 @@ layers, heads, channels, context = 2, 4, 40, 48
 layers, heads, channels, context = 2, 4, 56, 32
 
 # %% wrong="gpt_within"
-# Shows: The heads do not divide the channels among them alike.
+# Shows: The heads cannot share the channels equally.
 # Hint: channels must be a multiple of heads.
 layers, heads, channels, context = 2, 5, 48, 48
 

@@ -87,3 +87,7 @@ layers, heads, channels, context = 2, 2, 48, 48
 
 # %% wrong: gpt_within: a longer context
 layers, heads, channels, context = 2, 4, 48, 64
+
+
+# %% right: which_need: words with capitals
+chosen = {"a": "Compiled", "b": "int8", "c": "Checkpointed", "d": "Pairs", "e": "Pairs", "f": "pairs"}
