@@ -176,7 +176,7 @@ tried(4)
 tried(7)
 
 # %% [markdown] hints="ring_by_hand"
-# 1. In round 0 let rank r send chunk r. What has just arrived at a rank in round 0, and is to be sent on in round 1?
+# 1. In round 0 let rank r send chunk r. What has just arrived at a rank in round 0, and has to be sent on in round 1?
 # 2. Rank 3 receives chunk 2 in round 0, and sends that in round 1: one less in each round. Below 0 one comes to p − 1.
 # 3. `(rank - r) % p`. Look whether the second half needs another formula: which chunk is complete at a rank after the
 # first one?
