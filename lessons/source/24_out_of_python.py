@@ -439,8 +439,8 @@ reveal("runtime", ["exactly 0", "about 0.000001", "about 0.01"][np.digitize(diff
 
 # %% [markdown]
 # Rounding in the seventh digit of float32: the other engine adds up in another order, and its tanh is another
-# approximation. `session.run` takes fetches and feeds, as `Session` did in lesson 09: it *is* define-then-run, and and
-# the process that runs it need not have any Python.
+# approximation. `session.run` takes fetches and feeds, as `Session` did in lesson 09: it *is* define-then-run, and the
+# process that runs it need not have any Python.
 #
 # Lengths are fixed here, too, unless we say otherwise. We exported with `dynamic_axes={"picture": {0: "batch"}}`: axis
 # 0 of `picture` is a **dynamic axis**, named "batch". Without that the example's shape, (1, 64), is part of the file.

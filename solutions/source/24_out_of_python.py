@@ -519,7 +519,7 @@ def unpack(data):
 
 # %% wrong="round_trip"
 # Shows: The elements went into the JSON as text, in base64 or in digits, which takes more bytes than they have.
-# Hint: Let the JSON end, and write the elements behind it as they are.
+# Hint: Let the JSON end, and write the elements after it as they are.
 def pack(arrays):
     import base64
 
@@ -721,7 +721,7 @@ def said_of(nodes, x, right, most):
         return f"its shape is {y.shape}"
     if not numeric.allclose(y, right, rtol=1e-4, atol=1e-5):
         i = int((~numeric.isclose(y, right, rtol=1e-4, atol=1e-5)).argmax())
-        return f"another number: {y.flat[i]:.4g} in the place of {right.flat[i]:.4g}"
+        return f"another number: {y.flat[i]:.4g} in place of {right.flat[i]:.4g}"
     return "right" if len(nodes) <= most else f"right, in {len(nodes)} nodes"
 
 
@@ -948,7 +948,7 @@ outcome(f'[{FIRST}["tanh", ["x"], null]]', "x"), outcome(f'[{FIRST}["tanh", [0.5
 
 
 # %% wrong="refuses"
-# Shows: Only the end of the list was looked at: a row may read itself, or one behind it.
+# Shows: Only the end of the list was looked at: a row may read itself, or a later one.
 # Hint: How many rows are before row 3?
 def load(text):
     try:
@@ -1033,7 +1033,7 @@ def load(text):
 
 # %% wrong="refuses"
 # Shows: −1 was let in: it is smaller than any number of a row, and finds the last element of a list.
-# Hint: A number is to be at least 0.
+# Hint: A number must be at least 0.
 def load(text):
     try:
         rows = json.loads(text)
