@@ -382,7 +382,7 @@ def accumulate(net, x, y, rows):
 # - a: a checkpoint over two linear layers with a tanh between them
 # - b: a checkpoint over a part with a dropout
 # - c: 4 equal micro-batches, each mean loss divided by 4, in a network with a LayerNorm
-# - d: the same with a BatchNorm in the place of the LayerNorm
+# - d: the same with a BatchNorm in place of the LayerNorm
 # - e: micro-batches of 48, 48 and 4 rows, each mean loss divided by 3
 # - f: micro-batches of 48, 48 and 4 rows; the loss is a *sum* over rows, and nothing is divided
 # - g: a checkpoint over a part with a BatchNorm
@@ -511,7 +511,7 @@ from minigrad.utils.checkpoint import checkpoint as twice
 
 
 def most_saved():
-    """Arrays saved at the most, as the ledger counts."""
+    """The most arrays saved at one time, as the ledger counts."""
     layers = [framework.nn.Sequential(framework.nn.Linear(8, 8), framework.nn.Tanh()) for _ in range(sum(cut))]
     x = framework.randn(256, 8)
     with framework.profiler.memory(framework.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:

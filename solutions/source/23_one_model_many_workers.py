@@ -102,7 +102,7 @@ def cut(A, a, B, b, p):
 
 
 # %% wrong="cut_by_hand"
-# Shows: A is cut by rows: a worker would need a part of x only, and has terms of a sum in front of tanh.
+# Shows: A is cut by rows: a worker would need a part of x only, and has terms of a sum before tanh.
 # Hint: tanh of a sum is no sum. Which cut of A gives each worker whole numbers?
 def cut(A, a, B, b, p):
     once = [b] + [0 * b] * (p - 1)
@@ -270,7 +270,7 @@ float(limit)
 # %% [markdown] hints="pipeline_on_paper"
 # 1. The last stage begins after p − 1 steps; all of it takes m + p − 1 steps, and each works in m of them.
 # 2. Eight workers that work for 24 of 31 steps do as much as 8 · 24 / 31 that never wait.
-# 3. 7 / (m + 7) is to be 1/10. And m p / (m + p − 1), for a very large p, is nearly …
+# 3. 7 / (m + 7) must be 1/10. And m p / (m + p − 1), for a very large p, is nearly …
 
 # %% [markdown] shows="pipeline_on_paper"
 # Stages divide the work of a micro-batch and lengthen its way, and no more workers are busy than there are

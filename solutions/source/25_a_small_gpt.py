@@ -206,7 +206,7 @@ def counted(learn, held):
 
 
 # %% wrong="counted_pairs"
-# Shows: The held-out text was counted, too: what is to be judged was learned.
+# Shows: The held-out text was counted, too: what should be judged was learned from.
 # Hint: The table may know `learn` alone.
 def counted(learn, held):
     table = np.ones((3, 3))
