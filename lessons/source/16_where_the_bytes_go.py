@@ -4,7 +4,7 @@
 #     title: Where the bytes go
 #     minutes: 40
 #     objectives:
-#       - name the five that hold memory in a training step, and count each before anything runs
+#       - name the five things that hold memory in a training step, and count each before anything runs
 #       - read a ledger, and say which operation keeps what for backward
 #       - say what Adam costs, and what it does not
 #       - say what a skip connection and an attention block hold, and for how long
@@ -26,14 +26,14 @@
 #
 # > `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.`
 #
-# Lesson 14 planned the memory of small graphs. Here is what everybody meets who trains a network. The file with its
-# weights has 20 kilobytes; the machine has room for that a thousand times over, and still training stops with a message
-# like the one above. **The weights fit. Why does training not?** Somebody else holds the memory. In this lesson we ask
-# who, and for how long.
+# Lesson 14 planned the memory of small graphs. Everybody who trains networks meets the message above sooner or later.
+# The file with the weights takes 20 kilobytes, the machine has room for a thousand such files and more, and still
+# training stops. **The weights fit. Why does training not?** Something else holds the memory. In this lesson we ask
+# what, and for how long.
 #
 # **About 40 minutes.** Afterwards you can
 #
-# - name the five that hold memory in a training step, and count each before anything runs;
+# - name the five things that hold memory in a training step, and count each before anything runs;
 # - read a ledger, and say which operation keeps what for backward;
 # - say what Adam costs, and what it does not;
 # - say what a skip connection and an attention block hold, and for how long;
@@ -62,10 +62,10 @@ follow_theme()
 # ## A network that looks at pictures
 #
 # The digits of lesson 03 once more, as pictures of 8 × 8 pixels. A convolution slides a window of 3 × 3 weights over
-# them. Each set of weights, a kernel, makes a new picture, and such a picture is called a **channel**. Here 16 channels
-# are made of the one, and 16 of the 16; then the largest number of each 2 × 2 is kept (that is pooling), and a linear
-# layer reads off the digit. How many times the bytes of all the weights does one training step with 64 pictures need at
-# its peak?
+# them. Each set of weights, a kernel, makes a new picture, and such a picture is called a **channel**. Here the first
+# convolution makes 16 channels out of one, and the second 16 out of those; then only the largest number of each 2 × 2
+# is kept (that is pooling), and a linear layer reads off the digit. At its peak, how many times the bytes of all the
+# weights does one training step with 64 pictures need?
 
 # %%
 digits = mg.data.digits()
@@ -105,13 +105,13 @@ reveal("times the weights", ["under 4", "4 to 20", "over 20"][(times > 4) + (tim
 
 # %% [markdown]
 # Forty-seven times. (The network is in float32, four bytes for a number, as is usual in training. minigrad's own
-# default is NumPy's float64, with eight: `.float()` has changed that.)
+# default is NumPy's float64, with eight; `.float()` changed that.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Five that hold memory
+# ## Five things that hold memory
 #
-# `mg.profiler.memory` watches a block, and writes a **ledger**: who holds each array, and from when until when. Read
-# the column *at the peak*. Which two lines are nearly all of it?
+# `mg.profiler.memory` watches a block of code, and writes a **ledger**: who holds each array, and from when until when.
+# Read the column *at the peak*. Which two lines are nearly all of it?
 
 # %%
 ledger
@@ -120,7 +120,7 @@ ledger
 # There are five, in every framework:
 #
 # 1. the *parameters*;
-# 2. their *gradients*, and in backward those of everything else on the way;
+# 2. their *gradients* and, during backward, those of everything else on the way;
 # 3. **optimizer state**: what the optimiser remembers from step to step;
 # 4. each **activation**, a layer's result, that backward will read: *saved for backward*;
 # 5. **workspace**: what an operation needs inside, and gives back at its end. We come to it below. (*Compiler's
@@ -137,7 +137,7 @@ ledger
 MemoryTimeline(ledger)
 
 # %% [markdown]
-# *The picture: a hill. Each of the two relus leaves 262,144 bytes that stay. The top is where backward comes to the
+# *The picture: a hill. Each of the two relus leaves 262,144 bytes that stay. The top is where backward reaches the
 # pooling: both are still there, and beside them a gradient of the same size. From then on each derivative lets go of
 # what was kept for it, and the hill goes down to where it began.*
 
@@ -158,8 +158,8 @@ MemoryTimeline(ledger)
 # | Adam's state | twice as many | 4,640 |
 # | its activation | $B · D · H · W$ | 64 · 16 · 8 · 8 = 65,536 |
 #
-# $H × W$ is in the last row alone, and $B$ too. A larger picture, a larger batch: more activations, and not one
-# parameter more. Ask the ledger whether the table is right. What will the second number be, in bytes?
+# $H × W$ and $B$ are in the last row alone. A larger picture, a larger batch: more activations, and not one parameter
+# more. Ask the ledger whether the table is right. What will the second number be, in bytes?
 
 # %%
 Predict("bytes of one activation", "Bytes of the activation of the second convolution, in float32:", unit="bytes")
@@ -175,9 +175,9 @@ reveal("bytes of one activation", measured[1])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Does Adam double everything?
 #
-# It is said that training with Adam takes twice the memory of plain SGD. Adam keeps two averages for each parameter: of
-# its gradient, and of the square of it. So by how many percent does the peak of our step grow, if Adam takes SGD's
-# place?
+# One often hears that training with Adam takes twice the memory of plain SGD. Adam keeps two averages for each
+# parameter: one of its gradient, and one of the square of its gradient. So by how many percent does the peak of our
+# step grow if Adam takes the place of SGD?
 
 # %%
 Predict("adam", "By how many percent?", tolerance=2)
@@ -193,9 +193,9 @@ print(f"{more:,} bytes more: {more / weights:g} times the weights")
 reveal("adam", 100 * more / peaks[mg.optim.SGD].total)
 
 # %% [markdown]
-# Two more copies *of the parameters*, and nothing else: 4 % here. The belief comes from elsewhere. A language model of
-# billions of parameters with short batches is nearly all parameters, gradients and state; with SGD that is two copies,
-# with Adam four, and *that* is double. What doubles is one line of the ledger, and how much of the whole that is
+# Two more copies *of the parameters*, and nothing else: 4.5 % here. The belief comes from elsewhere. A language model
+# of billions of parameters with a small batch is nearly all parameters, gradients and state; with SGD that is two
+# copies, with Adam four, and *that* is double. Adam adds one line to the ledger, and how much of the whole that is
 # depends on what else is in it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -207,10 +207,10 @@ reveal("adam", 100 * more / peaks[mg.optim.SGD].total)
 #
 # Backward needs the numbers that a derivative reads (lesson 06): the derivative of $x^2$ reads $x$, that of $e^x$ its
 # own result, that of $x + y$ nothing. Here are eight operations on 1000 numbers each. How many of them keep an array of
-# 4,000 bytes that no operation before them keeps already?
+# 4,000 bytes that no earlier operation has kept already?
 
 # %%
-Predict("keepers", "How many of the eight keep an array that nobody before them keeps?")
+Predict("keepers", "How many of the eight are the first to keep an array of 4,000 bytes?")
 
 
 # %%
@@ -234,13 +234,13 @@ kept.table("op")
 reveal("keepers", sum(row[-1] == 4000 for row in kept.table("op").rows))
 
 # %% [markdown]
-# Four. `exp` and `tanh` keep their results, `sin` its operand. The product keeps both of its operands: one is what tanh
-# keeps already, and the other nobody kept before. `+ 1`, `reshape` and the sum keep nothing; `* 2` keeps the 2.
+# Four. `exp` and `tanh` keep their results, `sin` its operand. The product keeps both of its operands: one of them tanh
+# keeps already, and the other is new. `+ 1`, `reshape` and the sum keep nothing; `* 2` keeps the 2.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a gradient
 #
-# In evaluation nothing is saved for backward. Our network runs forward alone, in `no_grad`. How much of a training
+# In evaluation nothing is saved for backward. We run our network forward only, in `no_grad`. How much of a training
 # step's peak is left?
 
 # %%
@@ -257,7 +257,8 @@ reveal("no_grad", ["next to nothing", "under a half", "over a half"][(share > 10
 # %% [markdown]
 # More than half, although nothing is kept: this network is shallow. While an operation runs, its operand and its result
 # are both there, and two arrays of 262,144 bytes are more than half of what training holds. With depth that changes: in
-# a chain of layers, forward alone needs room for two neighbours at a time, and training keeps them all.
+# a chain of layers, forward alone needs room for the batch and for two neighbours at a time, and training keeps them
+# all.
 
 # %%
 depths = [2, 4, 8, 16]
@@ -283,35 +284,35 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An edge past the layers
 #
-# A residual block adds its operand to its result: `x + layers(x)`. The edge from x to the sum is a **skip connection**;
-# it is the long arrow in the picture below. It has no parameters, and its sum keeps nothing. Does it cost memory in
-# evaluation? And in training?
+# A residual block adds its operand to its result: `x + layers(x)`. The edge from x to the sum is a **skip connection**.
+# It has no parameters, and its sum keeps nothing. Below it leads from the first of three layers to the end, past the
+# other two. Does it cost memory in evaluation? And in training?
 
 
 # %%
-class Block(mg.nn.Module):
-    def __init__(self, skips):
-        self.first, self.second = (mg.nn.Conv2d(16, 16, 3, padding=1) for _ in range(2))
-        self.skips = skips
+convs = mg.nn.ModuleList([mg.nn.Conv2d(16, 16, 3, padding=1) for _ in range(3)]).float()
 
-    def forward(self, x):
-        y = self.second(self.first(x).relu())
-        return (x + y if self.skips else y).relu()
+
+def three_layers(x, skips):
+    x = convs[0](x).relu()
+    early = x if skips else None
+    for conv in convs[1:]:
+        x = conv(x).relu()  # the name x lets go of the array before
+    return x + early if skips else x
 
 
 Predict("skip", "The skip raises the peak of forward in …", options=["neither", "evaluation", "training", "both"])
 
 # %%
-mg.draw(Block(skips=True).float()(x.expand(64, 16, 8, 8)))
+mg.draw(three_layers(mg.ones(64, 16, 8, 8, dtype=mg.float32), skips=True))
 
 # %%
 rises = []
 for recorded in (False, True):
     found = []
     for skips in (False, True):
-        blocks = mg.nn.Sequential(*(Block(skips) for _ in range(3))).float()
-        with mg.profiler.memory(blocks, exact=False) as each, mg.set_grad_enabled(recorded):
-            blocks(mg.ones(64, 16, 8, 8, dtype=mg.float32))
+        with mg.profiler.memory(convs, exact=False) as each, mg.set_grad_enabled(recorded):
+            three_layers(mg.ones(64, 16, 8, 8, dtype=mg.float32), skips)
         found.append(each)
     rises.append(found[1].peak.total - found[0].peak.total)
     saved = [each.peak.by_consumer["saved for backward"] for each in found]
@@ -319,22 +320,23 @@ for recorded in (False, True):
 reveal("skip", ["neither", "evaluation", "training", "both"][(rises[0] > 0) + 2 * (rises[1] > 0)])
 
 # %% [markdown]
-# In both, by one array of 262,144 bytes; and what is *saved for backward* is the same with and without it. In
-# evaluation x, which could have been let go after the first convolution, waits for the sum. In training x is kept
-# anyway, because the convolution's derivative reads it; what is new there is the sum itself: for a moment it and both
-# of its operands are alive. In a U-Net the longest skip leads from the first layers to the last ones, and holds its
+# In evaluation alone, by one array of 262,144 bytes: the result of the first layer could have been let go after the
+# second convolution, and now it waits for the sum. In training it is kept anyway, because the derivative of the second
+# convolution reads it; what is *saved for backward* is the same with and without the skip. The more layers a skip leads
+# past, the longer its array waits. In a U-Net the longest one leads from the first layers to the last, and holds its
 # array for nearly the whole run.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. The surprise is that nothing of the skip is saved for backward: adding has slopes of 1. What it costs is
-# time in memory, a lifetime as in lesson 14.
+# a longer lifetime, as in lesson 14. In backward it is the gradient that waits: it goes past the layers at once, and
+# has to stay until their gradient has come back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An attention block
 #
 # A transformer reads a text as $L$ pieces, its *tokens*, each a row of numbers. Each token looks at every other one,
-# and so there is a matrix of $L × L$ weights; a layer may have several such *heads*. Here is one head written out, for
-# 8 texts of 128 tokens of 32 numbers. Which of its arrays is the largest?
+# and so there is a matrix of $L × L$ weights. (A layer may do this several times side by side, in several *heads*.)
+# Here is one head written out, for 8 texts of 128 tokens of 32 numbers. Which of its arrays is the largest?
 
 
 # %%
@@ -357,15 +359,15 @@ largest = max(looking.table("op").rows, key=lambda row: row[-1])
 reveal("largest", "the softmax" if largest[0] == "softmax" else "q, k, v together")
 
 # %% [markdown]
-# The softmax, with 8 · 128 · 128 numbers: more than q, k and v together. They grow with $L$, and it grows with $L^2$;
-# that is a subject of lesson 17. (`scaled_dot_product_attention` computes the weights again in
-# backward, and does not keep them. FlashAttention never has them whole at all.)
+# The softmax, with 8 · 128 · 128 numbers: more than q, k and v together. Those grow with $L$, the softmax with $L^2$;
+# lesson 17 comes back to that. (`scaled_dot_product_attention` computes the weights again in backward, and does not
+# keep them. FlashAttention never has them whole at all.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The fifth: inside an operation
 #
 # So far the ledger has counted arrays that go from operation to operation. What an operation makes and drops again
-# inside itself is neither operand nor result. With `exact=True` the ledger asks Python's own count of memory, too:
+# inside itself is neither operand nor result. With `exact=True` the ledger consults Python's own count of memory, too:
 
 # %%
 net = network()
@@ -377,20 +379,20 @@ exact
 
 # %% [markdown]
 # The peak has doubled, and has moved: it is in the derivative of the second convolution now, and more than half is
-# *made and dropped inside the op*. To be one matrix product, a convolution lays the windows side by side: each pixel is
-# written up to nine times. Libraries for GPUs do this or something cleverer, and the size of their workspace depends on
-# the way they choose. That is one reason why a sum on paper is a lower bound, and why the message at the top may come
-# in the middle of an operation.
+# *made and dropped inside the op*. To become one matrix product, a convolution lays the windows side by side: each
+# pixel is written up to nine times. Libraries for GPUs do this or something cleverer, and the size of their workspace
+# depends on the algorithm that they choose. That is one reason why a sum on paper is a lower bound, and why the message
+# at the top may come in the middle of an operation.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. cuDNN has several algorithms for a convolution, and each wants another workspace; PyTorch tries them out
 # if `torch.backends.cudnn.benchmark` is set. Ask why a training that survived its first forward pass may fail in its
-# second step: Adam's state comes to be at the end of the first.
+# second step: Adam's state is created at the end of the first.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** A loop adds up the loss over five batches, to print its mean. It runs, the number is right, and
-# the memory grows with every batch. By how many bytes, roughly: none, those of a loss, or those of a whole forward
-# pass?
+# the memory grows with every batch. By roughly how many bytes each time: none, those of a loss, or those of a whole
+# forward pass?
 
 # %%
 Predict("leak", "What grows with each batch?", options=["nothing", "4 bytes", "all that forward saved"])
@@ -406,10 +408,10 @@ grown = alive[-1] - alive[-2]
 reveal("leak", "all that forward saved" if grown > 500_000 else "4 bytes" if grown else "nothing")
 
 # %% [markdown]
-# `total` is a tensor, and remembers where it came from: all five graphs hang on it, with all that they saved. Nothing
-# calls backward, so nothing is let go. `total += loss.item()` adds a number, and the loop belongs inside `no_grad`. The
-# ledger shows which it is: *saved for backward* grows from step to step, and a healthy run ends each step where it
-# began.
+# `total` is a tensor, and remembers where it came from: all five graphs hang from it, with everything they saved.
+# Nothing calls backward, so nothing is let go. `total += loss.item()` adds a number, and the loop belongs inside
+# `no_grad`. The ledger shows such a leak: *saved for backward* grows from step to step, while a healthy run ends each
+# step where it began.
 
 # %%
 total, alive = 0.0, []
@@ -447,11 +449,12 @@ Quiz("16_where_the_bytes_go")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - Five hold memory: parameters, gradients, optimizer state, what is saved for backward, workspace.
+# - Five things hold memory: parameters, gradients, optimizer state, what is saved for backward, workspace.
 # - Parameters know nothing of the batch; activations are $B · D · H · W$, and in a network like this most of the whole.
-# - Adam adds two copies of the parameters: much of a large model, little of a deep one on pictures.
-# - An operation keeps what its derivative reads. Adding keeps nothing; a skip only makes an array live longer.
-# - Memory that grows from step to step hangs on a tensor that remembers where it came from.
+# - Adam adds two copies of the parameters: much for a large language model, little for a network on pictures.
+# - An operation keeps what its derivative reads. Adding keeps nothing; a skip only makes an array live longer, and in
+#   training it lives as long anyway.
+# - Memory that grows from step to step hangs from a tensor that remembers where it came from.
 #
 # **Sources.** D. P. Kingma, J. Ba, *Adam: a method for stochastic optimization*, arXiv:1412.6980 (2014), algorithm 1:
 # the two averages. K. He and others, *Deep residual learning for image recognition*, arXiv:1512.03385 (2015), section
@@ -463,5 +466,5 @@ Quiz("16_where_the_bytes_go")
 # keeps what, shorten a skip, and train under a limit.
 #
 # **Next:** [17 What grows how](17_what_grows_how.ipynb). Before that, change something here: give the first convolution
-# a `stride=2`, so that it makes pictures of 4 × 4. By how much does the peak fall, and how many parameters fewer are
+# a `stride=2`, so that it makes pictures of 4 × 4. By how much does the peak fall, and how many fewer parameters are
 # there? Write both down before you run it. (The linear layer reads 64 numbers then, not 256.)

@@ -24,8 +24,9 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. On paper
 #
-# **2 points, 6 minutes.** Before you run anything. A convolution makes 32 channels of 3, with windows of 3 × 3 and a
-# bias, on a batch of 10 pictures of 20 × 20, filled up at the edges so that 20 × 20 come out. All is float32, 4 bytes.
+# **2 points, 6 minutes.** Before you run anything. A convolution makes 32 channels out of 3, with windows of 3 × 3 and
+# a bias, on a batch of 10 pictures of 20 × 20, filled up at the edges so that 20 × 20 come out. Everything is in
+# float32, 4 bytes a number.
 #
 # `weights`: the bytes of its parameters. `state`: the bytes that Adam remembers for them. `activation`: the bytes of
 # its result. `batch_of_20`: the bytes of its parameters, their gradients and Adam's state together, if the batch has 20
@@ -90,12 +91,13 @@ weights, state, activation, batch_of_20 = 3584, 7168, 4_608_000, 14_336
 # %% [markdown]
 # ## 2. Any network on paper
 #
-# **2 points, 9 minutes.** A network is a list of layers, each a tuple: `("conv", C, D, K)` makes D channels of C, with
-# windows of K × K and a bias, and leaves the height and width as they are; `("pool", n)` keeps one of n × n pixels, and
-# `("relu",)` changes no shape. B pictures of H × W pixels go in.
+# **2 points, 9 minutes.** A network is a list of layers, each a tuple: `("conv", C, D, K)` makes D channels out of C,
+# with windows of K × K and a bias, and leaves the height and width as they are; `("pool", n)` keeps one of n × n
+# pixels, and `("relu",)` changes no shape. B pictures of H × W pixels go in.
 #
-# The first layer is a convolution. Write `count(layers, B, H, W)`: a pair, the number of parameters, and how many
-# numbers all the layers' results have together (each layer has a result, and the batch that goes in is not counted).
+# The first layer is a convolution. Write `count(layers, B, H, W)`, which gives a pair: the number of parameters, and
+# how many numbers the results of all layers have together (each layer has a result; the batch that goes in is not
+# counted).
 
 
 # %% answer="any_network" points=2 minutes=9
@@ -247,28 +249,32 @@ def count(layers, B, H, W):
 # f = -x             g = x.sqrt()     h = x.sum()
 # ```
 #
-# Where a derivative could be written with either of the two, the engine reads its result.
+# `keeps`: a list of the eight words, from a to h. Where a derivative could be written with either of the two, the
+# engine reads its result.
 
 # %% answer="who_keeps" points=2 minutes=6
 ### BEGIN SOLUTION
-keeps = {
-    "a": "result",
-    "b": "nothing",
-    "c": "operands",
-    "d": "result",
-    "e": "operands",
-    "f": "nothing",
-    "g": "result",
-    "h": "nothing",
-}
+keeps = ["result", "nothing", "operands", "result", "operands", "nothing", "result", "nothing"]
 ### END SOLUTION
 
 # %%
 check("who_keeps")
 
 # %% probes="who_keeps"
-[str(keeps.get(name)).strip().lower() for name in "abcdefgh"]
-len(keeps)
+def said():
+    """The eight words, from a list, from a dictionary by letter, or from a text."""
+    words = [w for w in keeps.replace(",", " ").split() if len(w) > 1] if isinstance(keeps, str) else keeps
+    if hasattr(words, "items"):
+        by_letter = {str(name).strip().lower(): word for name, word in words.items()}
+        words = [by_letter.get(name) for name in "abcdefgh"]
+    if len(words) != 8:
+        return f"{len(words)} words, and not 8"
+    same = {"operand": "operands", "results": "result", "none": "nothing"}
+    words = [str(word).strip().lower() for word in words]
+    return [same.get(word, word) for word in words]
+
+
+said()
 
 # %% [markdown] hints="who_keeps"
 # 1. Write down each derivative. Which letters are in it: x, y, the result, or none?
@@ -307,7 +313,7 @@ keeps = dict.fromkeys("a", "result") | dict.fromkeys("cdeg", "operands") | dict.
 # ## 4. Let go in time
 #
 # **2 points, 9 minutes.** This function is run in `no_grad`, on an x of 1000 rows and 100 columns (float64: 800,000
-# bytes). At the end only the first ten columns of the wide array `early` are needed, and still all of its 800,000 bytes
+# bytes). At the end only the first ten columns of the wide array `early` are needed, and yet all of its 800,000 bytes
 # wait until everything else is done.
 #
 # ```python
@@ -415,8 +421,8 @@ def features(x):
 
 
 # %% wrong="in_time"
-# Shows: The numbers differ: the columns were copied after they were doubled.
-# Hint: What is added at the end is early, not 2 · early.
+# Shows: The numbers differ from those of the function that was given.
+# Hint: What is added at the end is early, not 2 · early; and sin comes four times, in float64.
 def features(x):
     h = x.exp() * 2
     few = h[:, :10].clone()

@@ -288,3 +288,30 @@ build = Beside
 def build():
     conv = [mg.nn.Conv2d(1, 8, 3, stride=2, padding=1), mg.nn.BatchNorm2d(8), mg.nn.ReLU(), mg.nn.Flatten()]
     return mg.nn.Sequential(*conv, mg.nn.Dropout(0.1), mg.nn.Linear(128, 30), mg.nn.ReLU(), mg.nn.Linear(30, 10))
+
+
+# %% right: who_keeps: a dictionary, in the singular
+keeps = dict(a="result", b="nothing", c="operand", d="result", e="operand", f="nothing", g="result", h="nothing")
+
+
+# %% right: who_keeps: a text
+keeps = "a result, b nothing, c operands, d result, e operands, f nothing, g result, h nothing"
+
+
+# %% right: who_keeps: None keeps nothing
+keeps = ("result", None, "operands", "result", "operands", None, "result", None)
+
+
+# %% wrong: who_keeps: seven words
+keeps = ["result", "nothing", "operands", "result", "operands", "nothing", "result"]
+
+
+# %% wrong: in_time: three sines
+def features(x):
+    early = x.exp()
+    few = early[:, :10].clone()
+    h = early * 2
+    del early
+    for _ in range(3):
+        h = h.sin()
+    return h[:, :10] + few
