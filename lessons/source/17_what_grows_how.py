@@ -23,9 +23,9 @@
 # # 17 What grows how
 #
 # Lesson 16 counted who holds the memory of one step. Now the network gets larger: a longer sentence, a wider layer, a
-# picture of twice the height. **Twice the sentence costs what?** Twice as much, four times as much, or nothing more?
-# It depends on *what* is counted, and on *which* length grows. Nothing has to be run to find out: a graph of shapes is
-# enough, and so the networks in this lesson may be larger than the machine.
+# picture of twice the height. **What does twice the sentence cost?** Twice as much, four times as much, or nothing
+# more? It depends on *what* is counted, and on *which* length grows. Nothing has to be run to find out: a graph of
+# shapes is enough, and so the networks in this lesson may be larger than the machine.
 #
 # **About 40 minutes.** Afterwards you can
 #
@@ -40,7 +40,7 @@
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask: your network takes an hour on pictures of 100 pixels. How long on pictures of 200? Write the answers
-# on the board; one hour, two and four will all be there. They all can be right, for parameters, for rows, for pixels.
+# on the board; one hour, two and four will all be there. All three can be right: for parameters, for rows, for pixels.
 
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
@@ -57,7 +57,7 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One and one are two
 #
-# For each of its outputs, a linear layer multiplies each of its inputs with a weight, and adds up the products. One
+# For each of its outputs, a linear layer multiplies each of its inputs by a weight, and adds up the products. One
 # multiplication and one addition are a **MAC**, a multiply-add. Each single operation on numbers, an addition as well
 # as a multiplication, is a **FLOP**. How many FLOPs does a layer from 300 to 100 numbers, without a bias, need for a
 # batch of 10?
@@ -72,9 +72,10 @@ print(f"{10 * 300 * 100:,} on paper, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 reveal("linear", cost.flops)
 
 # %% [markdown]
-# From $C$ to $D$ numbers that is $B · C · D$ MACs for a batch $B$, and two FLOPs for each. Some tables print the one,
-# some the other, and both say "FLOPs". The paper that introduced ResNet-50 gives it 3.8 · 10⁹ FLOPs, and means
-# multiply-adds; other tables say 4.1. Here is our own count. On the device `meta` a model has shapes and no memory:
+# From $C$ to $D$ numbers that is $B · C · D$ MACs for a batch $B$, and two FLOPs for each MAC. Some tables print MACs,
+# others print operations, and both call them "FLOPs". The paper that introduced ResNet-50 puts it at 3.8 · 10⁹ FLOPs,
+# and means multiply-adds; other tables say 4.1. Here is our own count. On the device `meta` a model has shapes and no
+# memory:
 
 # %%
 with mg.device("meta"):
@@ -84,8 +85,9 @@ print(f"{cost.parameters:,} parameters, {cost.macs:,} MACs, {cost.flops:,} FLOPs
 
 # %% [markdown]
 # So before you divide a table's "FLOPs" by a machine's FLOPs per second, ask which of the two it counts. (That 3.8 has
-# become 4.1 has another reason: in most code of today some of the steps that halve the picture are in another layer
-# than they were in the paper.)
+# become 4.1 has another reason: in most of today's code some of the steps that halve the picture are in a different
+# layer than in the paper. And the FLOPs are a little more than twice the MACs because normalising and relu have FLOPs,
+# and no MACs.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. A machine that is sold with 100 TFLOP/s does at most 50 · 10¹² multiply-adds in a second. Ask what a
@@ -112,9 +114,9 @@ reveal("convolution", cost.macs)
 
 # %% [markdown]
 # A linear layer uses each of its weights once for each row of the batch. A convolution uses each of them at *every
-# pixel* of the result, here 64 times. (63.6 is printed since the 16 biases are parameters, too.) So parameters and work
-# lie in different places. AlexNet, the network that won the ImageNet contest in 2012, has five convolutions and, behind
-# them, three linear layers. How many of the parameters are in the linear ones, and how much of the work?
+# pixel* of the result, here 64 times. (The output says 63.6 because the 16 biases are parameters, too.) So parameters
+# and work are in different places. AlexNet, the network that won the ImageNet contest in 2012, has five convolutions
+# and, behind them, three linear layers. How many of the parameters are in the linear ones, and how much of the work?
 
 # %% slideshow={"slide_type": "subslide"}
 Predict("alexnet", "Percent of AlexNet's MACs in its three linear layers:", tolerance=5)
@@ -146,16 +148,16 @@ plt.show()
 # To make the file smaller, look at the linear layers; to have less to compute, look at the convolutions.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. GoogLeNet, 2014, gave up the large linear layers, and had some twelve times fewer parameters than AlexNet
-# while it was more accurate. It had no less work for it.
+# Six minutes. GoogLeNet, 2014, gave up the large linear layers, and had about a twelfth of AlexNet's parameters while
+# it was more accurate. It did not have less work: about twice as many MACs.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two points make a power
 #
 # If a cost grows as $n^p$, then twice the length costs $2^p$ times as much. So $p$ can be read off two points: it is
-# the logarithm of the quotient of the costs, to base 2. And on axes where each step is a factor, such a cost is a
-# straight line, whose **slope** is $p$. Here is a network of convolutions, whose batch, depth, width (the number of
-# channels) and pictures can grow. What is the slope of the MACs over the *width*?
+# the base-2 logarithm of the quotient of the costs. And on axes where each step is a factor, such a cost is a straight
+# line, whose **slope** is $p$. Here is a network of convolutions, whose batch, depth, width (the number of channels)
+# and pictures can grow. What is the slope of the MACs over the *width*?
 
 
 # %%
@@ -185,10 +187,12 @@ reveal("width", round(slopes["width"][1], 2))
 
 # %% [markdown]
 # Read the table by rows. A larger *batch* costs work and memory, and no parameters. So do larger *pictures*, and both
-# costs are quadratic in the pixels along an edge, for a picture grows in two directions. *Depth* is the only one that
-# is linear in everything. (Its bytes have a slope a little below 1, since the batch itself is saved too.) And *width*
-# is quadratic in parameters and work, because each new channel reads every channel that is there; but what is saved for
-# backward grows only with the number of channels.
+# costs are quadratic in the pixels along an edge, because a picture grows in two directions. *Depth* is the only one
+# that is linear in everything. (Its bytes have a slope a little below 1, since the batch itself is saved too.) And
+# *width* is quadratic in parameters and work, because each new channel reads every channel that is there; but what is
+# saved for backward grows only with the number of channels. EfficientNet, a family of networks from 2019, grows depth,
+# width and pixels together, in balance: 1.2, 1.1 and 1.15 times as much at each step. By the table that is 1.2 · 1.1² ·
+# 1.15² = 1.92 times the work.
 
 # %% slideshow={"slide_type": "subslide"}
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
@@ -204,7 +208,8 @@ plt.show()
 # %% [markdown]
 # *The plots: costs over the width, and over the pixels along an edge, both axes in factors of two. On the left
 # parameters and MACs, one line on top of the other, become four times as many with each doubling, and the bytes saved
-# for backward twice as many. On the right MACs and bytes lie on each other and climb by four, and the parameters stay.*
+# for backward twice as many. On the right it is MACs and bytes that lie on top of each other and become four times as
+# many, and the parameters stay.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for the table and the plots. Let them guess a row at a time. The row of the width is the one that people
@@ -243,11 +248,12 @@ reveal("stride", one(stride=2)[0] / macs)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Twice the sentence
 #
-# In a block of a transformer each token is multiplied with matrices, and looks at every other one (lesson 16). For $L$
+# In a block of a transformer each token is multiplied by matrices, and looks at every other one (lesson 16). For $L$
 # tokens of $d$ numbers that is
 #
 # - $12 · L · d^2$ MACs in the linear layers: four of $d × d$ around the attention, and two of $d × 4d$ behind it;
-# - $2 · L^2 · d$ MACs in the attention: the product of each token with each, and the sums that are weighted with these.
+# - $2 · L^2 · d$ MACs in the attention: the product of each token with every token, and the sums that are weighted by
+#   these.
 
 
 # %%
@@ -278,11 +284,11 @@ for L, a, b in zip(tokens, linear, looking):
 reveal("half", tokens[int(np.argmin(np.abs(np.divide(looking, linear) - 1)))])
 
 # %% [markdown]
-# At $L = 6d$, and that is read off the two formulas: $2 L^2 d = 12 L d^2$. Far below it the work of a transformer is
-# nearly linear in the length of the text; far above it, nearly quadratic. "Attention is quadratic" is true of *one*
-# term. With $d = 8192$ the linear layers are most of the work up to 49,152 tokens.
+# At $L = 6d$. The two formulas say so: there $2 L^2 d = 12 L d^2$. Far below it the work of a transformer is nearly
+# linear in the length of the text; far above it, nearly quadratic. "Attention is quadratic" is true of *one* term. With
+# $d = 8192$ the linear layers are most of the work up to 49,152 tokens.
 #
-# With bytes it is the same: what grows with $L^2$ is the matrix of attention weights alone.
+# It is the same with bytes: only the matrix of attention weights grows with $L^2$.
 
 # %% slideshow={"slide_type": "subslide"}
 saved = [block_cost(L).saved_bytes for L in tokens]
@@ -330,15 +336,15 @@ for depth in (1, 2, 8, 64):
 reveal("training", times[8])
 
 # %% [markdown]
-# Nearly three times. What is missing is in the first layer: nobody asks for the gradient of the batch, and the engine
-# leaves that product out. From this comes a rule of thumb: training a transformer of $N$ parameters takes $6 N$ FLOPs
-# for each token, $2N$ forward and twice as many backward.
+# Nearly three times. What is missing belongs to the first layer: nobody asks for the gradient of the batch, and the
+# engine leaves that product out. A rule of thumb follows from this: training a transformer of $N$ parameters takes $6
+# N$ FLOPs for each token, $2N$ forward and twice as many backward.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Measured, too
 #
-# Counts are exact, and say nothing of seconds. `sweep` runs a function at several lengths and measures beside counting.
-# Do the measured seconds of attention grow as the FLOPs do? Run it, and look at the slope that is fitted.
+# Counts are exact, and say nothing of seconds. `sweep` runs a function at several lengths, and measures as well as
+# counts. Do the measured seconds of attention grow as the FLOPs do? Run it, and look at the slope that is fitted.
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -351,13 +357,12 @@ mg.profiler.sweep(attention, tokens=[64, 128, 256, 512, 1024], progress=False)
 # %% [markdown]
 # Counted and measured need not agree: a short run may be mostly calls, and a long one mostly traffic to memory. How
 # that comes about is the subject of lesson 18. (Where the two part by more than a factor of two, a line below the
-# charts says so.) What a count gives is the growth of the *work*; it is a first guess at that of the time, and costs
-# nothing.
+# charts says so.) A count gives the growth of the *work*. As a first guess at the growth of the time it costs nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** If forward takes $2N$ FLOPs for each token, then the parameters tell the work. Here are three
-# networks with about 150,000 parameters each, and an input of one row, one picture and one word. For which of them is
-# the rule right?
+# **Where it breaks.** If forward takes $2N$ FLOPs for each token, then the number of parameters tells us the work. Here
+# are three networks with about 150,000 parameters each, and an input of one row, one picture and one word. For which of
+# them does the rule hold?
 
 # %%
 Predict("rule", "FLOPs are 2 · parameters for …", options=["all three", "the linear one alone", "none"])
@@ -379,8 +384,8 @@ reveal("rule", "all three" if all(holds) else "the linear one alone" if holds ==
 
 # %% [markdown]
 # A convolution uses each weight at each of its 256 pixels. An embedding is a table with a row for each word: it looks
-# up one row, and computes nothing. The rule is about linear layers, of which most of a transformer is made. For a small
-# one, most of whose parameters are the table of words, it says too much.
+# up one row, and computes nothing. The rule is about linear layers, of which most of a transformer is made. In a small
+# transformer most parameters are in the table of words, and there the rule promises too much work.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Ask which parameters of GPT-2 small do no work: 38.6 of 124 million are the table of words. But there
@@ -402,15 +407,16 @@ Quiz("17_what_grows_how")
 # | `with mg.device("meta"):` | `with torch.device("meta"):` | `tf.TensorSpec` | `jax.eval_shape(f, x)` |
 # | `estimate(net, x).parameters` | `sum(p.numel() for p in net.parameters())` | `net.count_params()` | a sum |
 #
-# `FlopCounterMode`, in `torch.utils.flop_counter`, counts matrix products and convolutions alone, two FLOPs for each
-# MAC. thop and fvcore are packages of their own: thop counts MACs, and fvcore counts MACs and calls them "flops".
-# `compiled` is `jax.jit(f).lower(x).compile()`.
+# `FlopCounterMode`, in `torch.utils.flop_counter`, counts matrix products, convolutions and fused attention, and
+# nothing else: two FLOPs for each MAC. thop, fvcore and keras-flops are packages of their own: thop counts MACs, fvcore
+# counts MACs and calls them "flops", and keras-flops asks TensorFlow's profiler about a Keras model. `compiled` is
+# `jax.jit(f).lower(x).compile()`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - One MAC is two FLOPs. A linear layer needs $B · C · D$ MACs, a convolution $B · D · H · W · C · K · K$.
-# - Parameters and work lie in different places: a convolution uses each weight at every pixel.
+# - Parameters and work are in different places: a convolution uses each weight at every pixel.
 # - Batch and depth are linear; width is quadratic in parameters and work, a picture's edge in work and bytes.
 # - A transformer is quadratic in one term, attention, which is half of the work at $L = 6d$.
 # - A training step is about three forward passes.
@@ -420,11 +426,12 @@ Quiz("17_what_grows_how")
 # arXiv:1512.03385 (2015), table 1: FLOPs that are multiply-adds. D. Narayanan and others, *Efficient large-scale
 # language model training on GPU clusters*, arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term.
 # J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$
-# leaves the table of words out. M. Tan,
-# Q. Le, *EfficientNet*, arXiv:1905.11946 (2019), section 3.3: depth, width and resolution grown together.
+# leaves the table of words out. M. Tan, Q. Le, *EfficientNet*, arXiv:1905.11946 (2019), section 3.3: depth, width and
+# resolution grown together.
 #
 # **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
 # two parts, backward, and a network within a budget.
 #
 # **Next:** [18 FLOPs are not time](18_flops_are_not_time.ipynb). Before that, change something here: give `Block` four
-# heads, as in lesson 16. Which of the three curves move, and which do not? Write it down before you run it.
+# heads, each with a quarter of the numbers of q, k and v, and an $L × L$ matrix of its own. Which of the three curves
+# move, and which do not? Write it down before you run it.

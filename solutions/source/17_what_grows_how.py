@@ -28,7 +28,7 @@ from minigrad.profiler import estimate
 # **2 points, 6 minutes.** `linear_flops`: the FLOPs of a linear layer from 50 to 20 numbers, without a bias, for 8
 # rows. `conv_macs`: the MACs of a convolution without a bias from 4 to 10 channels with windows of 3 × 3, for 2
 # pictures that come out with 6 × 6 pixels. `strided`: the MACs of the same convolution if it has a stride of 2, so that
-# 3 × 3 pixels come out. `per_weight`: in how many of the `conv_macs` multiplications each weight takes part.
+# 3 × 3 pixels come out. `per_weight`: the number of the `conv_macs` multiplications that each weight takes part in.
 
 # %% answer="pencil" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -89,9 +89,10 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # ## 2. The power
 #
 # **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were found at the lengths ns. The two lists are equally
-# long and in no special order, all numbers are above 0. With which power of n does the cost grow? Take the **two
+# long and in no special order, and all numbers are above 0. With what power of n does the cost grow? Take the **two
 # largest lengths**, since at small ones something else may be in the way: divide the logarithm of the quotient of their
-# costs by that of the lengths, and round to two places. For `power([1, 2, 4], [5, 9, 36])` it is 2.0.
+# costs by the logarithm of the quotient of the lengths, and round to two decimals. For `power([1, 2, 4], [5, 9, 36])`
+# it is 2.0.
 
 
 # %% answer="power_of" points=2 minutes=8
@@ -178,7 +179,7 @@ def power(ns, costs):
 # ## 3. Attention in its two parts
 #
 # **2 points, 8 minutes.** A block of a transformer needs $12 L d^2$ MACs in its linear layers and $2 L^2 d$ in the
-# attention, for $L$ tokens of $d$ numbers. Write `attention_share(L, d)`, the part of all of it that is attention, as a
+# attention, for $L$ tokens of $d$ numbers. Write `attention_share(L, d)`, the part of the whole that is attention, as a
 # number from 0 to 1; and `length_for(share, d)`, the length at which attention is that part.
 
 
@@ -343,7 +344,7 @@ def training_macs(widths, rows):
 # **2 points, 10 minutes.** Write `build()`, a network that takes a picture of shape (1, 3, 64, 64) to (1, 10). It is
 # right if
 #
-# - it has 20,000 parameters or more;
+# - it has 20,000 parameters or more that the result depends on: backward reaches them;
 # - it needs **1,000,000** MACs or fewer for one picture;
 # - two or more of the layers that run are convolutions with windows of 3 × 3 or larger, and the first layer is one;
 # - no pooling comes before the first convolution, and every pixel of the picture can change the result.
@@ -385,9 +386,17 @@ def what_it_costs():
     found = costs_of(build(), engine.ones(1, 3, 64, 64))
     over = max(0, found.macs - 1_000_000)
     return (
-        "enough parameters" if found.parameters >= 20_000 else "too few",
+        "enough parameters" if found.parameters >= 20_000 and reached() >= 20_000 else "too few",
         "within" if not over else f"over by {over:,}",
     )
+
+
+def reached():
+    """How many parameters backward reaches."""
+    engine.manual_seed(0)
+    net = build()
+    net(engine.randn(8, 3, 64, 64)).square().sum().backward()
+    return sum(p.size for p in net.parameters() if p.grad is not None and p.grad.numpy().any())
 
 
 def how_it_is_built():
@@ -437,7 +446,7 @@ def build():
 
 
 # %% wrong="budget"
-# Shows: It is within the budget, and has too few parameters.
+# Shows: It is within the budget, and the result depends on too few parameters.
 # Hint: A linear layer of 20,000 weights costs 20,000 MACs: that is 2 % of the budget.
 def build():
     return mg.nn.Sequential(

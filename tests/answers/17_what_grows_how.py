@@ -202,3 +202,25 @@ def build():
         mg.nn.Flatten(),
         mg.nn.Linear(3600, 10),
     )
+
+
+# %% wrong: budget: 20,000 parameters that nobody reads
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.a = mg.nn.Conv2d(3, 4, 3, stride=2, padding=1)
+            self.b = mg.nn.Conv2d(4, 4, 3, stride=2, padding=1)
+            self.c = mg.nn.Linear(1024, 10)
+            self.extra = mg.nn.Linear(1000, 20)
+
+        def forward(self, x):
+            return self.c(self.b(self.a(x).relu()).relu().flatten(1))
+
+    return Net()
+
+
+# %% right: budget: normalised, with pooling behind the first convolution
+def build():
+    first = [mg.nn.Conv2d(3, 8, 3, stride=2, padding=1), mg.nn.BatchNorm2d(8), mg.nn.ReLU(), mg.nn.MaxPool2d(2)]
+    second = [mg.nn.Conv2d(8, 8, 3, padding=1), mg.nn.ReLU(), mg.nn.Dropout(0.1), mg.nn.Flatten()]
+    return mg.nn.Sequential(*first, *second, mg.nn.Linear(2048, 10))
