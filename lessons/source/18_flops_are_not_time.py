@@ -23,10 +23,9 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 18 FLOPs are not time
 #
-# Lesson 17 counted work. To make a network quicker, one gives it less work: there is a convolution with an eighth of
-# the multiply-adds, and there are networks built of it. They are quicker, and by much less than the count promises.
-# **Where does the time go, if not into the arithmetic?** This lesson counts a second thing, bytes, and sets the two
-# counts side by side.
+# Lesson 17 counted work. To make a network quicker, one gives it less work: there is a convolution with far fewer
+# multiply-adds, and there are networks built of it. Are they quicker by as much? **Where does the time go, if not into
+# the arithmetic?** This lesson counts a second thing, bytes, and sets the two counts side by side.
 #
 # **About 40 minutes.** Afterwards you can
 #
@@ -58,10 +57,10 @@ follow_theme()
 UNCLEAR = "The rounds disagree: run this cell again when the machine has less to do."
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## An eighth of the work
+# ## One convolution in two steps
 #
-# A convolution of 3 × 3 looks at the neighbours of a pixel, and mixes all channels, in one go. One can do that in two
-# steps: a **depthwise convolution**, in which each channel has a window of its own, and a **pointwise convolution**
+# A convolution of 3 × 3 looks at the neighbours of a pixel, and mixes all channels, in one go. The same can be done in
+# two steps: a **depthwise convolution**, in which each channel has a window of its own, and a **pointwise convolution**
 # with windows of 1 × 1, which mixes. With 64 channels, how many times fewer MACs do the two need together?
 
 # %%
@@ -110,9 +109,10 @@ side = longer.among(1)
 UNCLEAR if side is None else reveal("slower", ["pointwise", "depthwise"][side])
 
 # %% [markdown]
-# Where this lesson was tried it was the one that does a seventh of the work; on yours the two may be closer, and surely
-# not seven to one. So FLOPs are not time. But both of them read 1.6 million bytes and write as many, and to fetch a
-# number from memory takes a processor far longer than to multiply it. Let us count what is moved.
+# Where this lesson was tried it was the depthwise step, with a seventh of the work. On your machine the two may be
+# closer, but the times are surely not one to seven, as the MACs are. So FLOPs are not time. But both steps read 1.6
+# million bytes and write as many, and to fetch a number from memory takes a processor far longer than to multiply it.
+# Let us count what is moved.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes up to here. If the rounds disagree, run it again: a laptop in a lecture room has other things to do. The
@@ -121,8 +121,8 @@ UNCLEAR if side is None else reveal("slower", ["pointwise", "depthwise"][side])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## FLOPs for each byte
 #
-# **Arithmetic intensity** is FLOPs for each byte that is moved: operands read, results written, each once. It is a
-# count, the same on every machine. What is the intensity of adding two arrays of float32? (Two digits behind the 0.
+# **Arithmetic intensity** is the number of FLOPs for each byte that is moved: operands read, results written, each
+# once. It is a count, the same on every machine. What is the intensity of adding two arrays of float32? (Two decimals
 # will do.)
 
 # %%
@@ -142,10 +142,10 @@ reveal("intensity", counts["a + b"].intensity)
 
 # %% [markdown]
 # One addition for twelve bytes: two numbers are read, and one is written. For each byte that it moves, the full
-# convolution does 138 FLOPs, the depthwise one two. A machine has two speeds: the FLOPs that it does in a second at
-# most, its *peak*, and the bytes that it moves in a second, its *bandwidth*. Suppose 100 · 10⁹ of the one and 10 · 10⁹
-# of the other. Then ten FLOPs for each byte keep both busy. An operation with fewer is **memory-bound**: the processor
-# waits for memory. With more, memory waits.
+# convolution does 138 FLOPs, the depthwise one two. A machine has two speeds: the most FLOPs that it does in a second,
+# its *peak*, and the most bytes that it moves in a second, its *bandwidth*. Suppose they are 100 · 10⁹ and 10 · 10⁹.
+# Then ten FLOPs for each byte keep both busy. An operation with fewer is **memory-bound**: the processor waits for
+# memory. With more, it is bound by arithmetic, and memory waits.
 #
 # $$\text{FLOPs in a second} ≤ \min(\text{peak},\ \text{bandwidth} · \text{intensity})$$
 #
@@ -166,7 +166,7 @@ ax.set(xlabel="FLOPs a byte", ylabel="billion FLOPs a second, at most", ylim=(0.
 plt.show()
 
 # %% [markdown]
-# *The plot: a line that rises up to ten FLOPs a byte, and is flat from there. Low on the slope lies a + b. The
+# *The plot: a line that rises up to ten FLOPs a byte, and is flat from there on. Low on the slope lies a + b. The
 # depthwise convolution reaches a quarter of the peak at most, 24 of 100 billion; the separable one is just below the
 # edge. Pointwise and full, drawn as squares, are on the flat part.*
 
@@ -174,10 +174,11 @@ plt.show()
 # ## How large must a product be?
 #
 # A product of two matrices of $n × n$ needs $2n^3$ FLOPs, and moves $3n^2$ numbers of four bytes. The larger it is, the
-# more it does with each byte. From which $n$ on does it reach the flat roof of our machine, ten FLOPs a byte?
+# more it does with each byte. What is the smallest $n$ with which it reaches the flat roof of our machine, at ten FLOPs
+# a byte?
 
 # %%
-Predict("product", "From which n on?", tolerance=1)
+Predict("product", "The smallest n that reaches the flat roof:", tolerance=1)
 
 # %%
 sides, intensities = [15, 30, 60, 120, 240, 480], []
@@ -191,11 +192,11 @@ for n in sides:
 reveal("product", min(n for n, intensity in zip(sides, intensities) if intensity >= PEAK / BANDWIDTH))
 
 # %% [markdown]
-# At 60: the intensity is $n / 6$. On large GPUs of today the edge lies at some hundreds of FLOPs a byte in sixteen
-# bits, since their arithmetic has grown faster than their memory: there a small product reaches a small part of the
-# peak. So does a batch of one: a matrix times a *vector* has an intensity of half a FLOP a byte, however large the
-# matrix is. That is why a language model that writes one text leaves most of a GPU's arithmetic idle, and writes
-# several at once in nearly the same time.
+# At 60: the intensity is $n / 6$. On today's large GPUs the edge lies at a few hundred FLOPs a byte in sixteen bits,
+# since their arithmetic has grown faster than their memory: there a small product reaches a small part of the peak. So
+# does a batch of one: a matrix times a *vector* has an intensity of half a FLOP a byte, however large the matrix is.
+# That is why a language model that writes one text leaves most of a GPU's arithmetic idle, and writes several at once
+# in nearly the same time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. By its data sheet an H100 SXM has some 990 TFLOP/s in bfloat16 and 3.35 TB/s, so 295 FLOPs a byte. Ask
@@ -220,15 +221,15 @@ Roofline(a_little_of_all, mg.ones(512, 512), mg.ones(512, 512))
 # %% [markdown]
 # There are two slopes: the solid one is the main memory's, the dashed one the cache's, which is quicker. What lies
 # above the solid one has found its numbers in the cache. What is near neither roof is bound by something else. It may
-# be a function such as exp, which counts as one FLOP and takes a processor many steps; or it is so small that the call
-# is what takes time.
+# be a function such as exp, which counts as one FLOP and takes a processor many steps; or it may be so small that most
+# of its time is the call.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A profiler
 #
 # Here is a reader of texts: each of 64 words is looked up in a table of 20,000 rows (*Index*), the rows are averaged
-# (*Mean*), and a linear layer decides (*Affine*). The FLOPs of each are counted below, and looking up has none. How
-# does its *time* compare with that of the linear layer?
+# (*Mean*), and a linear layer decides (*Affine*). The FLOPs and the bytes of each are counted below, and looking up has
+# no FLOPs. How does its *time* compare with that of the linear layer?
 
 
 # %%
@@ -248,7 +249,7 @@ for name, cost in estimate(reader, words).by_op.items():
 Predict("looking up", "Index takes …", options=["less than Affine", "1 to 5 times as long", "over 5 times as long"])
 
 # %% [markdown]
-# A **profiler** watches a run, and notes for each operation how long it took. Ours has PyTorch's names.
+# A **profiler** watches a run, and notes for each operation how long it took. Ours uses PyTorch's names.
 
 # %% tags=["measured", "nbval-ignore-output"]
 with mg.no_grad():
@@ -265,10 +266,10 @@ print(f"index takes {ratio:.0f} times as long as affine")
 reveal("looking up", ["less than Affine", "1 to 5 times as long", "over 5 times as long"][(ratio > 1) + (ratio > 5)])
 
 # %% [markdown]
-# Where this lesson was tried, looking up took tens of times as long as the layer with the 1.3 million FLOPs. It moves
-# data: 16,384 rows of a kilobyte each, from all over a table of 20 million bytes. The mean reads those rows again, and
-# takes about as long. By their bytes you could have told. `export_chrome_trace` writes the same run for a trace viewer,
-# with every call on a line of time.
+# Where this lesson was tried, looking up took some twenty times as long as the layer with the 1.3 million FLOPs. It
+# moves data: 16,384 rows of a kilobyte each, from all over a table of 20 million bytes. The mean reads those rows
+# again, and comes second. The bytes would have told you so. `export_chrome_trace` writes the same run for a trace
+# viewer, with every call on a line of time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The first rule of making things faster is here: measure, then change what is at the top. Let them guess
@@ -302,8 +303,7 @@ UNCLEAR if place is None else reveal("thousand", ["under 2", "2 to 20", "over 20
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # All of that is calling: the additions themselves are the same. On a GPU the call is a launch (lesson 13): the
 # processor hands a kernel over. Suppose that takes 5 microseconds; a GPU with a peak of 20 · 10¹² FLOPs in a second
-# could do a hundred million of them meanwhile. So launches are counted. This is gelu, written out, on the simulated
-# GPU:
+# could do a hundred million of them meanwhile. So one counts launches. This is gelu, written out, on the simulated GPU:
 
 
 # %%
@@ -331,9 +331,9 @@ print("launches: eager", eager.launches, " compiled", compiled.launches - 1)  # 
 # not close them.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** EfficientNet-B0 has a tenth of the MACs of ResNet-50, and names what is in a picture as well as
-# that one does. Suppose that on some machine both are memory-bound. Then their bytes decide. How many times as fast is
-# it: ten times, five times, or twice?
+# **Where it breaks.** EfficientNet-B0 has a tenth of the MACs of ResNet-50, and recognises what is in a picture just as
+# well. Suppose that on some machine both are memory-bound. Then their bytes decide. How many times as fast is the
+# smaller one: ten times, five times, or twice?
 
 # %%
 Predict("efficient", "How many times fewer bytes does it move?", tolerance=0.3)
@@ -352,7 +352,7 @@ print(
 reveal("efficient", first.bytes_moved / second.bytes_moved)
 
 # %% [markdown]
-# Twice. Nine tenths of the work have gone, and half of the bytes have stayed: many of its layers are depthwise
+# Twice. Nine tenths of the work is gone, and half of the bytes are still there: many of its layers are depthwise
 # convolutions, normalisations and multiplications, all low on the slope. A table of FLOPs says how good a design is on
 # a machine whose memory costs nothing. Measure where it will run.
 
@@ -395,7 +395,7 @@ Quiz("18_flops_are_not_time")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - Time is bound by arithmetic, by memory, or by calls; the FLOPs tell of the first alone.
+# - Time is bound by arithmetic, by memory, or by calls; FLOPs say something about the first alone.
 # - Intensity is FLOPs a byte. Below the edge of the roofline memory decides.
 # - A product of matrices gets better with its size; adding, looking up and normalising do not.
 # - A profiler says where the time is; it need not be where the FLOPs are.

@@ -26,9 +26,9 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 7 minutes.** A machine does 60 · 10⁹ FLOPs in a second, and moves 20 · 10⁹ bytes. `edge`: from how many
-# FLOPs a byte on is arithmetic the bound? Then three operations on float32; give the least number of **milliseconds**
-# that each takes on this machine.
+# **2 points, 7 minutes.** A machine does 60 · 10⁹ FLOPs in a second, and moves 20 · 10⁹ bytes. `edge`: at how many
+# FLOPs a byte, and above, is arithmetic the bound? Then three operations on float32; give the least number of
+# **milliseconds** that each takes on this machine.
 #
 # - `relu`: 60 million numbers, one FLOP for each, read and written.
 # - `product`: two matrices of 1500 × 1500; $2n^3$ FLOPs, and each of the three matrices is moved once.
@@ -93,9 +93,9 @@ edge, relu, product, copy = 1 / 3, 24, 112.5, 100
 # %% [markdown]
 # ## 2. A roofline
 #
-# **2 points, 7 minutes.** Write `bound(flops, nbytes, peak, bandwidth)`: a pair of the least number of seconds, and
-# what bounds it, `"arithmetic"` or `"memory"`; where both take equally long, `"arithmetic"`. `peak` is in FLOPs,
-# `bandwidth` in bytes per second.
+# **2 points, 7 minutes.** Write `bound(flops, nbytes, peak, bandwidth)`, which gives a pair: the least number of
+# seconds, and what bounds it, `"arithmetic"` or `"memory"`; where both take equally long, `"arithmetic"`. `peak` is in
+# FLOPs, `bandwidth` in bytes per second.
 
 
 # %% answer="roofline" points=2 minutes=7
@@ -171,7 +171,7 @@ def bound(flops, nbytes, peak, bandwidth):
 # ## 3. Many launches
 #
 # **2 points, 8 minutes.** A GPU runs operations one after the other. Each is a tuple (FLOPs, bytes read, bytes
-# written), and takes its launch, `launch` seconds, and then as long as `bound` says. Write `run_time(ops, peak,
+# written), and takes `launch` seconds for its launch, and then as long as `bound` says. Write `run_time(ops, peak,
 # bandwidth, launch)`, and `fused_time(ops, peak, bandwidth, launch)`: the same as *one* kernel, which has all of the
 # FLOPs, reads what the first reads, and writes what the last writes.
 
@@ -240,8 +240,8 @@ def fused_time(ops, peak, bandwidth, launch):
 
 
 # %% wrong="launches"
-# Shows: The fused kernel was given the FLOPs of its first operation alone.
-# Hint: Fusion takes no arithmetic away.
+# Shows: The fused kernel was not given the FLOPs of all the operations.
+# Hint: Fusion takes no arithmetic away: add up the FLOPs.
 def run_time(ops, peak, bandwidth, launch):
     return sum(launch + max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
 
@@ -276,8 +276,8 @@ def fused_time(ops, peak, bandwidth, launch):
 # matmul         10 ms           2
 # ```
 #
-# `at_most`: how many times as fast does the step become at most, to two places or more, if the *convolutions* are made
-# so fast that they take no time? `first`: the name of what you look at first. `per_call`: the microseconds of one
+# `at_most`: how many times as fast does the step become at most, to two decimals or more, if the *convolutions* are
+# made so fast that they take no time? `first`: the name of what you look at first. `per_call`: the microseconds of one
 # addition. `fewer_calls`: the milliseconds of the whole step if the additions are fused, 40 into one, and a call takes
 # as long as before.
 
@@ -334,7 +334,7 @@ at_most, first, per_call, fewer_calls = 100 / 70, "index", 5, 0.5
 # %% [markdown]
 # ## 5. A loop of your own
 #
-# **2 points, 11 minutes.** This gives, for each row of x, the distance to the nearest of the rows of c. It runs several
+# **2 points, 11 minutes.** This gives, for each row of x, the distance to the nearest row of c. It runs several
 # operations for each pair of rows. Write `nearest(x, c)` so that it gives the same numbers, to 10 digits, with
 # **12** operations or fewer, whatever the lengths are. `operations(nearest)` counts those that a traced run has.
 #
@@ -436,8 +436,8 @@ def nearest(x, c):
 
 
 # %% wrong="no_loop"
-# Shows: The root is missing.
-# Hint: A distance is the root of the sum of squares.
+# Shows: The distance is a different one: the root is missing, or the squares are.
+# Hint: A distance is the root of the sum of the squares.
 def nearest(x, c):
     apart = x.unsqueeze(1) - c.unsqueeze(0)
     return (apart * apart).sum(2).amin(1)

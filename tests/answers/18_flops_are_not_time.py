@@ -124,3 +124,27 @@ def nearest(x, c):
 
 # %% wrong: bounds: MACs
 edge, relu, product, copy = 3, 24, 56.25, 100
+
+
+# %% right: no_loop: vmap
+def nearest(x, c):
+    return mg.func.vmap(lambda row: ((row - c) ** 2).sum(1).amin(0).sqrt())(x)
+
+
+# %% right: no_loop: sorted
+def nearest(x, c):
+    return ((x.unsqueeze(1) - c) ** 2).sum(-1).sqrt().sort(1)[0][:, 0]
+
+
+# %% wrong: no_loop: along the streets
+def nearest(x, c):
+    return (x.unsqueeze(1) - c).abs().sum(-1).amin(1)
+
+
+# %% wrong: launches: the largest of the FLOPs
+def run_time(ops, peak, bandwidth, launch):
+    return sum(launch + max(f / peak, (r + w) / bandwidth) for f, r, w in ops)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    return launch + max(max(o[0] for o in ops) / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
