@@ -7,7 +7,7 @@
 #       - write a weight as a small integer and a scale, and say how far it is rounded
 #       - say which range a scale must cover, and what one large weight does to all the others
 #       - take nine of ten weights away, and bring back what that costs
-#       - say which kinds of smaller are quicker too, and which are not
+#       - say which ways to make a network smaller make it quicker too, and which do not
 #     concepts: [E8]
 #     builds_on: [17_what_grows_how, 18_flops_are_not_time]
 #     widgets: [Predict, Quiz]
@@ -25,15 +25,15 @@
 #
 # The network is trained, and it is to run on a phone. It has more bytes than fit, and does more work than the battery
 # likes. **Can 90 % of the weights go?** There are three ways to make a trained network smaller: fewer bits for each
-# number, fewer numbers, and another design. All three are sold with large factors. We count what is left: how often it
-# is right, how many bytes it has, and whether it is quicker.
+# number, fewer numbers, and another design. All three are advertised with large factors. We count what is left: how
+# often the network is right, how many bytes it has, and whether it is quicker.
 #
 # **About 40 minutes.** Afterwards you can
 #
 # - write a weight as a small integer and a scale, and say how far it is rounded;
 # - say which range a scale must cover, and what one large weight does to all the others;
 # - take nine of ten weights away, and bring back what that costs;
-# - say which kinds of smaller are quicker too, and which are not.
+# - say which ways to make a network smaller make it quicker too, and which do not.
 #
 # **Builds on** [17 What grows how](17_what_grows_how.ipynb) and [18 FLOPs are not time](18_flops_are_not_time.ipynb).
 # What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and
@@ -41,7 +41,7 @@
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask for guesses: how many bits does a weight need? How many of the weights does nobody miss? Keep the
-# numbers on the board; both are smaller than most people say.
+# numbers on the board: fewer bits are needed than most people say, and more weights can go.
 
 # %% slideshow={"slide_type": "skip"}
 from copy import deepcopy
@@ -62,7 +62,7 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A network that works
 #
-# A reader of digits with 17,226 parameters, trained for 400 steps. It is what we make smaller.
+# A reader of digits with 17,226 parameters, trained for 400 steps. This is the network that we make smaller.
 
 # %%
 digits = mg.data.digits()
@@ -101,8 +101,8 @@ print(f"{sum(p.size for p in net.parameters()):,} parameters, right: {right(net)
 #
 # **Quantisation** writes each weight as an integer $k$ of a few bits, times a **scale** $s$ that all of them share: $w
 # ≈ s · k$. With $b$ bits there are $2^b$ integers, of which we use the $2^{b-1} - 1$ below zero and as many above it.
-# So the scale is the largest weight divided by $2^{b-1} - 1$, and each weight is off by half a step at most. How few
-# bits are enough for 90 % right?
+# So the scale is the largest weight, without its sign, divided by $2^{b-1} - 1$, and each weight is off by half a step
+# at most. How few bits are enough to be right 90 % of the time?
 
 
 # %%
@@ -126,16 +126,16 @@ for bits, share in shares.items():
 reveal("bits", min(bits for bits, share in shares.items() if share >= 0.9))
 
 # %% [markdown]
-# With four bits there are fifteen different weights in a layer, and it reads as well as before. A network is a sum of
-# many, and their errors, half a step up or down, mostly cancel. Two bits leave −s, 0 and s, where s is the largest
-# weight: nearly all others become 0. That is too few, unless one trains with them.
+# With four bits there are fifteen different weights in a layer, and the network reads as well as before. Each neuron
+# adds up many products, and their errors, up to half a step either way, mostly cancel. Two bits leave −s, 0 and s,
+# where s is the largest weight: nearly all others become 0. That is too few, unless the network is trained with them.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One large weight
 #
-# Everything hangs on the scale, and the scale on the *largest* weight. Suppose one weight of the first layer were a
-# hundred times as large as the largest is. What becomes of all the others at eight bits? (`quantize_per_tensor` takes
-# the scale, and the integer that stands for 0, which is 0 here; `int_repr` shows the integers.)
+# Everything depends on the scale, and the scale on the *largest* weight. Suppose one weight of the first layer were a
+# hundred times as large as the largest is now. What becomes of all the others at eight bits? (`quantize_per_tensor`
+# takes the scale, and the integer that stands for 0, which is 0 here; `int_repr` shows the integers.)
 
 # %%
 Predict("outlier", "Of 8,191 others, how many percent become 0?", tolerance=15)
@@ -153,35 +153,37 @@ reveal("outlier", 100 * (one == 0).mean())
 
 # %% [markdown]
 # The steps became a hundred times as wide, and most weights round to nothing. A scale for each row, *per channel*,
-# keeps the damage in one row of 128: it costs 127 numbers more, and is what all frameworks do for weights. For
-# activations it does not help: a product adds up over their channels, so all of these have to share a scale. And large
+# keeps the damage in one row of 128: it costs 127 numbers more, and is what most frameworks do for weights. With
+# activations it cannot be done: a product adds up over their channels, so all of these have to share a scale. And large
 # language models have outliers in a few channels of their activations. Much of the work on quantising them is about
 # those.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes up to here. Draw the number line: 255 marks, and a weight far out to the right that pulls them all
-# apart. Clipping it is the other remedy: it is wrong by much, and everybody else by little.
+# apart. Clipping it is the other remedy: then one weight is off by a lot, and all the others by little.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A network in int8
 #
 # Weights are known; activations are not. So the network runs on some data first, while observers note the range of what
-# comes to each layer: **calibration**. Then `convert` gives layers that multiply integers. In float32 the network has
+# reaches each layer: **calibration**. Then `convert` gives layers that multiply integers. In float32 the network has
 # 68,904 bytes, four for each number. What fraction of them is left?
 
 # %%
 Predict("int8", "Bytes in int8, as a fraction of those in float32:", tolerance=0.02)
 
 # %%
-floats = deepcopy(net).float().eval()
-prepared = prepare(floats)
-prepared(x[:256].astype(mg.float32))
-integers = convert(prepared)
+def in_int8(net):
+    prepared = prepare(deepcopy(net).float().eval())
+    prepared(x[:256].astype(mg.float32))  # the observers look on
+    return convert(prepared)
 
 
 def nbytes(net):
     return sum(tensor.nbytes for tensor in net.state_dict().values())
 
+
+floats, integers = deepcopy(net).float().eval(), in_int8(net)
 
 print(f"float32 {nbytes(floats):,} bytes, right {right(floats):.0%}")
 print(f"int8    {nbytes(integers):,} bytes, right {right(integers):.0%}")
@@ -194,16 +196,16 @@ with mg.no_grad():
 print(f"in NumPy int8 takes {times['int8'] / times['float32']:.1f} times as long as float32")
 
 # %% [markdown]
-# A little more than a quarter: biases and scales stay in floats. And quicker? In NumPy it is no quicker, since NumPy
-# has no quick product of integers. On a processor that has one, the time can fall as well: lesson 24 exports such a
-# network, and measures. The bytes are certain, the time depends on the machine.
+# A little more than a quarter: biases and scales stay in floats. Is it quicker? Not in NumPy, which has no quick
+# product of integers. On a processor that has one, the time can fall as well: lesson 24 exports such a network, and
+# measures. The bytes are certain, the time depends on the machine.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Fewer weights
 #
 # **Weight pruning** sets weights to zero, the smallest first: they matter least, one hopes. `prune` keeps the weights
-# as they were and a *mask* beside them, of zeros and ones, and the layer multiplies with the product of the two. Nine
-# of ten weights of each layer go. How often is the network still right?
+# as they were, and beside them a *mask* of zeros and ones; the layer computes with the product of the two. Nine of ten
+# weights of each layer go. How often is the network still right?
 
 # %%
 Predict("pruned", "Right after 90 % of the weights are gone, in percent:", tolerance=12)
@@ -225,8 +227,8 @@ reveal("pruned", 100 * right(thin))
 
 # %% [markdown]
 # It is close to guessing, which is right in one case of ten. So no, 90 % cannot go. But the weights that are left may
-# *learn* again: **fine-tuning**. The mask stays, and with it the zeros. Half as many steps as the training had. How
-# often is it right now?
+# *learn* again: **fine-tuning**. The mask stays, and with it the zeros. The network gets half as many steps as its
+# training had. How often is it right now?
 
 # %%
 Predict("tuned", "Right after 200 more steps, in percent:", tolerance=4)
@@ -254,8 +256,8 @@ plt.show()
 
 # %% [markdown]
 # *The plot: the share that is right over the share of weights that are gone. Chosen at random, half of the weights cost
-# a third of the digits. The smallest can go up to a half for nothing, and then it falls steeply. Fine-tuned, it stays
-# above nine of ten up to 95 %, and falls only at 98 %.*
+# a third of the digits. Of the smallest, half can go for nothing, and then the line falls steeply. Fine-tuned, the
+# network stays above nine of ten up to 95 %, and falls only at 98 %.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for pruning. Two thoughts to leave: small is not the same as unimportant until one has looked; and most
@@ -285,10 +287,10 @@ for name, each in (("whole", net), ("pruned", thin)):
     print(f"{name:7} {cost.macs:11,} MACs, {nbytes(each):8,} bytes")
 
 # %% [markdown]
-# All of the MACs are there, and twice the bytes: a 0 is multiplied like any number, and the mask takes as much room as
-# the weights. Zeros are fast where somebody leaves them out: in a format that stores only the others, each with its
-# place, which pays where there are few of them; or on a GPU that takes two of each four weights. Where they help at
-# once is a file that is compressed:
+# All of the MACs are still there, and there are twice the bytes: a 0 is multiplied like any number, and the mask takes
+# as much room as the weights. Zeros are fast where somebody leaves them out: in a format that stores only the others,
+# each with its place, which pays where there are few of them; or on a GPU that can leave out two of every four weights.
+# Zeros help at once in a file that is compressed:
 
 # %%
 import zlib
@@ -333,24 +335,25 @@ print(f"{left:,} parameters, {macs:.2f} of the MACs; right {before:.0%}, fine-tu
 reveal("structured", left)
 
 # %% [markdown]
-# Half of the parameters, half of the work, no mask, and on any machine it is a smaller network. Fewer go this way than
-# one by one; but what goes is gone.
+# Half of the parameters, half of the work, no mask: on any machine it is a smaller network. Fewer weights can go this
+# way than one by one, but those that go are really gone.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All of them in a table
 #
-# Right, bytes and MACs of everything we have made. The third way, another design, is lesson 18's: a convolution in two
-# steps has an eighth of the work from the beginning, and MobileNet and EfficientNet are built of it.
+# How often it is right, bytes and MACs, for everything we have made. The third way, another design, is lesson 18's: a
+# convolution in two steps has an eighth of the work from the beginning, and MobileNet and EfficientNet are built of it.
 
 # %%
 table = {"float64": net, "float32": floats, "int8": integers, "90 % pruned": thin, "half of the neurons": half}
+table["half, in int8"] = in_int8(half)
 for name, each in table.items():
-    cost = "" if each is integers else f"{estimate(each, x.astype(each[0].bias.dtype)).macs:12,} MACs"
+    cost = "" if "int8" in name else f"{estimate(each, x.astype(each[0].bias.dtype)).macs:12,} MACs"
     print(f"{name:20} right {right(each):4.0%}  {nbytes(each):8,} bytes  {cost}")
 
 # %% [markdown]
-# The ways go together: half of the neurons, in int8, take about an eighth of float32's bytes. Which of them to begin
-# with depends on what is too large: the file, the memory, or the time.
+# The ways can be combined: the last line has 15 % of the bytes that the whole network has in float32. Which of them to
+# begin with depends on what is too large: the file, the memory, or the time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let the room choose for a phone, for a web page, for a data centre. There are three different answers.
@@ -370,8 +373,8 @@ print(f"right: {right(badly):.0%}, where it was {right(integers):.0%}")
 reveal("dark", 100 * right(badly))
 
 # %% [markdown]
-# No error, no warning: numbers above the range that the observers saw are cut off at its end. Calibrate on data as it
-# will come, and compare accuracy before and after, on data that neither has seen.
+# No error, no warning: numbers above the range that the observers saw are cut off at its end. Calibrate on data like
+# the data that will come, and compare how often both networks are right on data that neither has seen.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. The same happens when a camera is exchanged after a year. A number in a report says nothing if nobody
@@ -388,17 +391,18 @@ Quiz("19_smaller")
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
-# | `quantization.prepare`, `convert` | torchao; `torch.ao.quantization` before | LiteRT's converter | AQT, Qwix |
+# | `quantization.prepare`, `convert` | torchao; `torch.ao.quantization` before it | LiteRT's converter | AQT, Qwix |
 # | `quantize_per_tensor(w, s, 0, int8)` | `torch.quantize_per_tensor` | `tf.quantization.quantize` | by hand |
 # | `prune.l1_unstructured(layer, "weight", 0.9)` | the same, `torch.nn.utils.prune` | TF-MOT | JaxPruner |
 # | `prepare_qat(net)` | `prepare_qat` | TF-MOT | AQT |
 #
-# TF-MOT is the TensorFlow Model Optimization Toolkit; LiteRT was called TensorFlow Lite.
+# PyTorch warns that `torch.ao.quantization` and `torch.quantize_per_tensor` will be removed. TF-MOT is the
+# TensorFlow Model Optimization Toolkit; LiteRT was called TensorFlow Lite.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A weight is an integer times a scale; with four bits this network reads as with sixty-four.
+# - A weight is an integer times a scale; with four bits this network reads as well as with sixty-four.
 # - The scale is set by the largest number: one outlier costs all others their digits. A scale for each row helps.
 # - int8 is a quarter of the bytes of float32; whether it is quicker depends on the machine.
 # - Nine of ten weights can go, if what is left learns again. Zeros alone make nothing quicker.
@@ -414,5 +418,5 @@ Quiz("19_smaller")
 # **Exercise.** [19 Smaller, by hand](../exercises/19_smaller.ipynb): quantise, choose a scale, prune, read a table, and
 # build a network within a budget.
 #
-# **Next:** [20 Sixteen bits](20_sixteen_bits.ipynb). Before that, change something here: prune the half network by 90
+# **Next:** [20 Sixteen bits](20_sixteen_bits.ipynb). Before that, change something here: prune the halved network by 90
 # %, too, and fine-tune it. How often is it right? Write it down before you run it.

@@ -26,7 +26,7 @@ from minigrad.course import check, solution
 #
 # **2 points, 6 minutes.** The 1000 weights of a layer lie between −6.35 and 5.0. They are written with 8 bits, as the
 # integers −127 to 127 times one scale, which is kept as a float32. `scale`: the scale. `integer`: what 1.0 is written
-# as. `farthest`: how far off a weight is at most. `nbytes`: the bytes of all of it.
+# as. `farthest`: how far off a weight is at most. `nbytes`: the bytes of the integers and the scale together.
 
 # %% answer="eight_bits" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -96,10 +96,10 @@ scale, integer, farthest, nbytes = 20, 20, 0.025, 1004
 # %% [markdown]
 # ## 2. Quantise
 #
-# **2 points, 8 minutes.** Write `quantise(weights, bits)`: weights is a list of numbers. It gives a pair: the list of
-# integers, and the scale. The integers go from $-(2^{b-1} - 1)$ to $2^{b-1} - 1$, the scale is the smallest with which
-# all weights fit, and each is rounded to the nearest integer (Python's `round`). If all weights are 0, the scale is
-# 1.0.
+# **2 points, 8 minutes.** Write `quantise(weights, bits)`, in which `weights` is a list of numbers. It gives a pair:
+# the list of integers, and the scale. The integers go from $-(2^{b-1} - 1)$ to $2^{b-1} - 1$, the scale is the smallest
+# with which all weights fit, and each is rounded to the nearest integer (Python's `round`). If all weights are 0, the
+# scale is 1.0.
 
 
 # %% answer="quantise" points=2 minutes=8
@@ -245,6 +245,7 @@ left([-5.0, 0.5, 4.0], 0.3)
 left([1.0, 2.0, 3.0], 0)
 left([1.0, -2.0], 1)
 left([0.0, 5.0, 1.0, 0.0], 0.5)
+left([2.0, 0.5, 0.5, 3.0], 0.5)
 
 # %% [markdown] hints="prune_by_hand"
 # 1. Sort the *places*, not the weights, by how near to 0 they are.
@@ -434,9 +435,9 @@ b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.3, "B"
 # ## 5. Small from the beginning
 #
 # **2 points, 11 minutes.** Write `build()`, a network that takes digits of 64 numbers, (B, 64), to (B, 10). It is right
-# if it has **2,500** parameters or fewer, at least one hidden layer with something that is not linear behind it, no
-# weights that are set to zero, and after the 400 steps of `account` reads at least 88 of 100 digits that it has never
-# seen. `account(build)` says where you are.
+# if it has **2,500** parameters or fewer, at least one hidden layer with something that is not linear between it and
+# the next layer, no weights that are set to zero, and if after the 400 steps of `account` it reads at least 88 of 100
+# digits that it has never seen. `account(build)` says where you are.
 
 
 # %% name="account"
@@ -482,12 +483,22 @@ def size():
 
 
 def bends():
-    """Whether the network is more than one linear layer can be: whether its slope depends on where one is."""
+    """Whether what a layer behind the first one reads is more than a linear layer can give; and the result's shape.
+
+    If weights are in fewer than two modules, it is the result that has to bend.
+    """
     engine.manual_seed(0)
-    net, digits = build(), engine.tensor(engine.data.digits().test_x[:50])
+    net, digits = build().eval(), engine.tensor(engine.data.digits().test_x[:50])
+    read = []
+    for part in net.modules():
+        if any(p.ndim > 1 for p in part.parameters(recurse=False)):
+            part.register_forward_pre_hook(lambda part, xs: read.append(xs[0].numpy()))
     with engine.no_grad():
-        at_0, at_1, at_2 = (net(digits * k).numpy() for k in (0.0, 1.0, 2.0))
-    return "bends" if abs(at_2 - 2 * at_1 + at_0).max() > 1e-6 else "linear, whatever its depth"
+        results = [net(digits * k).numpy() for k in (0.0, 1.0, 2.0)]
+    n = len(read) // 3
+    seen = [read[i::n] for i in range(n)] if n > 1 else [results]
+    curved = any(abs(at_2 - 2 * at_1 + at_0).max() > 1e-6 for at_0, at_1, at_2 in seen)
+    return "bends" if curved else "linear, whatever its depth", list(results[0].shape)
 
 
 def reads():
@@ -537,7 +548,7 @@ def build():
 
 
 # %% wrong="small_network"
-# Shows: Two linear layers in a row are one linear layer: nothing bends between them.
+# Shows: Linear layers in a row are one linear layer: nothing bends between them.
 # Hint: A ReLU in between.
 def build():
     return mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.Linear(32, 10))

@@ -105,3 +105,67 @@ def quantise(weights, bits):
     top = 2**bits // 2 - 1
     scale = max(map(abs, weights)) / top or 1
     return [[round(w / scale) for w in weights], scale]
+
+
+# %% wrong: prune_by_hand: the place of the first that is equal
+def pruned(weights, amount):
+    left = list(weights)
+    for w in sorted(weights, key=abs)[: int(amount * len(left))]:
+        left[weights.index(w)] = 0.0
+    return left
+
+
+# %% right: prune_by_hand: one at a time
+def pruned(weights, amount):
+    left, places = list(weights), list(range(len(weights)))
+    for _ in range(int(amount * len(left))):
+        nearest = min(places, key=lambda i: abs(left[i]))
+        places.remove(nearest)
+        left[nearest] = 0
+    return left
+
+
+# %% wrong: small_network: two linear layers, and something behind them
+def build():
+    return mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.Linear(32, 10), mg.nn.ReLU())
+
+
+# %% wrong: small_network: a normalisation in between, which is linear when it is done learning
+def build():
+    return mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.BatchNorm1d(32), mg.nn.Linear(32, 10))
+
+
+# %% wrong: small_network: eleven digits
+def build():
+    return mg.nn.Sequential(mg.nn.Linear(64, 30), mg.nn.ReLU(), mg.nn.Linear(30, 11))
+
+
+# %% right: small_network: a linear way past the hidden layer
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.a, self.b, self.past = mg.nn.Linear(64, 20), mg.nn.Linear(20, 10), mg.nn.Linear(64, 10)
+
+        def forward(self, x):
+            return self.b(self.a(x).relu()) + self.past(x)
+
+    return Net()
+
+
+# %% right: small_network: its own matrices
+def build():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.a = mg.nn.Parameter(mg.randn(64, 32) / 8)
+            self.b = mg.nn.Parameter(mg.randn(32, 10) / 6)
+
+        def forward(self, x):
+            return (x @ self.a).tanh() @ self.b
+
+    return Net()
+
+
+# %% right: small_network: normalised, and with a dropout
+def build():
+    hidden = [mg.nn.Linear(64, 31), mg.nn.BatchNorm1d(31), mg.nn.GELU(), mg.nn.Dropout(0.05)]
+    return mg.nn.Sequential(*hidden, mg.nn.Linear(31, 10))
