@@ -101,14 +101,13 @@ plt.show()
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The exponent's 5 bits are 32 values, two of which mean something else: 0 and the subnormals, infinity
-# and "no number". Ask which of the two one would use for pictures (float16), and which for gradients.
+# and "not a number". Ask which of the two one would use for pictures (float16), and which for gradients.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Beyond the ends
 #
 # What is below the smallest number becomes 0, an **underflow**; what is above the largest becomes infinite, an
-# **overflow**. Seven numbers are rounded to each format below. How many of the seven come to be 0 or infinite in
-# float16?
+# **overflow**. Seven numbers are rounded to each format below. How many of the seven become 0 or infinite in float16?
 
 # %%
 Predict("lost", "How many of the seven are 0 or infinite in float16?")
@@ -121,18 +120,18 @@ for i, value in enumerate(seven):
 reveal("lost", sum(v == 0 or np.isinf(v) for v in rounded["float16"]))
 
 # %% [markdown]
-# Four, and none in bfloat16. There it is the digits that are fewer: 0.1 is 0.100098, and 70,000 is 70,144. (2,049 is
-# 2,048 in both: from there on float16 has the even numbers alone, and bfloat16 every sixteenth.) An error in
-# the third digit is noise, and training is full of noise. A 0 is no noise: whatever it is multiplied by, it stays 0.
-# So float16 loses *range*, and that is worse than digits.
+# Four, and none in bfloat16. What bfloat16 has fewer of is digits: 0.1 is 0.100098, and 70,000 is 70,144. (2,049 is
+# 2,048 in both: from there on float16 has the even numbers alone, and bfloat16 every sixteenth.) An error in the third
+# digit is noise, and training is full of noise. A 0 is not noise: whatever it is multiplied by, it stays 0. So float16
+# loses *range*, and that is worse than digits.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where did the gradients go?
 #
 # Eight linear layers with sigmoids in between, for the digits. The slope of a sigmoid is a quarter at most, so that the
-# gradient gets smaller with every layer on the way back. In a block of `mg.autocast` products are computed in sixteen
-# bits, and so are their gradients; what it does with the rest comes below. In float16, as was said at the beginning,
-# all of the first layer's are 0. bfloat16 has three binary digits *fewer*. How many are 0 there?
+# gradient gets smaller with every layer on the way back. In a `with mg.autocast` block products are computed in sixteen
+# bits, and so are their gradients; what it does with the rest comes below. In float16, as we said at the beginning, all
+# gradients of the first layer are 0. bfloat16 has three binary digits *fewer*. How many are 0 there?
 
 # %%
 digits = mg.data.digits()
@@ -175,27 +174,15 @@ same, every = zeros["bfloat16"] == zeros["float32"], zeros["bfloat16"] == found[
 reveal("first layer", "as many as in float32" if same else "all" if every else "about half")
 
 # %% [markdown]
-# bfloat16 has lost none: the 16 % are pixels at the edge, which are blank in all of the pictures, and there nothing can
-# be learned in any format. float16 has lost all of the first layer, and half of the second. The last line says how
-# large the largest are: from layer to layer they are some six times smaller. The largest of the first is near
-# $2^{-23}$, where float16 has two digits left, and what it is computed of was rounded to 0 on the way.
+# bfloat16 has lost none: the 16 % belong to pixels at the edge, which are blank in all of these pictures, and there
+# nothing can be learned in any format. float16 has lost all of the first layer, and half of the second. The last line
+# says how large the largest gradient of each layer is: with each layer on the way back it is some six times smaller. In
+# the first it is near $2^{-23}$, where float16 has two digits left, and what it is computed from was rounded to 0 on
+# the way.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. A sceptic says: gradients that small do not matter. With plain SGD that is true; Adam divides each
 # gradient by its usual size, and moves a weight as far for a small one. The training below is with Adam.
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# The widget takes the gradients of float32, and shows what is left of them in sixteen bits, if the loss is multiplied
-# by a power of two before. Step through it: under which scales are fewest lost? (It casts finished gradients. On the
-# way back each gradient in between is cast as well: so more are lost than the widget shows.)
-
-# %%
-Precision(net, mg.cross_entropy, x, label)
-
-# %% [markdown]
-# *The picture: a heap of gradients over their size, which a larger scale moves to the right. As it is, a fifth of the
-# heap is 0 in float16, and half is subnormal. Under 2¹⁶ nearly all of it has all its digits; under 2²⁴ its right end is
-# infinite. bfloat16 holds all of it as it is.*
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Loss scaling
@@ -218,14 +205,27 @@ reveal("too large", f"2^{overflows[0]}")
 
 # %% [markdown]
 # There is a window between losing the small and losing the large, and it is wide: $2^{12}$ will do, and $2^{16}$ too.
-# It moves in training, for gradients grow and shrink. Nobody wants to look for it by hand.
+# It moves during training, because gradients grow and shrink. Nobody wants to look for it by hand.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# The widget takes the gradients of float32, and shows what is left of them in sixteen bits if the loss is multiplied by
+# a power of two first. Step through it: with which scales are the fewest lost? (It casts finished gradients. On the way
+# back each gradient in between is cast as well: so more are lost than the widget shows.)
+
+# %%
+Precision(net, mg.cross_entropy, x, label)
+
+# %% [markdown]
+# *The picture: a heap of gradients over their size, which a larger scale moves to the right. As it is, a fifth of the
+# heap is 0 in float16, and half is subnormal. With 2¹⁶ nearly all of it has all its digits; with 2²⁴ its right end is
+# infinite. bfloat16 holds all of it as it is.*
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A scaler that looks for itself
 #
 # `mg.amp.GradScaler` begins with a scale that is too large rather than too small. If a gradient is not finite, it
-# *skips the step*, and halves the scale. After so many steps in a row without that, it doubles it: 2,000 in practice, 3
-# here. It begins at $2^{24}$, and lives through 12 steps. How many of them does it skip?
+# *skips the step*, and halves the scale. After a number of steps in a row without that, it doubles the scale: 2,000
+# steps in practice, 3 here. It begins at $2^{24}$, and there are 12 steps. How many of them does it skip?
 
 # %%
 Predict("skipped", "How many of 12 steps are skipped?")
@@ -256,12 +256,14 @@ for i in range(12):
 reveal("skipped", skipped)
 
 # %% [markdown]
-# On the way down, and once more after it had doubled. A skipped step is not an error: the scaler asks "may it be
-# larger?" now and then, and pays one batch for the answer. With an interval of 2,000 that is one in two thousand.
+# Six: five on the way down, and one after the scale had doubled twice. A skipped step is not an error: the scaler asks
+# "may it be larger?" now and then, and pays one batch for the answer. With an interval of 2,000 that is one in two
+# thousand.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Now the whole training, four times: in float32; in float16; in float16 with a scaler; in bfloat16. Guess: how many of
-# the four learn anything in 300 steps? (At ln 10 = 2.30 the network knows nothing: each digit has a tenth.)
+# the four learn anything in 300 steps? (At ln 10 = 2.30 the network knows nothing: it gives each digit a probability of
+# a tenth.)
 
 # %%
 Predict("learn", "How many of the four get below a loss of 2?")
@@ -302,7 +304,7 @@ plt.show()
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for the scale, the scaler and the training. Ask what a skipped step looks like in a curve (nothing), and
-# what Adam's averages would be after a step with an infinite gradient (no numbers, for ever).
+# what Adam's averages would be after a step with an infinite gradient (infinite, or not a number, for ever).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who computes in sixteen bits
@@ -332,9 +334,9 @@ reveal("autocast", sum(result.dtype == mg.float16 for result in six.values()))
 
 # %% [markdown]
 # Three. There are three lists, and they are those of PyTorch on GPUs. Products: in sixteen bits. Exponentials, powers,
-# sums, norms and losses: in float32. All others: in what comes, and float32 if operands differ. `a` itself is float32
-# before and after; what is in sixteen bits are results. A cast is an operation like others, which the graph shows, and
-# its derivative casts back:
+# sums, norms and losses: in float32. All others: in the format that their operands have, and in float32 if these
+# differ. `a` itself is float32 before and after; it is results that are in sixteen bits. A cast is an operation like
+# any other: the graph shows it, and its derivative casts back.
 
 # %%
 w = mg.ones(4, 4, dtype=mg.float32, requires_grad=True)
@@ -343,8 +345,8 @@ with mg.autocast(dtype=mg.float16):
 mg.draw(y)
 
 # %% [markdown]
-# So the gradient arrives at `w` in float32. This is **mixed precision**, and it is what "trained in float16" nearly
-# always means.
+# So the gradient arrives at `w` in float32. This is **mixed precision**, and it is what people nearly always mean by
+# "trained in float16".
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let them find the two casts in the picture. Then: why must relu not be on the float32 list? It loses
@@ -353,8 +355,8 @@ mg.draw(y)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A step that is no step
 #
-# Why not put the weights in sixteen bits as well? A weight of 1 takes 1,000 steps of 0.0001 downwards. What is it then,
-# in bfloat16?
+# Why not put the weights in sixteen bits as well? A weight of 1 takes 1,000 steps of 0.0001 downwards. Where does it
+# arrive, in bfloat16?
 
 # %%
 Predict("weight", "After 1,000 steps of 0.0001 from 1 downwards, in bfloat16:", tolerance=0.004)
@@ -371,8 +373,8 @@ reveal("weight", ends["bfloat16"])
 
 # %% [markdown]
 # Below 1 the numbers of bfloat16 are 1/256 apart, those of float16 1/2048. A step of less than half of that is rounded
-# away, a thousand times. Here it *is* the digits that are missing. And no factor helps: the step is not too small for
-# the format, it is too small *beside the weight*.
+# away, a thousand times. Here it *is* digits that are missing. And no factor helps: the step is not too small for the
+# format, it is too small *beside the weight*.
 #
 # Hence **master weights**: the optimiser moves weights in float32, and each product reads a rounded copy. Under
 # autocast the model's own parameters are the master weights. How many weights move in one step, with and without?
@@ -409,7 +411,7 @@ reveal("moved", ["few", "half", "all"][np.digitize(moved["all in float16"], [25,
 # ## Does float16 halve the memory?
 #
 # Half of the bytes for each number, so half of the memory. Count instead: weight, gradient, and Adam's two averages,
-# for each parameter. In float32 that is 4 + 4 + 4 + 4 = 16 bytes. How many are they in mixed precision?
+# for each parameter. In float32 that is 4 + 4 + 4 + 4 = 16 bytes. How many are there in mixed precision?
 
 # %%
 Predict("bytes", "Bytes for each parameter, mixed precision with Adam:", unit="bytes")
@@ -426,7 +428,7 @@ reveal("bytes", in_float32["Adam, mixed precision"])
 # %% [markdown]
 # Sixteen again. A model in float16 with a master copy has 2 + 2 for weight and gradient, and 4 + 4 + 4 for the copy and
 # the averages. Under autocast it is 4 + 4 + 8, and for a while 2 more for each rounded copy. What *is* halved is most
-# of what is saved for backward. So it depends on the batch, as with Adam in lesson 16; ask the ledger.
+# of what is saved for backward. So the whole depends on the batch, as with Adam in lesson 16. Ask the ledger.
 
 
 # %%
@@ -435,7 +437,7 @@ def peak(batch, dtype):
     net = mg.nn.Sequential(mg.nn.Linear(64, 256), mg.nn.ReLU(), mg.nn.Linear(256, 256), mg.nn.ReLU()).float()
     adam = mg.optim.Adam(net.parameters())
     given = mg.ones(batch, 64, dtype=mg.float32)
-    for _ in range(2):  # the first step is another: Adam's averages come to be in it
+    for _ in range(2):  # the first step is different: it creates Adam's averages
         with mg.profiler.memory(net, adam, [given], exact=False) as ledger:
             adam.zero_grad()
             with mg.autocast(dtype=dtype, enabled=dtype is not None):
@@ -466,9 +468,9 @@ reveal("small batch", "half as high" if parts[0] < 55 else "lower" if parts[0] <
 # optimiser alone. A model of 7 billion parameters takes 112 GB before the first activation.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** Gradients are often clipped: if all of them together are longer than 0.1, they are made as long
-# as 0.1. Somebody writes `clip_grad_norm_` between `backward` and `scaler.step`, where it always was. How long is the
-# gradient with which the optimiser steps?
+# **Where it breaks.** Gradients are often clipped: if all of them together, as one vector, are longer than 0.1, they
+# are scaled down to a length of 0.1. Somebody writes `clip_grad_norm_` between `backward` and `scaler.step`, where it
+# always was. How long is the gradient with which the optimiser steps?
 
 # %%
 Predict("clipped", "The length with which the optimiser steps is", options=["0.1", "far less", "far more"])
@@ -495,13 +497,13 @@ for unscales in (False, True):
 reveal("clipped", "far less" if lengths[False] < 0.05 else "0.1" if lengths[False] < 0.2 else "far more")
 
 # %% [markdown]
-# What was clipped were gradients 65,536 times as long, and then they were divided. The network learns next to nothing,
-# and again no error says so. Whoever looks at gradients, to clip them or to print them, calls `scaler.unscale_` before;
-# `step` notices, and does not divide twice.
+# The gradients were clipped while they were still 65,536 times too long, and divided afterwards. The network learns
+# next to nothing, and again no error says so. To look at gradients, to clip or to print them, call `scaler.unscale_`
+# first; `step` notices, and does not divide twice.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. Another place: a mask of −10⁹ in an attention is −∞ in float16, and a row that is masked altogether
-# becomes "no number". Take the least number of the format instead, finfo(dtype).min.
+# becomes "not a number". Take the most negative number of the format instead, finfo(dtype).min.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -521,7 +523,7 @@ Quiz("20_sixteen_bits")
 # | `net.half()` | `net.half()` | `"float16"` | `tree.map` with `astype` |
 #
 # The two policies are Keras's: `keras.mixed_precision.set_global_policy("mixed_float16")`, and the variables stay in
-# float32. `jmp` is a library of DeepMind's. TPUs multiply in bfloat16, for which none of these needs a scale.
+# float32. `jmp` is a library of DeepMind's. TPUs multiply in bfloat16, and there nobody needs a scale.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -530,8 +532,8 @@ Quiz("20_sixteen_bits")
 # - A gradient that underflows is 0, and no error says so. A factor on the loss saves it.
 # - A scaler looks for the factor: it skips a step when one overflows, halves, and doubles now and then.
 # - Autocast computes products in sixteen bits, and sums, exponentials and losses in float32.
-# - The weights stay in float32, for a step must not be rounded away beside its weight; so 16 bytes a parameter remain,
-#   and what is halved are activations.
+# - The weights stay in float32, because a step must not be rounded away beside its weight; so it is still 16 bytes a
+#   parameter, and what is halved is activations.
 #
 # **Sources.** P. Micikevicius and others, *Mixed precision training*, arXiv:1710.03740 (2017), section 3.1: master
 # weights, section 3.2: loss scaling, section 3.3: which sums in float32. D. Kalamkar and others, *A study of BFLOAT16
@@ -542,5 +544,5 @@ Quiz("20_sixteen_bits")
 # weight that stands still, a scaler by hand, and a training step of your own.
 #
 # **Next:** [21 Twice, to keep less](21_twice_to_keep_less.ipynb). Before that, change something here: in `network`, let
-# relus take the place of the sigmoids. How many gradients of the first layer are 0 then in float16, and is a scale
+# relus take the place of the sigmoids. How many gradients of the first layer are then 0 in float16, and is a scale
 # still needed? Write it down before you run it.

@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 20 Lost and found
 #
-# You compute the ends of a format from its bits, say what is lost in it, get a weight to move that stands still,
-# and write a scaler by hand and a training step of your own. About 40 minutes, 10 points, in five parts.
+# You compute the ends of a format from its bits, say what is lost in it, get a weight that stands still to move, and
+# write a scaler by hand and a training step of your own. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -173,7 +173,10 @@ check("lost")
 # %% probes="lost"
 def of(names):
     """What is said of these: in a list, in a dictionary by letter, or in text."""
-    said = [becomes.get(name) for name in "abcdefgh"] if hasattr(becomes, "get") else becomes
+    said = becomes
+    if hasattr(said, "items"):
+        by_letter = {str(name).strip().lower(): word for name, word in said.items()}
+        said = [by_letter.get(name) for name in "abcdefgh"]
     said = [word for word in said.replace(",", " ").split() if len(word) > 1] if isinstance(said, str) else said
     if len(said) != 8:
         return f"{len(said)} words, and not 8"
@@ -191,7 +194,7 @@ int(bfloat16)
 # 3. One becomes 0, two infinite, two are exact. bfloat16 reaches from 9e-41 to 3e38.
 
 # %% [markdown] shows="lost"
-# The digits that float16 loses of nearly every number do little harm; what stops a training are the numbers that it
+# The digits that float16 loses of nearly every number do little harm; what stops a training is the numbers that it
 # loses altogether.
 
 # %% wrong="lost" misconception="M17"
@@ -390,12 +393,12 @@ def follow(w, gradients, lr):
 # %% [markdown]
 # ## 4. A scaler by hand
 #
-# **2 points, 8 minutes.** `largest` is a list: of each step, the size of the largest gradient, without a scale. A step
+# **2 points, 8 minutes.** `largest` is a list: for each step, the size of the largest gradient, without a scale. A step
 # overflows if that times the scale is more than 65,504: then it is skipped, and the scale is halved. After `interval`
-# steps taken in a row the scale is doubled, and the count begins anew; after a skipped step it begins anew, too.
+# steps taken in a row the scale is doubled, and the count begins again; after a skipped step it begins again, too.
 #
-# Write `scaler(largest, scale, interval)`: a list with a pair for each step, the scale that it was computed with and
-# whether it was taken.
+# Write `scaler(largest, scale, interval)`, which gives a list with a pair for each step: the scale that it was computed
+# with, and whether it was taken.
 
 
 # %% answer="scaler" points=2 minutes=8
@@ -677,7 +680,7 @@ def short(net, x):
 
 @cache
 def watched(labelled=None):
-    """Dtypes of the last layer's results, and of the weights; zeros, length and error of each step; leftovers."""
+    """Dtypes of the last layer's results, and of the weights; zeros, length, error, batch of each step; leftovers."""
     digits, steps, results, leftovers = engine.data.digits(), [], set(), []
     engine.manual_seed(0)
     sizes = [64, *[32] * 7, 10]
@@ -701,20 +704,21 @@ def watched(labelled=None):
 
     def wanted():
         """The gradient in float32 of the batch that the network saw last, clipped."""
-        x, y = next(pair for pair in batches if numeric.allclose(pair[0].numpy(), net.batch, atol=1e-3))
+        i = next(i for i, pair in enumerate(batches) if numeric.allclose(pair[0].numpy(), net.batch, atol=1e-3))
+        x, y = batches[i]
         net.quiet = True
         with engine.enable_grad(), engine.autocast(enabled=False):
             gradients = engine.autograd.grad(engine.cross_entropy(net(x), y), list(net.parameters()))
         net.quiet = False
         flat = numeric.concatenate([g.numpy().astype(float).ravel() for g in gradients])
-        return flat * min(1, 0.1 / numeric.linalg.norm(flat))
+        return i, flat * min(1, 0.1 / numeric.linalg.norm(flat))
 
     class Watched(engine.optim.SGD):
         def step(self, *args, **options):
             gradients = [p.grad.numpy().astype(float) for p in net.parameters()]
-            flat, right = numeric.concatenate([g.ravel() for g in gradients]), wanted()
+            flat, (i, right) = numeric.concatenate([g.ravel() for g in gradients]), wanted()
             off = numeric.linalg.norm(flat - right) / numeric.linalg.norm(right)
-            steps.append(((gradients[0] == 0).mean(), numeric.linalg.norm(flat), off))
+            steps.append(((gradients[0] == 0).mean(), numeric.linalg.norm(flat), off, i))
             return super().step(*args, **options)
 
     rows = [slice(i * 64, i * 64 + 64) for i in range(12)]
@@ -733,8 +737,10 @@ def formats():
 
 
 def of_twelve():
-    taken = len(watched()[2])
-    return "11 or 12 steps" if taken in (11, 12) else f"{taken} steps"
+    taken = [batch for *_, batch in watched()[2]]
+    if len(set(taken)) < len(taken):
+        return f"{len(taken)} steps, and a batch more than once"
+    return "11 or 12 steps" if len(taken) in (11, 12) else f"{len(taken)} steps"
 
 
 def zeros():
@@ -743,13 +749,13 @@ def zeros():
 
 def lengths():
     """The longest, and the first, beside what is wanted."""
-    found = [length for _, length, _ in watched()[2]]
+    found = [length for _, length, *_ in watched()[2]]
     longest = "0.1 at most" if max(found) <= 0.1001 else "too long"
     return longest, "not too short" if found[0] >= 0.05 else "too short"
 
 
 def near_float32(labelled=None):
-    return "near float32's" if max(off for *_, off in watched(labelled)[2]) <= 0.2 else "far from float32's"
+    return "near float32's" if max(off for _, _, off, _ in watched(labelled)[2]) <= 0.2 else "far from float32's"
 
 
 def cleared():
@@ -777,8 +783,8 @@ near_float32(short)
 
 
 # %% wrong="recipe"
-# Shows: There is no scale: nearly all gradients of the first layer are 0.
-# Hint: Multiply the loss before backward: a GradScaler does it, and divides again.
+# Shows: Nearly all gradients of the first layer are 0: there is no scale, or it was divided out in float16.
+# Hint: Multiply the loss before backward: a GradScaler does it, and divides in float32, as the weights are.
 def train(net, optimizer, batches):
     for x, label in batches:
         optimizer.zero_grad()
@@ -832,7 +838,7 @@ def train(net, optimizer, batches):
 
 
 # %% wrong="recipe"
-# Shows: Nothing was clipped: the gradients are longer than 0.1.
+# Shows: Nothing was clipped before the step, or not all together: the gradients are longer than 0.1.
 # Hint: `mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)`, between unscale_ and step.
 def train(net, optimizer, batches):
     scaler = mg.amp.GradScaler()
@@ -874,8 +880,8 @@ def train(net, optimizer, batches):
 
 
 # %% wrong="recipe"
-# Shows: The loss was multiplied, and the gradients never divided: clipping hides that while they are longer than 0.1.
-# Hint: Divide by the scale before you clip: `scaler.unscale_(optimizer)`, or by hand.
+# Shows: A gradient shorter than 0.1 was made longer: it was never divided by the scale, or was not clipped but stretched.
+# Hint: Divide by the scale before you clip, by `scaler.unscale_(optimizer)` or by hand; and clip only what is longer.
 def train(net, optimizer, batches):
     for x, label in batches:
         optimizer.zero_grad()
@@ -887,8 +893,8 @@ def train(net, optimizer, batches):
 
 
 # %% wrong="recipe"
-# Shows: `scaler.update()` is missing: after a step the scaler waits for it.
-# Hint: Last in the loop.
+# Shows: `scaler.step(optimizer)` and `scaler.update()` belong together, and one of the two is missing.
+# Hint: Last in the loop: first the one, then the other.
 def train(net, optimizer, batches):
     scaler = mg.amp.GradScaler(init_scale=2.0**16)
     for x, label in batches:

@@ -186,3 +186,52 @@ def scaler(largest, scale, interval):
             scale, row = (scale * 2, 0) if row == interval else (scale, row)
 
     return list(steps(scale))
+
+
+# %% right: lost: a dictionary by capital letters
+becomes = dict(zip("ABCDEFGH", "zero exact rounded infinite rounded exact rounded infinite".split()))
+bfloat16 = 0
+
+
+# %% wrong: recipe: twelve steps, all with the first batch
+def train(net, optimizer, batches):
+    amp = mg.amp.GradScaler(init_scale=2.0**16)
+    x, label = batches[0]
+    for _ in batches:
+        optimizer.zero_grad()
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        amp.scale(loss).backward()
+        amp.unscale_(optimizer)
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        amp.step(optimizer)
+        amp.update()
+
+
+# %% wrong: recipe: every gradient stretched to 0.1
+def train(net, optimizer, batches):
+    amp = mg.amp.GradScaler(init_scale=2.0**16)
+    for x, label in batches:
+        optimizer.zero_grad()
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        amp.scale(loss).backward()
+        amp.unscale_(optimizer)
+        length = sum((p.grad**2).sum() for p in net.parameters()).sqrt().item()
+        for p in net.parameters():
+            p.grad *= 0.1 / length
+        amp.step(optimizer)
+        amp.update()
+
+
+# %% wrong: recipe: the optimiser steps, and not the scaler
+def train(net, optimizer, batches):
+    amp = mg.amp.GradScaler(init_scale=2.0**16)
+    for x, label in batches:
+        optimizer.zero_grad()
+        with mg.autocast(dtype=mg.float16):
+            loss = mg.cross_entropy(net(x), label)
+        amp.scale(loss).backward()
+        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        optimizer.step()
+        amp.update()
