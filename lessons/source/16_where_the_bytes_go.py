@@ -159,7 +159,7 @@ MemoryTimeline(ledger)
 # | its activation | $B · D · H · W$ | 64 · 16 · 8 · 8 = 65,536 |
 #
 # $H × W$ and $B$ are in the last row alone. A larger picture, a larger batch: more activations, and not one parameter
-# more. Ask the ledger whether the table is right. What will the second number be, in bytes?
+# more. Let us ask the engine whether the table is right. What will the second number be, in bytes?
 
 # %%
 Predict("bytes of one activation", "Bytes of the activation of the second convolution, in float32:", unit="bytes")
@@ -390,8 +390,8 @@ exact
 # second step: Adam's state is created at the end of the first.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** A loop adds up the loss over five batches, to print its mean. It runs, the number is right, and
-# the memory grows with every batch. By roughly how many bytes each time: none, those of a loss, or those of a whole
+# **Where it breaks.** A loop adds up the loss over five batches, to print its mean. It runs, and the number is right.
+# By roughly how many bytes does the memory grow with each batch: by none, by those of a loss, or by those of a whole
 # forward pass?
 
 # %%

@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 16 A ledger of your own
 #
-# You count a network on paper, write the count down for any network, say who keeps what, let go of an array in time,
-# and build a network that trains under a limit. About 40 minutes, 10 points, in five parts.
+# You count a network on paper, write a function that counts any network, say who keeps what, let go of an array in
+# time, and build a network that trains under a limit. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -25,8 +25,8 @@ from minigrad.course import check, solution
 # ## 1. On paper
 #
 # **2 points, 6 minutes.** Before you run anything. A convolution makes 32 channels out of 3, with windows of 3 × 3 and
-# a bias, on a batch of 10 pictures of 20 × 20, filled up at the edges so that 20 × 20 come out. Everything is in
-# float32, 4 bytes a number.
+# a bias, on a batch of 10 pictures of 20 × 20, padded at the edges so that 20 × 20 come out. Everything is in float32,
+# 4 bytes a number.
 #
 # `weights`: the bytes of its parameters. `state`: the bytes that Adam remembers for them. `activation`: the bytes of
 # its result. `batch_of_20`: the bytes of its parameters, their gradients and Adam's state together, if the batch has 20

@@ -322,7 +322,7 @@ went([1.0, -1.0], [[2e-7, 3e-7]] * 300, 1000.0)
 
 
 # %% wrong="follow"
-# Shows: It is the one that was given: its steps are rounded away.
+# Shows: This is the function that was given: its steps are rounded away.
 # Hint: Keep the sum in float32, and round at the end.
 def follow(w, gradients, lr):
     for g in gradients:

@@ -21,6 +21,11 @@ def lines():
     kept = kept_by(lambda: eight(thousand))
     yield f"keepers: it is {sum(size == 4000 for size in kept.values())}."
 
+    convs, pictures = [nn.Conv2d(16, 16, 3, padding=1) for _ in range(3)], torch.ones(64, 16, 8, 8)
+    given = {t.untyped_storage().data_ptr() for t in (pictures, *(p for conv in convs for p in conv.parameters()))}
+    kept = [kept_by(lambda skips=skips: three_layers(convs, pictures, skips)) for skips in (False, True)]
+    yield f"saved for backward {[sum(size for at, size in each.items() if at not in given) for each in kept]}"
+
     matrices = [torch.randn(32, 32, requires_grad=True) for _ in range(3)]
     tokens = torch.ones(8, 128, 32)
     largest = max(kept_by(lambda: attention(tokens, *matrices)).values())
@@ -54,6 +59,13 @@ def eight(x):
     d = ((x + 1).exp() * 2).sin()
     e = d.reshape(10, 100)
     return (e.tanh() * e).sum()
+
+
+def three_layers(convs, x, skips):
+    x = early = convs[0](x).relu()
+    for conv in convs[1:]:
+        x = conv(x).relu()
+    return x + early if skips else x
 
 
 def attention(t, Wq, Wk, Wv):
