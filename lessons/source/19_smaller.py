@@ -172,6 +172,7 @@ reveal("outlier", 100 * (one == 0).mean())
 # %%
 Predict("int8", "Bytes in int8, as a fraction of those in float32:", tolerance=0.02)
 
+
 # %%
 def in_int8(net):
     prepared = prepare(deepcopy(net).float().eval())

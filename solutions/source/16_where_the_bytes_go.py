@@ -260,6 +260,7 @@ keeps = ["result", "nothing", "operands", "result", "operands", "nothing", "resu
 # %%
 check("who_keeps")
 
+
 # %% probes="who_keeps"
 def said():
     """The eight words, from a list, from a dictionary by letter, or from a text."""

@@ -880,8 +880,8 @@ def train(net, optimizer, batches):
 
 
 # %% wrong="recipe"
-# Shows: A gradient shorter than 0.1 was made longer: it was never divided by the scale, or was not clipped but stretched.
-# Hint: Divide by the scale before you clip, by `scaler.unscale_(optimizer)` or by hand; and clip only what is longer.
+# Shows: A gradient shorter than 0.1 was made longer: it was never divided by the scale, or was stretched.
+# Hint: Divide by the scale before you clip: `scaler.unscale_(optimizer)`, or by hand. And clip only what is longer.
 def train(net, optimizer, batches):
     for x, label in batches:
         optimizer.zero_grad()
