@@ -463,7 +463,7 @@ Quiz("16_where_the_bytes_go")
 # arXiv:2205.14135 (2022), section 3.1: the matrix that is never kept.
 #
 # **Exercise.** [16 A ledger of your own](../exercises/16_where_the_bytes_go.ipynb): count a network on paper, say who
-# keeps what, shorten a skip, and train under a limit.
+# keeps what, let go of an array in time, and train under a limit.
 #
 # **Next:** [17 What grows how](17_what_grows_how.ipynb). Before that, change something here: give the first convolution
 # a `stride=2`, so that it makes pictures of 4 × 4. By how much does the peak fall, and how many fewer parameters are

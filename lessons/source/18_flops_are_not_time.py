@@ -59,9 +59,10 @@ UNCLEAR = "The rounds disagree: run this cell again when the machine has less to
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One convolution in two steps
 #
-# A convolution of 3 × 3 looks at the neighbours of a pixel, and mixes all channels, in one go. The same can be done in
-# two steps: a **depthwise convolution**, in which each channel has a window of its own, and a **pointwise convolution**
-# with windows of 1 × 1, which mixes. With 64 channels, how many times fewer MACs do the two need together?
+# A convolution of 3 × 3 looks at the neighbours of a pixel, and mixes all channels, in one go. One can do the two one
+# after the other, which needs fewer weights: a **depthwise convolution**, in which each channel has a window of its
+# own, and a **pointwise convolution** with windows of 1 × 1, which mixes. With 64 channels, how many times fewer MACs
+# do the two need together?
 
 # %%
 Predict("fewer", "How many times fewer MACs?", tolerance=0.5)
@@ -301,8 +302,8 @@ place = ratio.among(2, 20)
 UNCLEAR if place is None else reveal("thousand", ["under 2", "2 to 20", "over 20"][place])
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# All of that is calling: the additions themselves are the same. On a GPU the call is a launch (lesson 13): the
-# processor hands a kernel over. Suppose that takes 5 microseconds; a GPU with a peak of 20 · 10¹² FLOPs in a second
+# All of the difference is calling: the additions themselves are the same. On a GPU the call is a launch (lesson 13):
+# the processor hands a kernel over. Suppose that takes 5 microseconds; a GPU with a peak of 20 · 10¹² FLOPs in a second
 # could do a hundred million of them meanwhile. So one counts launches. This is gelu, written out, on the simulated GPU:
 
 

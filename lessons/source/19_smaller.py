@@ -378,7 +378,7 @@ reveal("dark", 100 * right(badly))
 # the data that will come, and compare how often both networks are right on data that neither has seen.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Three minutes. The same happens when a camera is exchanged after a year. A number in a report says nothing if nobody
+# Three minutes. The same happens when a camera is replaced after a year. A number in a report says nothing if nobody
 # looks again.
 
 # %% [markdown] slideshow={"slide_type": "skip"}

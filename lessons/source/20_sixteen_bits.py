@@ -182,7 +182,7 @@ reveal("first layer", "as many as in float32" if same else "all" if every else "
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. A sceptic says: gradients that small do not matter. With plain SGD that is true; Adam divides each
-# gradient by its usual size, and moves a weight as far for a small one. The training below is with Adam.
+# gradient by its usual size, and moves a weight just as far for a small one. The training below is with Adam.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Loss scaling
@@ -218,7 +218,7 @@ Precision(net, mg.cross_entropy, x, label)
 # %% [markdown]
 # *The picture: a heap of gradients over their size, which a larger scale moves to the right. As it is, a fifth of the
 # heap is 0 in float16, and half is subnormal. With 2¹⁶ nearly all of it has all its digits; with 2²⁴ its right end is
-# infinite. bfloat16 holds all of it as it is.*
+# infinite. bfloat16 holds all of it without a scale.*
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A scaler that looks for itself
