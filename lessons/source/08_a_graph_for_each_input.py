@@ -15,19 +15,20 @@
 #       recurrent network: a network that reads a sequence item by item, with the same weights at each, and carries a
 #         state from one to the next
 #       state: the numbers that a recurrent network keeps of what it has read so far
-#       confusion matrix: a table that says how often an example of each class, its row, was taken for each class, its
-#         column
+#       confusion matrix: a table that says, for each true class (the row), how often its examples were taken for each
+#         class (the column)
 #       anomaly detection: a way to run in which every operation notes the line that ran it, so that the first gradient
 #         that is NaN can be blamed on a line
-#       overhead: the time an operation costs beside its arithmetic, the same for small arrays and large
+#       overhead: the time an operation takes on top of its arithmetic, the same for small arrays and large ones
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 08 A graph for each input
 #
-# A network is to read names and say which language they are from. *Yui* has three letters, *Sopuruchukwu* has twelve.
-# How can *one* graph serve for both? When the graph is recorded while Python runs, it need not: every input gets a
-# graph of its own. What that buys is this lesson; what it costs, 700 graphs for 700 names, the next seven work off.
+# A network has to read names and say which language they come from. *Yui* has three letters, *Sopuruchukwu* has twelve.
+# How can *one* graph serve both? If the graph is recorded while Python runs, it need not: every input gets a graph of
+# its own. This lesson shows what that buys. It costs 700 graphs for 700 names, and the next seven lessons bring that
+# cost down.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -99,8 +100,8 @@ reveal("operations for 6", len(operations(road(number(6)))))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # One function, three inputs, three graphs. Step through them; *input* switches between the three. Watch the line that
-# runs, and the boxes that it adds. (To the right of the graph you read that this function cannot be written down
-# beforehand. Why not, and what can be done about it, is for lesson 11.)
+# runs, and the boxes that it adds. (The words to the right of the graph say that this function cannot be written down
+# beforehand. Lesson 11 explains why not, and what can be done about it.)
 
 # %%
 StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
@@ -108,7 +109,7 @@ StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Only the branch that ran
 #
-# The line `y = 3 * y + 1` is inside the loop, and Python passed it by, three times, on the road from 8. So what is the
+# The line `y = 3 * y + 1` is inside the loop, and on the road from 8 Python skipped it three times. So what is the
 # gradient at 8, along the road that ran?
 
 # %%
@@ -125,9 +126,9 @@ mg.draw(road(number(8)))
 # %% [markdown]
 # Three halvings, 1/8: the slope of the three lines that ran. (To ask how far the end moves if x moves a little would be
 # another question: 8.001 is not even, and takes another road. `gradcheck` nudges, and says so.) There is no trace of
-# the other branch. **What did not run is not recorded.** It is not there as a node that is switched off, either. Nor
-# are the `while` and the `if` there: they were Python's, and looked at plain numbers. On every road the gradient is a
-# product, with a factor 3 for each odd number and a factor 1/2 for each even one:
+# the other branch. **What did not run is not recorded.** It is not even there as a node that is switched off. The
+# `while` and the `if` are not there either: they were Python's, and looked at plain numbers. On every road the gradient
+# is a product, with a factor 3 for each odd number and a factor 1/2 for each even one:
 
 # %%
 for start in (4, 6, 7, 8):
@@ -146,8 +147,8 @@ for start in (4, 6, 7, 8):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### What the gradient does not know
 #
-# Below a threshold we heat, at a price; above it we feel cold, at another. Which threshold is best? Let us ask the
-# engine for its gradient, on a day of 14 degrees.
+# Below a threshold we heat, at one price; above it we put up with the cold, at another. Which threshold is best? Let us
+# ask the engine for its gradient, on a day of 14 degrees.
 
 
 # %%
@@ -164,8 +165,8 @@ for t in (15, 14.5, 13.5, 13):
     print(f"threshold {t:4}: cost {cost(degrees, number(t)).item():.1f}")
 
 # %% [markdown]
-# **Where it breaks.** The threshold decides what the day costs, and its gradient is `None`: Python looked at it, and
-# no operation did, so it is not in the graph at all. The gradient of a run is the gradient *of the road that was
+# **Where it breaks.** The threshold decides what the day costs, and yet its gradient is `None`: Python looked at it,
+# but no operation did, so it is not in the graph at all. The gradient of a run is the gradient *of the road that was
 # taken*. It does not know that there are other roads, or where they begin. A parameter that occurs only in the test of
 # an `if` is never trained, without any error; `None` is the sign to look for.
 
@@ -183,9 +184,9 @@ for number_of_it, language in enumerate(names.languages):
 
 # %% [markdown]
 # The shortest has 3 letters, the longest 12. A **recurrent network** carries a **state**, here 24 numbers, from letter
-# to letter. Each letter has a row of E, by which it pushes the state; W says what becomes of the state before; V makes
-# a score for each language of the last state. The same W serves at every letter, however many there are. The `for` is
-# Python's:
+# to letter. Each letter has a row of E, with which it pushes the state; W says what becomes of the previous state; V
+# turns the last state into a score for each language. The same W is used at every letter, however many there are. The
+# `for` is Python's:
 
 # %%
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -272,8 +273,8 @@ print("names it never saw, more than half right:", right > len(names.test) / 2)
 print("by guessing, it would be one in", len(names.languages))
 
 # %% [markdown]
-# It has seen 100 names of each language, and all that it knows of a letter is a number from 0 to 25. Where does it go
-# wrong? In a **confusion matrix** a row is the language a name is from, a column the one that it was taken for.
+# It has seen 100 names of each language, and all that it knows about a letter is a number from 0 to 25. Where does it
+# go wrong? In a **confusion matrix** a row is the language a name is from, a column the one that it was taken for.
 
 # %% slideshow={"slide_type": "subslide"}
 table = np.zeros((7, 7), int)
@@ -289,11 +290,11 @@ ax.set(xlabel="taken for", ylabel="is", title="20 unseen names of each language"
 plt.show()
 
 # %% [markdown]
-# *The plot: a table of seven rows and seven columns, dark along the diagonal, where the guess is right. Beside it the
-# counts are small, and largest for Japanese names taken for Finnish ones.*
+# *The plot: a table of seven rows and seven columns, dark along the diagonal, where the guess is right. Off the
+# diagonal the counts are small; the largest is for Japanese names taken for Finnish ones.*
 #
 # Both like a vowel after every consonant: akira, aino. And what does the network believe while it reads? There is a
-# state after every letter, so we ask after each. Put in your own name, in plain small letters.
+# state after every letter, so we can ask after each. Put in your own name, in plain small letters.
 
 # %% tags=["nbval-ignore-output"]
 name = "katarzyna"
@@ -308,10 +309,11 @@ for length in range(1, len(name) + 1):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Ordinary tools
 #
-# That loop over prefixes was a small act of debugging: the graph grows in Python, so whatever looks into Python looks
-# into it. `print` shows a state on the way. `assert` stops where something begins to be wrong. After an error, `%debug`
-# in a cell of its own opens the very line, with all its variables; `breakpoint()` in a line stops there, in pdb,
-# Python's debugger: each tensor that you print has its value, because the graph is there as far as the program has run.
+# That loop over prefixes was a small act of debugging: the graph grows in Python, so every tool that looks into Python
+# looks into the graph as well. `print` shows a state on the way. `assert` stops where something begins to be wrong.
+# After an error, `%debug` in a cell of its own opens the very line, with all its variables; a line with `breakpoint()`
+# stops there, in pdb, Python's debugger. Each tensor that you print has its value, because the graph has been built up
+# to the point where the program stands.
 
 
 # %% tags=["raises-exception"]
@@ -324,9 +326,9 @@ def checked(name):
 scores(checked("małgorzata"), *network)
 
 # %% [markdown]
-# The arrow stands at the line that failed, and that line is *ours*; the message names the letter and the name. Nothing
+# The arrow points at the line that failed, and that line is *ours*; the message names the letter and the name. Nothing
 # stands between us and the mistake. Keep this picture: in the next lesson the line that fails and the line that is
-# wrong will be two.
+# wrong will be two different lines.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### A NaN stops at no line
@@ -353,9 +355,9 @@ reveal("gradient of root at 0", str(x.grad[1].item()))
 
 # %% [markdown]
 # Forward is right, and backward is not. The `where` sends 0 back to the branch that was not picked. The slope of the
-# root at 0 is infinite: a nudge of 0.0001 moves it by 0.01, a hundred times as far, and a smaller one by still more.
-# And 0 × ∞ is NaN. An `if` leaves one branch in the graph; `where` computes both, and differentiates both. One step of
-# training with this gradient, and the parameters are NaN.
+# root at 0 is infinite: a nudge of 0.0001 moves it by 0.01, a hundred times as far, and for a smaller nudge the factor
+# is larger still. And 0 × ∞ is NaN. An `if` leaves one branch in the graph; `where` computes both, and differentiates
+# both. One step of training with this gradient, and the parameters are NaN.
 
 # %% [markdown]
 # In a network of a thousand operations, which one made it? Under **anomaly detection** each operation notes the line
@@ -403,7 +405,7 @@ print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 # %% [markdown]
 # Seven hundred graphs, of ten shapes: one for each length from 3 to 12. Whatever is worked out for one of them, an
 # order, a plan, is forgotten with it, and the next name of five letters starts from nothing. Keep these two numbers in
-# mind: lessons 09, 10 and 11 bring the 700 down to one, each in another way.
+# mind: lessons 09, 10 and 11 bring the 700 down to one, each in its own way.
 #
 # Second, each operation has **overhead**: Python looks up what to do, notes the parents, keeps what backward needs. It
 # is the same for one number and for a million. We time `a * b` against plain NumPy, which has less of it, here on your
@@ -443,15 +445,15 @@ for size in (1, 1_000_000):
 
 # %% [markdown]
 # The calls that Python makes do not depend on the size, either: a handful for one product here, none that Python sees
-# in NumPy. On most machines a product takes several times as long as NumPy's for one number, and little longer for a
-# million. The states of our network have 24 numbers: it spends its time on overhead. So people who work in eager mode
-# make arrays large: they put many examples into one.
+# in NumPy. On most machines a product of two numbers takes several times as long as NumPy's, and one of a million
+# numbers little longer than NumPy's. The states of our network have 24 numbers: it spends its time on overhead. So
+# people who work in eager mode make arrays large: they put many examples into one.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Nobody sees the whole
 #
-# Third, each operation runs before Python has read the next line. A watcher is told of each as it runs; how many are
-# there in `careless`?
+# Third, each operation runs before Python has read the next line. A watcher is told about each as it runs. How many run
+# in `careless`?
 
 
 # %%
@@ -480,10 +482,10 @@ print(len(operations(y)), "are in the graph of the result:", ", ".join(operation
 reveal("operations that ran", len(seen.ops))
 
 # %% [markdown]
-# The tanh is not in the graph, so it will never be walked back, and it was computed all the same: when it ran, Python
-# could not know that nothing would come of it. And of the five, two repeat what two others have done. Three would do.
-# Whoever sees the whole function *before* it runs can leave out the other four. To see it before it runs: that is the
-# next lesson.
+# The tanh is not in the graph, so backward will never visit it, and yet it was computed: when it ran, Python could not
+# know that nothing would come of it. And of the five, two repeat what two others have done. Three would do. Whoever
+# sees the whole function *before* it runs can leave out the other four. Seeing it before it runs is what the next
+# lesson is about.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 6 minutes. Counting by hand before the reveal: 2, 2, 2 and 1. Ask what would have to be known, and when, to skip the
@@ -515,7 +517,7 @@ Quiz("08_a_graph_for_each_input")
 # ## What we saw
 #
 # - Python's control flow shapes the graph: one function, three inputs, three graphs. Only what ran is in them.
-# - A gradient is that of the road taken. What was only asked in an `if` has none.
+# - A gradient is that of the road taken. A value that was only tested in an `if` has none.
 # - Sequences of any length need nothing but a `for`. The weights are shared, and their gradients add.
 # - Errors stop at the line that is wrong; a NaN does not, and anomaly detection finds its line.
 # - The price: 700 graphs for 700 names, overhead for each operation, and nobody who sees the whole.

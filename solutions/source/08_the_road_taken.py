@@ -65,8 +65,8 @@ gradient_at_4
 # 1. Write down the lines that Python runs at x = 2, one after another: a product, and then the loop, twice. The test
 # of the `if` and the counting of the `for` are no operations.
 # 2. Along that road y is x·x + x + x. At x = 4 it is x·x / 2 − 1 + x + x + x + x. Count the signs.
-# 3. Derive what you have written, with as many x as there are: 2x + 2 at x = 2. That there might be more rounds at
-# another x, the graph does not know.
+# 3. Derive what you have written, with as many x as there are: 2x + 2 at x = 2. The graph does not know that there
+#    might be more rounds at another x.
 
 # %% [markdown] shows="left_behind"
 # A dynamic graph holds the operations that ran and none of the decisions: at another x it may be another graph, with
@@ -74,30 +74,30 @@ gradient_at_4
 
 # %% wrong="left_behind" misconception="M5"
 # Shows: You counted the branch that was not taken at x = 2: both branches are thought to be recorded.
-# Hint: Define-by-run records what ran, and nothing else. At x = 2, y is 4, so Python never came to the two lines in
-# the `if`: there is no node of them.
+# Hint: Define-by-run records what ran, and nothing else. At x = 2, y is 4, so Python never came to the two lines in the
+# `if`: they have no nodes.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 5, 6, 7, 8
 
 # %% wrong="left_behind"
 # Shows: The loop was derived as x times x: as if the number of rounds were part of the graph.
-# Hint: `int(x.item())` is a plain number. The graph has so many additions of x, and each brings back 1: x·x + 2x has
+# Hint: `int(x.item())` is a plain number. The graph has that many additions of x, and each brings back 1: x·x + 2x has
 # the gradient 2x + 2.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 8, 7, 12
 
 # %% wrong="left_behind"
 # Shows: The `if` was counted as an operation.
-# Hint: The question `y.item() > 10` is asked of a plain number, by Python. Only what makes a tensor from tensors is a
-# node.
+# Hint: Python asks `y.item() > 10` of a plain number. Only what makes a tensor from tensors is a node.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 4, 6, 8, 8
 
 # %% wrong="left_behind"
 # Shows: The loop was counted as one operation, however often it goes round.
-# Hint: In a dynamic graph a loop is no node. Each round that runs adds its own operations: two at x = 2, four at x = 4.
+# Hint: In a dynamic graph a loop is not a node. Each round that runs adds its own operations: two at x = 2, four at x =
+# 4.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 2, 6, 4, 8
 
 # %% wrong="left_behind"
 # Shows: The gradients leave out the additions of the loop.
-# Hint: x goes into y at every round once more, and each of these arrows brings back 1. Add them.
+# Hint: At every round x goes into y once more, and each of these arrows brings back 1. Add them.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 4, 7, 4
 
 # %% wrong="left_behind"
@@ -107,7 +107,7 @@ operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 8, 7, 23
 
 # %% wrong="left_behind"
 # Shows: At x = 4 the division by 2 is left out of the gradient.
-# Hint: What comes back through `y / 2` is halved before it comes to the product: x · x brings 4, not 8.
+# Hint: What comes back through `y / 2` is halved before it reaches the product: x · x brings 4, not 8.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 12
 
 # %% [markdown]
@@ -200,8 +200,8 @@ def power(x, n):
 
 # %% wrong="short_road"
 # Shows: The half is computed twice, once for each factor. Written twice is computed twice.
-# Hint: Give the half a name, `half = power(x, n // 2)`, and write `half * half`. In eager mode nobody will
-# notice for you that the two calls are the same.
+# Hint: Give the half a name, `half = power(x, n // 2)`, and write `half * half`. In eager mode nothing notices that the
+# two calls are the same.
 def power(x, n):
     if n == 1:
         return x
@@ -221,7 +221,7 @@ def power(x, n):
 
 # %% wrong="short_road"
 # Shows: The engine's own power was used. It is one operation, and not a multiplication.
-# Hint: Take `*` alone. The question is how few of them will do.
+# Hint: Use only `*`. The question is how few of them will do.
 def power(x, n):
     return x**n
 
@@ -235,8 +235,8 @@ def power(x, n):
 
 # %% wrong="short_road"
 # Shows: The factor for an odd n is put in before the later squarings, which square it too.
-# Hint: With n = 6, the loop meets 6, then 3, and multiplies by x at 3, where x² is in y already. Go the other way: find
-# the power for n // 2 first, and multiply by x after squaring it.
+# Hint: With n = 6, the loop meets 6, then 3, and multiplies by x at 3, when y is x² already. Go the other way: find the
+# power for n // 2 first, and multiply by x after squaring it.
 def power(x, n):
     y = x
     while n > 1:
@@ -275,7 +275,7 @@ def power(x, n):
 # ```
 #
 # Then write `surprise(p)` so that the value is the same, and so is the gradient where p is positive; where p is 0, the
-# gradient is to be 0. NumPy must have nothing to warn of, so yours does without `np.errstate`.
+# gradient must be 0. NumPy must have nothing to warn about, so yours must do without `np.errstate`.
 
 
 # %% answer="nan_hunt" points=2 minutes=8
@@ -333,15 +333,15 @@ quiet(0.5, 0.0, 0.5)
 
 # %% wrong="nan_hunt"
 # Shows: Nothing has changed: the logarithm still sees the 0, and 0 times its infinite value is NaN.
-# Hint: The value is masked, the gradient is not: 0 times infinity. The number must be another one before it comes to
-# the logarithm.
+# Hint: The value is masked, the gradient is not: 0 times infinity. The number must be replaced before it reaches the
+# logarithm.
 def surprise(p):
     return mg.where(p > 0, -p * p.log(), 0 * p).sum()
 
 
 # %% wrong="nan_hunt"
 # Shows: A small number was added inside the logarithm. The NaN is gone, and the gradient at 0 is large, not 0.
-# Hint: What cannot happen is to be left out, not to be nearly possible. Choose by `where`, once before the logarithm
+# Hint: What cannot happen must be left out, not made nearly possible. Choose with `where`, once before the logarithm
 # and once after it.
 def surprise(p):
     return (-p * (p + 1e-12).log()).sum()
@@ -367,15 +367,15 @@ def surprise(p):
 
 # %% wrong="nan_hunt"
 # Shows: The logarithm sees a safe number, and one without a past: a part of the gradient is lost.
-# Hint: Leave out `detach`: both factors of p · ln p are to send something back to p.
+# Hint: Leave out `detach`: both factors of p · ln p have to send something back to p.
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0).detach()
     return (-p * safe.log()).sum()
 
 
 # %% wrong="nan_hunt"
-# Shows: The safe number is right, and the last where is missing: its picking has to be undone. Where p is 0 there is
-# still a product with p.
+# Shows: The safe number is right, but the last `where` is missing: the safe number has to be taken out again. Where p
+# is 0 there is still a product with p.
 # Hint: −p · ln(safe) has the gradient −ln(safe) at p, plus what comes through safe. Use safe in both factors, and the
 # second where around it.
 def surprise(p):
@@ -454,7 +454,7 @@ len({frozenset(graph) for graph in graphs_of()}) > 1
 # %% wrong="own_road" misconception="M5"
 # Shows: All three graphs have the same operations: `where` computes both branches at every input, it does not leave
 # one out.
-# Hint: An `if` on `x.item()` records the branch that ran alone; `mg.where` is one operation whose operands are both
+# Hint: An `if` on `x.item()` records only the branch that ran; `mg.where` is one operation whose operands are both
 # computed. Let Python decide.
 def f(x):
     return mg.where(x > 0, x * 2, x.exp())
@@ -590,6 +590,6 @@ inputs = [-0.5, 0.5, 3.5]
 # ## What you have now
 #
 # A graph is as long as the run that made it, so whoever writes the Python decides its price. What did not run is not
-# there, what was asked in an `if` has no gradient, and `where` is no `if`.
+# there, what was only tested in an `if` has no gradient, and `where` is not an `if`.
 #
 # **Next**: [09 Define, then run](../lessons/09_define_then_run.ipynb).
