@@ -15,7 +15,8 @@
 #       define then run: to write the whole graph down before any value is in it, and to run it afterwards, as often as
 #         one likes
 #       static graph: a graph that is built before it is run, and stays the same from run to run
-#       placeholder: a leaf of a graph that has a type and a shape and no value; each run is told what to take for it
+#       placeholder: a leaf of a graph that has a type and a shape but no value; each run is told which value to take
+#         for it
 #       session: what runs a graph, and remembers what its variables hold from run to run
 #       fetch: what a run is asked for
 #       feed: what a run is told to take for a node
@@ -31,11 +32,11 @@
 # away. Let us turn that round: write the graph down *first*, without any numbers, and then run it again and again. What
 # can be done with a graph that is complete before the first name comes?
 #
-# Few people build graphs by hand today, as this lesson does, and yet such graphs are all around. A graph that is there
-# before the run can *leave Python*: ONNX Runtime, on a telephone or a server, loads one from a file, and runs it by
+# Few people today build graphs by hand, as this lesson does, and yet such graphs are everywhere. A graph that is there
+# before the run can *leave Python*: ONNX Runtime, on a telephone or a server, loads one from a file, and runs it with
 # `session.run(["scores"], {"letters": …})`. The words of that line, a session, a run, what is wanted, what is fed, are
-# the words of this lesson. Such a graph can be *split across several machines*, for which TensorFlow was made. It can
-# be *compiled*, which is lesson 15.
+# the words of this lesson. Such a graph can be *split across several machines*, which is what TensorFlow was made for.
+# It can be *compiled*, which is lesson 15.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -122,8 +123,8 @@ reveal("what x holds", "an error" if "Error" in said(x.numpy) else said(x.numpy)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Two times, side by side
 #
-# Left, eager; right, the same lines build a static graph. Step: on the left numbers appear at once, on the right empty
-# boxes. On the right, values flow only when all lines are done.
+# On the left, eager mode; on the right, the same lines build a static graph. Step through them: on the left numbers
+# appear at once; on the right empty boxes appear, and values flow only when all lines are done.
 
 
 # %%
@@ -150,8 +151,8 @@ first, second = mg.Session(graph), mg.Session(graph)
 print(said(lambda: first.run(w)))
 
 # %% [markdown]
-# Not yet: building the variable was not running its initializer. Now we run it in both sessions, then `step` three
-# times in the first and once in the second. What is w in the second?
+# Not yet: building the variable did not run its initializer. Now we run it in both sessions, then `step` three times in
+# the first and once in the second. What is w in the second?
 
 # %%
 Predict("w in the second", "What is w in the second session?")
@@ -172,9 +173,9 @@ reveal("w in the second", second.run(w))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The names, written down
 #
-# Now the network of lesson 08. Its weights are variables; each letter gets a placeholder, with `None` for a number of
-# names that is left open. The longest name has twelve letters, so the `for` of Python writes twelve letters down; and
-# because any of them may be the last, there is an answer after each.
+# Now the network of lesson 08. Its weights are variables; each letter gets a placeholder, whose `None` leaves the
+# number of names open. The longest name has twelve letters, so Python's `for` writes twelve letters down; and because
+# any of them may be the last, there is an answer after each.
 
 # %%
 names = mg.data.names()
@@ -201,8 +202,8 @@ print(len(graph.get_operations()), "nodes, and not one number computed")
 #
 # Each letter has five operations: look up, multiply, add, bend, and the product with V for its answer. That makes 60.
 # (The other nodes are placeholders, the state at the start, variables, and what gives these their first values.) *yui*
-# has three letters, so we feed three, each as a list of one number, for it is one name; and we fetch the third answer.
-# How many of the 60 run?
+# has three letters, so we feed three, each as a list of one number, because there is one name; and we fetch the third
+# answer. How many of the 60 run?
 
 # %%
 Predict("operations for yui", "How many of the 60 operations run when the third answer is fetched?")
@@ -225,7 +226,7 @@ mg.draw(answers[2])
 # names: what took ten shapes in lesson 08 is ten fetches now.
 #
 # Back to the small graph from the beginning, with its products and their sum (`total.graph` is that graph). What if we
-# give a value for `products`, and none for x and y?
+# feed a value for `products`, and none for x and y?
 
 # %%
 Predict("products fed", "What does the run give?", options=["3.0", "32.0", "an error: x is not fed"])
@@ -263,12 +264,12 @@ print("that a run needs:", sum("Const" not in name for name in one_run.last_run.
 
 # %% [markdown]
 # The tanh and its product were built, and never ran: two of the seven are saved, and we did not have to think of it.
-# (The other five say something twice. To find that, too, one has to look for it: lesson 13.)
+# (The five that are left still say something twice. Finding that takes a search of its own: lesson 13.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 8 minutes. Before the reveal, let them shade the nodes that are needed, from the fetch backwards. 60 means that the
-# session runs the program from top to bottom, 15 that the answers on the way are computed too. Feeding an intermediate
-# surprises most; ask what would happen if only x were fed.
+# 8 minutes. Before the reveal, let them shade the nodes that are needed, from the fetch backwards. Whoever says 60
+# thinks that the session runs the program from top to bottom; whoever says 15, that the answers on the way are computed
+# too. Feeding an intermediate surprises most; ask what would happen if only x were fed.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Gradients are more nodes
@@ -335,8 +336,8 @@ with graph.as_default():
 print(f"{before} nodes of ours, {len(graph.get_operations()):,} with ten losses, ten steps and the initializer")
 
 # %% [markdown]
-# All of it is there: forward passes, gradients, updates. What is left for Python is to say which names go in. Names of
-# one length can share a run, ten at a time (eagerly, they could have shared a graph, too).
+# All of it is there: forward passes, gradients, updates. All that is left for Python is to say which names go in. Names
+# of one length can share a run, ten at a time (eagerly, they could have shared a graph, too).
 
 
 # %%
@@ -381,8 +382,8 @@ for length, belief in enumerate(beliefs, 1):
     print(f"{name[:length]:10} {names.languages[belief.argmax()]}")
 
 # %% [markdown]
-# One thing it cannot do. *Oluwatobiloba* has thirteen letters, and this graph ends after twelve: Python's `for` was
-# over when the graph was built. Lesson 10 begins there.
+# There is one thing it cannot do. *Oluwatobiloba* has thirteen letters, and this graph ends after twelve: Python's
+# `for` had come to its end when the graph was built. Lesson 10 begins there.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 8 minutes. Let them say which nodes `session.run(answers[2], …)` needs, and why `label` need not be fed. If somebody
@@ -392,8 +393,8 @@ for length, belief in enumerate(beliefs, 1):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What goes wrong here
 #
-# Four mistakes that this style invites, and what the engine says. Before you run the cell, guess for each: does it
-# come up when the graph is built, or when it runs?
+# Here are four mistakes that this style invites, and what the engine says about them. Before you run the cell, guess
+# for each: does it come up when the graph is built, or when it runs?
 
 # %% tags=["nbval-ignore-output"]
 with mg.Graph().as_default():
@@ -410,11 +411,11 @@ print("4.", said(lambda: wide @ wide))
 # A letter that was not fed, a wrong shape, a node of another graph: these three come up when it *runs*, and the first
 # and third name the line that *built* the node, which may be far from the line that ran it. (TensorFlow's words for the
 # first are `You must feed a value for placeholder tensor 'letter_3' with dtype int64`. `batch` is the number that
-# `None` left open.) The fourth comes up when it is *built*: the lengths of a product of (2, 3) and (2, 3) do not fit,
+# `None` left open.) The fourth comes up when it is *built*: the lengths in a product of (2, 3) and (2, 3) do not match,
 # and no number is needed to see that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** Here is a loop that works, and whose graph grows for as long as it runs. Where does it build?
+# **Where it breaks.** Here is a loop that works, but its graph grows for as long as it runs. Where does it build nodes?
 
 # %%
 sizes = []
@@ -428,18 +429,18 @@ graph.finalize()
 print(said(lambda: losses[5] + 0.5 * (W * W).sum()))
 
 # %% [markdown]
-# In each round: `*` and `+` on nodes make nodes, also outside the `with` block, and the graph never forgets one. And
-# each round asks for a node that was never asked for before: what that costs comes next. The rate should have been a
-# placeholder, built once and fed four times. `finalize` closes a graph that is complete; from then on the mistake is
-# reported, as in the last lines.
+# In every round: `*` and `+` on nodes make nodes, even outside the `with` block, and the graph never forgets one.
+# Besides, each round asks for a node that was never asked for before; what that costs comes next. The rate should have
+# been a placeholder, built once and fed four times. `finalize` closes a graph that is complete; from then on the
+# mistake is reported, as in the last lines.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs, and what it brings
 #
-# A step with ten names of five letters, in a session and in eager mode, on your machine. A session's first run of its
-# kind, here with a number of names that was not met before, also works out its plan, which later runs find again. (The
-# three take turns, for several rounds. Where the rounds disagree the line says *somewhere between*: this run cannot
-# tell.)
+# We time a step with ten names of five letters, in a session and in eager mode, on your machine. The first run of its
+# kind in a session, here one with a number of names that has not come up before, also works out a plan, which later
+# runs use again. (The three take turns, for several rounds. Where the rounds disagree the line says *somewhere
+# between*: this run cannot tell.)
 
 # %% tags=["measured", "nbval-ignore-output"]
 tensors = [mg.tensor(value, requires_grad=True) for value in session.run(weights)]
@@ -467,9 +468,9 @@ print(f"an eager step takes {times['eager'] / times['in_session']:.1f} times as 
 print(f"the first run of its kind takes {times['first_run'] / times['in_session']:.0f} times as long as a later one")
 
 # %% [markdown]
-# On most machines the eager step takes more than twice as long: with arrays this small, overhead is most of it, and
-# the session pays it once. The first run takes much longer than a later one. So defining first pays where the same
-# graph runs many times, and not where every input needs another one.
+# On most machines the eager step takes more than twice as long: with arrays this small, overhead is most of it, and the
+# session pays it once. The first run takes much longer than a later one. So defining first pays where the same graph
+# runs many times, and not where every input needs a different one.
 #
 # | | eager: define by run | static: define, then run |
 # |---|---|---|
@@ -504,8 +505,8 @@ Quiz("09_define_then_run")
 # | `SGD([w], lr).minimize(loss)` | `GradientDescentOptimizer(lr).minimize(loss)` | `optimizer.step()` | Optax |
 #
 # In TensorFlow 2 these names are in `tf.compat.v1`; the optimizer was in `tf.train`. PyTorch and JAX have no
-# placeholders: they come to a whole graph by looking on while a function runs, which is lesson 11. A graph that came
-# from any of them can be run by ONNX Runtime, whose sessions take fetches and feeds by name, as in the line at the top.
+# placeholders: they get a whole graph by watching a function as it runs, which is lesson 11. A graph that came from any
+# of them can be run by ONNX Runtime, whose sessions take fetches and feeds by name, as in the line at the top.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -520,7 +521,7 @@ Quiz("09_define_then_run")
 # **Sources.** M. Abadi and others, *TensorFlow: large-scale machine learning on heterogeneous distributed systems*,
 # arXiv:1603.04467 (2015), section 2 for graph, session and variables, 4.1 for gradients as nodes, 4.2 for feeds,
 # fetches and what a run leaves out. J. Bergstra and others, *Theano: a CPU and GPU math compiler in Python*, SciPy
-# 2010: graphs that are written down first, in Python, before that.
+# 2010: an earlier system, in which graphs are written down first, in Python.
 #
 # **Exercise.** [09 Build once, run often](../exercises/09_build_once_run_often.ipynb): graphs that do no more than
 # they must.

@@ -11,7 +11,7 @@
 # # 09 Build once, run often
 #
 # You say what a run computes, build a graph that learns, mend a program that builds in its loop, and design a graph of
-# which each run takes a part. About 38 minutes, 10 points, in four parts.
+# which each run computes only a part. About 38 minutes, 10 points, in four parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -22,8 +22,8 @@ import minigrad as mg
 from minigrad.course import check, solution
 
 # %% [markdown]
-# The words once more: a graph, in it a variable and an operation that changes it; a session, which runs its
-# initializer, then the operation, and says what it computed.
+# Here are the words once more: a graph, which holds a variable and an operation that changes it; a session, which runs
+# the initializer, then the operation, and says what it computed.
 
 # %% name="reminder"
 with mg.Graph().as_default() as reminder:
@@ -88,8 +88,8 @@ first, second, third, fourth = 5, 5, 5, 5
 
 # %% wrong="what_runs"
 # Shows: p was fed, and what makes p was counted all the same.
-# Hint: A fed node is taken as it is said. The run does not ask how it would have come about, so s and p are not
-# computed.
+# Hint: A node that is fed has the value it is given. The run does not ask how it would have come about, so s and p are
+# not computed.
 first, second, third, fourth = 3, 5, 4, 0
 
 # %% wrong="what_runs"
@@ -105,7 +105,7 @@ first, second, third, fourth = 5, 7, 3, 1
 # %% [markdown]
 # ## 2. A line that learns
 #
-# **3 points, 12 minutes.** Write `line()`, which builds a graph of its own and gives a dictionary of what is in it:
+# **3 points, 12 minutes.** Write `line()`, which builds a graph of its own and returns a dictionary of what is in it:
 #
 # | key | what |
 # |---|---|
@@ -205,7 +205,7 @@ def line():
 
 # %% wrong="learning_line"
 # Shows: The step moves w and leaves b where it is.
-# Hint: Both variables are to move: give the optimizer [w, b].
+# Hint: Both variables must move: give the optimizer [w, b].
 def line():
     with mg.Graph().as_default() as graph:
         x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
@@ -233,7 +233,7 @@ def line():
 # %% wrong="learning_line"
 # Shows: The initializer was made before the optimizer, which brings variables of its own: those have no value when the
 # step runs.
-# Hint: `global_variables_initializer()` is about the variables that there are when it is called. Call it last.
+# Hint: `global_variables_initializer()` covers the variables that exist when it is called. Call it last.
 def line():
     with mg.Graph().as_default() as graph:
         x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
@@ -247,7 +247,7 @@ def line():
 # %% wrong="learning_line"
 # Shows: The optimizer was told to take a step at once, as in eager mode. A graph that is being built has no gradient
 # yet.
-# Hint: `minimize(loss)` writes the step down, gradients first, and gives the operation. A session runs it.
+# Hint: `minimize(loss)` writes the step down, gradients first, and returns the operation. A session runs it.
 def line():
     with mg.Graph().as_default() as graph:
         x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
@@ -260,8 +260,8 @@ def line():
 
 # %% wrong="learning_line" misconception="M10"
 # Shows: x, y, w and b are all placeholders. A placeholder holds no value, so there is nothing that a step could move.
-# Hint: What is fed is gone after the run. What must stay from run to run is an `mg.Variable`; data that each run is
-# told are placeholders.
+# Hint: What is fed is gone after the run. What must stay from run to run is an `mg.Variable`; data that is new at each
+# run is a placeholder.
 def line():
     with mg.Graph().as_default() as graph:
         x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
@@ -274,8 +274,8 @@ def line():
 # %% [markdown]
 # ## 3. A loop that builds
 #
-# **2 points, 8 minutes.** `distances(session, x, centres)` is to give, for each number in `centres`, (x − centre)² at
-# x = 3: a list of floats. x is a placeholder of the session's graph. Somebody wrote:
+# **2 points, 8 minutes.** `distances(session, x, centres)` has to return, for each number in `centres`, (x − centre)²
+# at x = 3: a list of floats. x is a placeholder of the session's graph. Somebody wrote:
 #
 # ```python
 # def distances(session, x, centres):
@@ -285,7 +285,7 @@ def line():
 #     return found
 # ```
 #
-# The numbers are right, and each centre leaves new nodes in the graph for ever. Mend it. `with
+# The numbers are right, but each centre leaves new nodes in the graph for ever. Mend it. `with
 # session.graph.as_default():` opens the graph once more, so that a placeholder can be made in it. Budget: a call adds
 # **at most 4 nodes** to the graph, however many centres there are.
 
@@ -361,16 +361,16 @@ def distances(session, x, centres):
 
 # %% wrong="loop_that_builds"
 # Shows: The graph is built once, and with the first centre written into it: each run gives the same distance.
-# Hint: What changes from run to run must be fed. Put a placeholder in the place of the number.
+# Hint: What changes from run to run must be fed. Put a placeholder where the number is.
 def distances(session, x, centres):
     squared = (x - centres[0]).square()
     return [float(session.run(squared, {x: 3.0})) for _ in centres]
 
 
 # %% wrong="loop_that_builds"
-# Shows: The placeholder was made outside of the graph that x is in.
-# Hint: Make it inside `with session.graph.as_default():`. Operations on x find its graph by themselves, a new leaf does
-# not.
+# Shows: The placeholder was made outside the graph that x is in.
+# Hint: Make it inside `with session.graph.as_default():`. Operations on x find the graph of x by themselves; a new leaf
+# does not.
 def distances(session, x, centres):
     centre = mg.placeholder("float64", name="centre")
     squared = (x - centre).square()
@@ -388,14 +388,14 @@ def distances(session, x, centres):
 # %% [markdown]
 # ## 4. Design your own
 #
-# **3 points, 11 minutes.** Design a graph of which each run takes a part: write `my_graph()`, which builds it and
-# gives a dictionary of
+# **3 points, 11 minutes.** Design a graph of which each run computes only a part: write `my_graph()`, which builds it
+# and returns a dictionary of
 #
 # - `"x"`: a placeholder for one float, and `cheap` and `dear`: results, one number each, that depend on it;
 # - `"way"`: a node inside, so that feeding it makes `dear` cheap;
 # - `"slope"`: the gradient of `dear` with respect to x, as a node of the same graph;
 #
-# so that, of operations that are no constants, fetching `cheap` runs at most 2 and fetching `dear` at least 8; `cheap`
+# so that, not counting constants, fetching `cheap` runs at most 2 operations and fetching `dear` at least 8; `cheap`
 # and `dear` have a node in common besides x; fetching `dear` with `way` fed (and x, too) runs at most half of what it
 # takes without; and `slope` is not 0 at x = 0.5. `session.last_run` tells what ran.
 
@@ -449,7 +449,7 @@ abs(value("slope", 0.5)) > 1e-9
 abs(value("slope", 0.5) - (value("dear", 0.50001) - value("dear", 0.49999)) / 2e-5) < 1e-4
 
 # %% [markdown] hints="own_graph"
-# 1. Begin with `cheap = x * x`, and build `dear` on top of it, with a loop of Python that adds operations.
+# 1. Begin with `cheap = x * x`, and build `dear` on top of it, with a Python loop that adds operations.
 # 2. `way` is a node near the end of the road to `dear`: feed it, and what comes before it is not computed.
 # 3. `way = cheap`; four times `way = (way + 1).tanh()`; `dear = way * 2 + way`; `(slope,) = mg.gradients(dear, [x])`.
 
@@ -458,8 +458,8 @@ abs(value("slope", 0.5) - (value("dear", 0.50001) - value("dear", 0.49999)) / 2e
 
 
 # %% wrong="own_graph" misconception="M11"
-# Shows: cheap and dear have no node in common: two separate graphs. A run computes what its fetch needs, and cheap
-# would be as cheap if dear were built on it.
+# Shows: cheap and dear have no node in common: they are two separate graphs. A run computes what its fetch needs, so
+# cheap would be just as cheap if dear were built on it.
 # Hint: A session does not run the whole graph, so sharing costs cheap nothing. Build dear from cheap.
 def my_graph():
     with mg.Graph().as_default():
@@ -490,7 +490,7 @@ def my_graph():
 
 # %% wrong="own_graph"
 # Shows: The slope is that of cheap, not of dear.
-# Hint: mg.gradients(dear, [x]): first what is derived, then by what.
+# Hint: mg.gradients(dear, [x]): first what is derived, then with respect to what.
 def my_graph():
     with mg.Graph().as_default():
         x = mg.placeholder("float64", name="x")
@@ -505,7 +505,7 @@ def my_graph():
 
 # %% wrong="own_graph"
 # Shows: dear is too cheap: fewer than 8 operations run for it.
-# Hint: Let a loop of Python add operations to the road; the loop is over when the graph is built.
+# Hint: Let a Python loop add operations to the road; the loop is over when the graph is built.
 def my_graph():
     with mg.Graph().as_default():
         x = mg.placeholder("float64", name="x")
@@ -517,7 +517,7 @@ def my_graph():
 
 
 # %% wrong="own_graph"
-# Shows: `way` is `dear` itself. It is to be a node inside, on the road to dear.
+# Shows: `way` is `dear` itself. It has to be a node inside, on the road to dear.
 # Hint: Let something come after `way`, such as `dear = way * 2`.
 def my_graph():
     with mg.Graph().as_default():
