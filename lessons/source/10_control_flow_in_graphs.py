@@ -12,7 +12,7 @@
 #     builds_on: [09_define_then_run]
 #     widgets: [GraphView, StaticVsDynamic]
 #     terms:
-#       control-flow node: a node that holds graphs of its own, and decides in the run which of them runs, or how often
+#       control-flow node: a node that holds graphs of its own, and decides at each run which of them runs, or how often
 #       carry: a value that a loop hands from one turn to the next; also called loop variable
 #       unrolled: of a loop, written down as one copy of its body for each turn
 #       shape invariant: what a loop promises about a carry's shape at every turn; None for a length that may change
@@ -102,7 +102,7 @@ reveal("if on a placeholder", happened)
 # ## A branch as a node
 #
 # `mg.cond(p, f, g)` takes the condition as a node, and the two ways as functions without arguments. We note in `called`
-# when Python calls them. (The `probe` in each has its turn below.) How many of the two are called while the graph is
+# when Python calls them. (The `probe` in each is explained below.) How many of the two are called while the graph is
 # built?
 
 # %%
@@ -132,18 +132,18 @@ print("called while building:", called)
 reveal("branches called", len(called))
 
 # %% [markdown]
-# Both, once each: which one will be wanted is not known yet, so each is written down as a small graph of its own. The
+# Both, once each: nobody knows yet which one will be wanted, so each is written down as a small graph of its own. The
 # node `if` holds the two graphs. Such a node is a **control-flow node**. In the plain picture it is one box:
 
 # %%
 mg.draw(y)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Three minutes. People who answer 1 think of Python's `if`. Ask: "Who could have told the builder which one?" The
-# functions are called to be *written down*; what they return are nodes.
+# Three minutes. People who answer 1 are thinking of Python's `if`. Ask: "Who could have told the builder which one?"
+# The functions are called to be *written down*; what they return are nodes.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Step inside: the frames *true* and *false* are the two graphs, and both lead into the box `if`, which will take one.
+# Step inside: the frames *true* and *false* are the two graphs, and both lead into the box `if`, which will pick one.
 # Close a frame with its − and open it again. (Each branch here also has a `keep`: that is the probe.)
 
 # %%
@@ -173,9 +173,9 @@ reveal("probed", sum(len(each.values) for each in seen.values()))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Is `where` not the same?
 #
-# `mg.where(p, a, b)` of lesson 08 chooses as well, element by element, and needs no functions: `a` and `b` are
-# computed, *both*, and then one is taken. Here is √x for x > 0, and 0 for the rest, both ways. The square root of −1
-# is not a number, nan, but `where` does not pick it. What does `where` say for the gradient at x = −1?
+# `mg.where(p, a, b)`, from lesson 08, also chooses, element by element, and needs no functions: `a` and `b` are
+# computed, *both*, and then one is taken. Here is √x for x > 0, and 0 elsewhere, written both ways. The square root of
+# −1 is not a number, nan, but `where` does not pick it. What gradient does `where` give at x = −1?
 
 # %%
 g = mg.Graph()
@@ -196,9 +196,9 @@ reveal("where's gradient", f"{ga:g}")
 
 # %% [markdown]
 # Backward, `where` sends 0 into the way not taken, and there 0 is multiplied by the slope of √x at −1. That slope is
-# nan, and so is 0 × nan: the trap of lesson 08, in a graph. `cond` never enters that way, forward or back. So: `where`
-# for elements of an array, if both sides are harmless; `cond` for one decision, if one side is expensive or not
-# defined.
+# nan, and so is 0 × nan: the trap of lesson 08, in a graph. `cond` never enters that way, forward or back. So: use
+# `where` for the elements of an array, if both sides are harmless; use `cond` for a single decision, if one side is
+# expensive or not defined.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The value is right and the gradient is nan: a classic of real training runs. Let the room say where the nan is born.
@@ -223,16 +223,17 @@ def three_ways(x):
 StaticVsDynamic(three_ways, cases=[(mg.tensor(3.0),), (mg.tensor(0.5),), (mg.tensor(-2.0),)])
 
 # %% [markdown]
-# On the left three different graphs, each with the ops that ran and nothing else. On the right one graph for all
-# inputs, built at the first. A dynamic graph records a decision that was taken; a static graph contains the decision.
+# On the left are three different graphs, each with the ops that ran and nothing else. On the right is one graph for all
+# inputs, built when the first one came. A dynamic graph records a decision that was taken; a static graph contains the
+# decision.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A loop as a node
 #
 # The road of lesson 08, on whole numbers: halve an even one, multiply an odd one by 3 and add 1, and stop at 1. In
 # `mg.while_loop(test, body, carries)` the test and the body are functions, and the loop goes on as long as the test
-# holds. What goes from turn to turn is a **carry**: here the number and the count. `carries` is what they begin with,
-# and the last of them come out.
+# holds. What goes from turn to turn is a **carry**: here the number and the count. `carries` gives their first values,
+# and their last values come out.
 
 # %%
 called = []
@@ -317,8 +318,8 @@ GraphView(answer)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # There are the four operations of a letter, once, in the body of the loop. We count nodes, and to be fair also those
-# inside the loop node: its body, and what keeps the books. Eagerly a name of 3 letters has 20 nodes, as you know, and
-# one of 12 has 65. How large is the graph of `scanned`?
+# inside the loop node: its body and its bookkeeping. Eagerly a name of 3 letters has 20 nodes, as you know, and one of
+# 12 has 65. How large is the graph of `scanned`?
 
 # %%
 Predict(
@@ -353,10 +354,10 @@ for n in (3, 12, 13, 1000):
 reveal("nodes of the scan", "about 20" if found < 30 else "about 1000" if found < 2000 else "about 5000")
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The loop node has the same size for every name, for its body is written down once. Lesson 08 needed 700 graphs,
+# The loop node has the same size for every name, because its body is written down once. Lesson 08 needed 700 graphs,
 # lesson 09 one of twelve letters; this is *one for all lengths*. (Where a loop is short and its length is fixed,
-# unrolled has an advantage, too: each copy can be simplified by itself.) Does it compute the same? We ask for loss and
-# gradients, of *Oluwatobiloba* as well, and then run all 700 names.
+# unrolling has an advantage of its own: each copy can be simplified by itself.) Does it compute the same? We ask for
+# loss and gradients, for *Oluwatobiloba* as well, and then run all 700 names.
 
 # %%
 names = mg.data.names()
@@ -380,18 +381,19 @@ print("nodes built by 700 runs:", len(g.get_operations()) - before)
 print("answers after each letter of katarzyna:", session.run(answers, {letters: spelled("katarzyna")}).shape)
 
 # %% [markdown]
-# The same losses, the same gradients, and no thirteenth letter that is too many. A step of training would be built from
-# these gradients as in lesson 09.
+# The same losses, the same gradients, and a thirteenth letter is no longer one too many. A step of training would be
+# built from these gradients as in lesson 09.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes. Ask first how many nodes lesson 09 would need for a name of thirteen letters. "About 1000" comes from
-# those who count turns. The gradient of the scan goes through the same body: how, is the next page.
+# those who count turns. The gradient of the scan goes through the same body; the next page shows how.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Backward through a loop
 #
-# Newton's way to the square root of a: start at y = a, and replace y by the mean of y and a/y, until y² is nearly a.
-# The number of turns depends on a. The gradient is asked for as always. It should be that of √a, 1/(2√a): ¼ at 4.
+# This is Newton's way to the square root of a: start at y = a, and replace y by the mean of y and a/y, until y² is
+# nearly a. The number of turns depends on a. We ask for the gradient as always. It should be that of √a, 1/(2√a): ¼ at
+# 4.
 
 # %%
 g = mg.Graph()
@@ -441,10 +443,10 @@ with mg.Session(g) as session:
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ## What it cost: a stack
 #
-# Backward, each turn wants the y that it began with. So the forward loop keeps them, a row for each turn: the
+# On the way back each turn needs the y that it began with. So the forward loop keeps them all, a row for each turn: the
 # **stack of a loop**. We measure. Here y has 10,000 numbers, and we count memory in rows of that size. The loop is a
-# `fori_loop(0, n, body, y)`, n turns with a count. A forward run of 1000 turns, without a gradient: how much does it
-# hold at its peak?
+# `fori_loop(0, n, body, y)`, which makes n turns and counts them. A forward run of 1000 turns, without a gradient: how
+# much does it hold at its peak?
 
 # %%
 Predict("forward alone", "The peak of 1000 turns without a gradient:", options=["a few rows", "about 1000 rows"])
@@ -477,8 +479,8 @@ reveal("forward alone", "a few rows" if peaks[1000][0] < 100 else "about 1000 ro
 
 # %% [markdown]
 # Forward alone keeps nothing, however long it runs: a stack that will not be read is not made. With the gradient there
-# is a row for each turn, and it is let go when backward has read it. A name of twelve letters is a stack of twelve
-# states.
+# is a row for each turn, and the stack is let go when backward has read it. A name of twelve letters is a stack of
+# twelve states.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Compare with lesson 06: there each saved value is a node's own and is let go as backward passes it.
@@ -505,8 +507,9 @@ with mg.Graph().as_default():
     told(lambda: mg.while_loop(lambda v: v.sum() < 100, lambda v: (mg.cat([v, v]),), (v,)))
 
 # %% [markdown]
-# The third message names a way out. A **shape invariant** says what is true of a carry's shape at every turn; `None`
-# is a length that may change. That has a price: a stack needs rows of one shape, so no gradient passes such a carry.
+# The third message names a way out. A **shape invariant** says what is true of a carry's shape at every turn; `None` is
+# a length that may change. That has a price: a stack needs rows of one shape, so no gradient passes through such a
+# carry.
 
 # %%
 g = mg.Graph()
@@ -518,8 +521,8 @@ with mg.Session(g) as session:
     print([session.run(long, {v: np.full(3, number)}).shape for number in (50.0, 5.0, 0.5)])
 
 # %% [markdown]
-# The last trap is a quiet one. A Python list does not grow with the turns of the graph: the body was called once, so
-# this one has one entry, a node from the inside of the loop, and not five numbers. What is to come out of a loop goes
+# The last trap is a quiet one. A Python list does not grow with the turns of the graph: the body is called once, so
+# this list gets one entry, a node from inside the loop, and not five numbers. Whatever has to come out of a loop goes
 # through a carry, or is stacked by a scan, as `answers` was.
 
 # %%
@@ -538,8 +541,8 @@ kept
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: the stack, in the session's program and in bytes
 #
-# The road goes on below. Here is the program that a session makes of Newton's loop and its gradient. Find the line that
-# puts a row on the stack, the one that takes it off again, and the one that lets the stack go.
+# The road goes on below. Here is the program that a session makes from Newton's loop and its gradient. Find the line
+# that puts a row on the stack, the one that takes it off again, and the one that lets the stack go.
 
 # %% slideshow={"slide_type": "skip"}
 with mg.Session(root.graph) as session:
@@ -595,10 +598,10 @@ Quiz("10_control_flow_in_graphs")
 # | `mg.where(p, a, b)` | `torch.where(p, a, b)` | `tf.where(p, a, b)` | `jnp.where(p, a, b)` |
 #
 # PyTorch is eager, so Python's own words will do; `torch.cond` and `torch.while_loop`, still prototypes, are for graphs
-# that are captured to be compiled. JAX hands the operands to the branches as arguments, and takes no gradient,
-# backwards, of a `while_loop`: it does not know beforehand how large the stack would be. `mg.lax` has JAX's
-# forms of them: operands for `cond`, and one carry, of any structure, for `while_loop`. In `tf.scan`, f gives the state
-# alone, and all states come back.
+# that are captured to be compiled. JAX hands the operands to the branches as arguments, and cannot take the gradient of
+# a `while_loop` backwards, because it does not know beforehand how large the stack would be. `mg.lax` has these
+# functions in JAX's form: operands for `cond`, and one carry, of any structure, for `while_loop`. In `tf.scan`, f
+# returns the state alone, and all states come back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -609,7 +612,7 @@ Quiz("10_control_flow_in_graphs")
 # - One graph of 19 nodes serves for names of every length. The price is a function for each decision.
 # - The gradient of a loop is a loop, over the turns that ran. It keeps a row for each turn, and only if it is asked
 #   for.
-# - Branches agree in structure, dtype and shape; a carry keeps them.
+# - Branches must agree in structure, dtype and shape; a carry must keep its own.
 #
 # **Sources.** Y. Yu and others, *Dynamic control flow in large-scale machine learning*, EuroSys 2018: conditionals and
 # loops as nodes, and stacks for their gradients (section 5). R. Frostig, M. Johnson, C. Leary, *Compiling machine

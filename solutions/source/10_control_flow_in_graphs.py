@@ -60,7 +60,7 @@ double_ran
 
 # %% [markdown] hints="counts"
 # 1. Python calls a function to write it down. When is that, and how often is one function written down?
-# 2. The second run needs y as well, for z begins with it. The first run does not need z.
+# 2. The second run needs y as well, because z begins with it. The first run does not need z.
 # 3. Each of the three is called once. `up` ran in both runs, `down` in none, and from 6 to 192 it takes 5 doublings.
 
 # %% [markdown] shows="counts"
@@ -78,7 +78,7 @@ called, up_ran, down_ran, double_ran = 2, 2, 0, 5
 called, up_ran, down_ran, double_ran = 7, 2, 0, 5
 
 # %% wrong="counts"
-# Shows: Both branches were taken to run, as they would with where.
+# Shows: Both branches were counted as run, as they would be with where.
 # Hint: cond builds both and runs one. Which is it, at x = 5?
 called, up_ran, down_ran, double_ran = 3, 2, 2, 5
 
@@ -93,7 +93,7 @@ called, up_ran, down_ran, double_ran = 3, 1, 0, 5
 called, up_ran, down_ran, double_ran = 3, 2, 0, 6
 
 # %% wrong="counts"
-# Shows: The body was taken to run once, because it is built once.
+# Shows: You thought that the body runs once, because it is built once.
 # Hint: Built once, and run at every turn: count the doublings from 6 until 100 is passed.
 called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 
@@ -101,9 +101,9 @@ called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 # ## 2. Euclid's loop
 #
 # **2 points, 8 minutes.** The greatest common divisor of two whole numbers, as it has been computed for 2300 years:
-# while b is not 0, put b in the place of a, and a % b in the place of b; what a is in the end is the answer. From
-# (48, 18) it goes (18, 12), (12, 6), (6, 0): 6. Write `gcd(a, b)` so that it takes two **symbols** (nodes of a
-# graph that have no value yet, such as placeholders) and gives one: the graph is built once, and then run for any pair.
+# while b is not 0, put b in the place of a, and a % b in the place of b; the answer is what a is in the end. From (48,
+# 18) it goes (18, 12), (12, 6), (6, 0): 6. Write `gcd(a, b)` so that it takes two **symbols** (nodes of a graph that
+# have no value yet, such as placeholders) and returns one: the graph is built once, and then run for any pair.
 
 
 # %% answer="euclid" points=2 minutes=8
@@ -138,7 +138,7 @@ divisors((832040, 514229), (2**20, 2**12), (3 * 5 * 7 * 11, 5 * 11 * 13), (28800
 
 # %% [markdown] hints="euclid"
 # 1. There are two carries, a and b, and a test that looks at one of them: `mg.while_loop(test, body, (a, b))`.
-# 2. The body returns both carries anew, as a pair, of which the second is the remainder.
+# 2. The body returns the two new carries as a pair, of which the second is the remainder.
 # 3. `mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))` gives both last carries: return the first.
 
 # %% [markdown] shows="euclid"
@@ -156,15 +156,15 @@ def gcd(a, b):
 
 
 # %% wrong="euclid"
-# Shows: Both carries came back, and one number is wanted.
+# Shows: Both carries came back, but one number is wanted.
 # Hint: mg.while_loop gives all its carries, in their order. Return the one that holds the answer.
 def gcd(a, b):
     return mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))
 
 
 # %% wrong="euclid"
-# Shows: The other carry was returned: it is 0 in the end, for that is what the loop waits for.
-# Hint: What a is in the end is the answer.
+# Shows: The other carry was returned: it is 0 in the end, because that is what the loop waits for.
+# Hint: The answer is what a is in the end.
 def gcd(a, b):
     return mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))[1]
 
@@ -182,7 +182,7 @@ def gcd(a, b):
 
 
 # %% wrong="euclid"
-# Shows: The function calls itself in a branch, and both branches are written down: that has no end.
+# Shows: The function calls itself in a branch, and both branches are written down: that never ends.
 # Hint: A graph has to be finished before it runs, so recursion would have to be unrolled. Write a loop: mg.while_loop.
 def gcd(a, b):
     return mg.cond(b == 0, lambda: a, lambda: gcd(b, a % b))
@@ -205,8 +205,8 @@ def gcd(a, b):
 # %% [markdown]
 # ## 3. A gradient to repair
 #
-# **2 points, 8 minutes.** Somebody wants x · log x, which is meant to be 0 wherever x is 0 or less, and has a loss that
-# becomes nan after one step of training:
+# **2 points, 8 minutes.** Somebody wants x · log x, which is meant to be 0 wherever x is 0 or less, and finds that the
+# loss becomes nan after one step of training:
 #
 # ```python
 # def xlogx(x):
@@ -214,7 +214,7 @@ def gcd(a, b):
 # ```
 #
 # All its values are right. Try its gradient in a session, at x = 2, 0 and −3. Then write `xlogx(x)`, for a symbol x
-# that is one number, so that the values stay and the gradient is log x + 1 for x > 0, and 0 for the others.
+# that is one number, so that the values stay as they are and the gradient is log x + 1 for x > 0, and 0 elsewhere.
 
 
 # %% answer="xlogx" points=2 minutes=8
@@ -278,9 +278,9 @@ def xlogx(x):
 
 
 # %% wrong="xlogx"
-# Shows: Now the values are nan as well: the log is taken whatever x is, and its nan is reckoned with.
-# Hint: 0 × nan is nan. And what stands outside of the functions of a cond is a node outside of the branches: write the
-# log inside the first one.
+# Shows: Now the values are nan as well: the log is taken whatever x is, and its nan goes into the result.
+# Hint: 0 × nan is nan. And what stands outside the functions of a cond is a node outside the branches: write the log
+# inside the first one.
 def xlogx(x):
     y = x * mg.log(x)
     other = 0 * x
@@ -289,7 +289,7 @@ def xlogx(x):
 
 # %% wrong="xlogx"
 # Shows: The number was mended inside the log by adding a little: values and gradients are no longer right.
-# Hint: A log of x + 0.000001 is another function, and at x = −3 it is nan all the same. Do not enter that side.
+# Hint: The log of x + 0.000001 is a different function, and at x = −3 it is nan all the same. Do not enter that side.
 def xlogx(x):
     return mg.where(x > 0, x * mg.log(x + 1e-6), 0 * x)
 
@@ -302,8 +302,9 @@ def xlogx(x):
 
 
 # %% wrong="xlogx"
-# Shows: The log is held at a smallest number: no nan, but then x times a constant is left, and its gradient is not 0.
-# Hint: That is half of a way: choose with where or cond as well, so that nothing of x · log x is left for x below 0.
+# Shows: The log is kept from going below a smallest number: there is no nan, but x times a constant is left, and its
+# gradient is not 0.
+# Hint: That is half the way: choose with where or cond as well, so that nothing of x · log x is left for x below 0.
 def xlogx(x):
     return x * mg.log(mg.maximum(x, 1e-12))
 
@@ -313,8 +314,8 @@ def xlogx(x):
 #
 # **2 points, 8 minutes.** Horner's rule computes c₀xⁿ + c₁xⁿ⁻¹ + … + cₙ from left to right: begin with 0, and for each
 # coefficient, multiply by x and add it. Write `horner(coefficients, x)` for two symbols: the first has one axis, whose
-# length may be **unknown** while the graph is built; x is one number. The budget: 30 nodes, those inside of a loop
-# included, for any number of coefficients. `size(graph)` counts them, as the lesson did.
+# length may be **unknown** while the graph is built; x is one number. The budget: 30 nodes, including those inside a
+# loop, for any number of coefficients. `size(graph)` counts them, as the lesson did.
 
 
 # %% name="size"
@@ -400,7 +401,7 @@ def horner(coefficients, x):
 
 
 # %% wrong="horner"
-# Shows: First added, then multiplied: everything has one power of x too many.
+# Shows: The coefficient was added before multiplying: everything has one power of x too many.
 # Hint: Multiply what is there by x, and then add the coefficient: y * x + c.
 def horner(coefficients, x):
     return mg.lax.scan(lambda y, c: ((y + c) * x, None), mg.tensor(0.0), coefficients)[0]
@@ -414,14 +415,14 @@ def horner(coefficients, x):
 
 
 # %% wrong="horner"
-# Shows: What all turns gave was returned, stacked; the last of them is the answer.
+# Shows: The stack of what all turns gave was returned; only the last of them is the answer.
 # Hint: scan gives a pair: the last carry, and the stack. Return the first.
 def horner(coefficients, x):
     return mg.lax.scan(lambda y, c: (y * x + c, y * x + c), mg.tensor(0.0), coefficients)[1]
 
 
 # %% wrong="horner"
-# Shows: The function of the scan returns the carry alone, and a pair is wanted.
+# Shows: The function of the scan returns the carry alone, but a pair is wanted.
 # Hint: Return (y * x + c, None): the next carry, and nothing to stack.
 def horner(coefficients, x):
     return mg.lax.scan(lambda y, c: y * x + c, mg.tensor(0.0), coefficients)[0]
@@ -529,7 +530,8 @@ def turn(x):
 
 # %% wrong="own_loop"
 # Shows: It never ends: there is no x at which the test would stop it, or the turns go past that x.
-# Hint: Let the test ask whether x is still larger than some number; to differ from one exactly is not enough.
+# Hint: Let the test ask whether x is still larger than some number; asking whether it differs from that number is not
+# enough.
 def go_on(x):
     return x != 1.0
 
@@ -539,7 +541,7 @@ def turn(x):
 
 
 # %% wrong="own_loop"
-# Shows: No turn is ever taken, so it is the same for all starts, and the values decide nothing.
+# Shows: No turn is ever taken, so the number of turns is the same for all starts, and the values decide nothing.
 # Hint: For starts between 1 and 50 go_on has to hold at first, and for some of them longer than for others.
 def go_on(x):
     return x < 0.0
@@ -552,7 +554,7 @@ def turn(x):
 # %% wrong="own_loop"
 # Shows: One turn goes to the end at once, from wherever it starts: the values decide nothing, and the result is always
 # the same.
-# Hint: Let a turn go a part of the way, such that a start further off needs more of them.
+# Hint: Let a turn go only part of the way, so that a start further off needs more turns.
 def go_on(x):
     return x > 1.0
 
@@ -563,7 +565,7 @@ def turn(x):
 
 # %% wrong="own_loop"
 # Shows: The result does not depend on the start in a smooth way: rounding has a slope of 0 everywhere.
-# Hint: floor and round are flat, so no gradient passes them. Multiply or divide.
+# Hint: floor and round are flat, so no gradient passes through them. Multiply or divide.
 def go_on(x):
     return x > 1.0
 
@@ -597,8 +599,8 @@ def turn(x):
 # %% [markdown]
 # ## What you have now
 #
-# Both ways of a branch are built, and one is run; a body is built once, and run at every turn; a carry comes out as it
-# went in; and the gradient of a loop is that of the turns that ran. Writing lambdas for each decision is a nuisance:
-# the next lesson has Python's `if` and `while` back.
+# Both ways of a branch are built, and one is run; a body is built once, and run at every turn; a carry comes out with
+# the dtype and shape that it went in with; and the gradient of a loop is that of the turns that ran. Writing lambdas
+# for each decision is a nuisance: the next lesson brings Python's `if` and `while` back.
 #
 # **Next**: [11 Tracing](../lessons/11_tracing.ipynb).
