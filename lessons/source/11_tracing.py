@@ -13,10 +13,11 @@
 #     widgets: [GraphView, StaticVsDynamic]
 #     terms:
 #       tracing: running a Python function once on symbols without values, to write what it computes down as a graph
-#       signature: what of its arguments tells one call of a traced function from another, and so which graph it needs
+#       signature: what it is about the arguments that tells one call of a traced function from another, and so decides
+#         which graph the call needs
 #       retracing: tracing a function once more, because a call has a signature that was not met before
 #       side effect: what a function does besides computing its result, such as printing or counting
-#       captured: of a tensor, read by a graph that it is no argument of; its value is looked up at each run
+#       captured: of a tensor, read by a graph without being one of its arguments; its value is looked up at each run
 #       AutoGraph: the step that rewrites Python's if, while and for, so that they work on tensors of a graph
 # ---
 
@@ -30,10 +31,10 @@
 # This is TensorFlow's warning, in a training run that gets slower and slower. What is tracing, and what is wrong with
 # Python objects?
 #
-# Lesson 10 brought the 700 graphs of the names down to one, and had a price: a placeholder for the letters, a session,
-# a function for each decision. In lesson 08 the network was four lines of Python. **Can one write ordinary Python, and
+# Lesson 10 brought the 700 graphs of the names down to one, at a price: a placeholder for the letters, a session, a
+# function for each decision. In lesson 08 the network was four lines of Python. **Can one write ordinary Python, and
 # get the graph?** One word in front of the function does it. It has a consequence, which is the subject of this lesson:
-# Python now runs at *some* calls only.
+# from then on Python runs only at *some* of the calls.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -119,8 +120,8 @@ reveal("five calls", f.trace_count)
 
 # %% [markdown]
 # Other *numbers* are no reason to trace again; another shape is, and so is another dtype. You need not guess:
-# `explain()` has a reason for each trace. It says much more, which is for a later lesson; we look at a few of its
-# lines.
+# `explain()` gives a reason for each trace. It says much more, which is for a later lesson; here we look at a few of
+# its lines.
 
 
 # %%
@@ -166,7 +167,7 @@ mg.draw(step.graph_for(mg.ones(2), 0.3))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # "A Python number never retraces" is the costliest belief about tf.function and its kind: training gets slower and
-# slower, and nobody sees why. JAX is the exception in the room: its jit makes arguments of numbers. Say so if asked.
+# slower, and nobody sees why. JAX is the exception in the room: its jit turns numbers into arguments. Say so if asked.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What happens once
@@ -198,8 +199,8 @@ for number in (10.0, 20.0, 30.0):
 reveal("tally", tally["calls"])
 
 # %% [markdown]
-# What Python does was done while tracing: it counted to 1, appended once, and threw its die once; the number that came
-# is in the graph for ever. An *op* happens at every run: `mg.print` is one, and so is `mg.rand`. It is the same with
+# What Python does was done while tracing: it counted to 1, appended once, and rolled its die once; the number that came
+# up is in the graph for ever. An *op* happens at every run: `mg.print` is one, and so is `mg.rand`. It is the same with
 # `time.time()`, with reading a file, with everything that Python does by itself; and the same in TensorFlow and JAX.
 # `torch.compile` repeats at each call what it can see of this (see the table at the end of the lesson).
 
@@ -209,8 +210,8 @@ reveal("tally", tally["calls"])
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # See it line by line. The widget calls `told` eagerly, on the left, and traces it, on the right. Go through the first
-# input, then through the second, and compare what each side *prints*: where does the line "Python says" come, and where
-# is it missing?
+# input, then through the second, and compare what each side *prints*: where does the line "Python says" appear, and
+# where is it missing?
 
 
 # %%
@@ -224,9 +225,9 @@ def told(x):
 StaticVsDynamic(told, cases=[(mg.tensor(1.0),), (mg.tensor(5.0),)])
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Eagerly, the line comes for both inputs. On the right it comes for the first, while the function is traced. For the
-# second there is a graph already, and only what `mg.print` prints is left. And the list `log` from above? Its one entry
-# is what `x` was while `busy` was traced: a symbol. It is of no use now, and says so.
+# In eager mode the line appears for both inputs. On the right it appears for the first, while the function is traced.
+# For the second there is a graph already, and all that is left is what `mg.print` prints. And the list `log` from
+# above? Its one entry is what `x` was while `busy` was traced: a symbol. It is of no use now, and says so.
 
 # %%
 try:
@@ -235,8 +236,8 @@ except mg.errors.GraphError as error:
     print(textwrap.fill(str(error), 100))
 
 # %% [markdown]
-# What should happen at each call has to be made of ops. A count is a tensor that is edited in place, because that is an
-# op, too; what should be kept is returned.
+# Whatever should happen at each call has to be made of ops. The count becomes a tensor that is edited in place, because
+# that is an op, too; whatever should be kept is returned.
 
 # %%
 seen = mg.tensor(0)
@@ -278,7 +279,7 @@ reveal("outside", second)
 
 # %% [markdown]
 # 10 × 3 + 1. The tensor is **captured**: the graph has an input that looks into it at every run, and sees what was
-# written there. The parameters of a layer are read in this way, and trained. The number 1 was copied into the graph.
+# written there. This is how the parameters of a layer are read, and trained. The number 1 was copied into the graph.
 # One trap is left. We give the *name* `w` to another tensor. Which of the two does the graph read?
 
 # %%
@@ -296,10 +297,10 @@ affine(mg.tensor(3.0)).item()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `if` again: AutoGraph
 #
-# In lesson 10 such a function was an error, because Python's `if` asked a symbol for its truth. Traced, it works. What
-# became of the `if`? **AutoGraph** read the source of the function and wrote another function, which is the one that
-# was traced. On the left the source, on the right what was generated; the numbers on the right are those of the lines
-# on the left.
+# In lesson 10 such a function was an error, because Python's `if` asked a symbol for its truth. When it is traced, it
+# works. What became of the `if`? **AutoGraph** read the source of the function and wrote another function, which is the
+# one that was traced. Below, the source is on the left and the generated function on the right; the numbers on the
+# right are those of the lines on the left.
 
 
 # %%
@@ -315,8 +316,8 @@ print(beside(bent))
 
 # %% [markdown]
 # Each branch has become a function, as you would have written it for `mg.cond`; `nonlocal y` says that the y in it is
-# the y of `bent`. `ag.if_` looks at the condition. If it is a symbol, it builds a `cond`; if it is a Python truth, it
-# is Python's own `if`. One trace serves both ways:
+# the y of `bent`. `ag.if_` looks at the condition. If that is a symbol, `ag.if_` builds a `cond`; if it is a Python
+# truth value, `ag.if_` does what Python's own `if` does. One trace serves both ways:
 
 # %%
 traced = mg.function(bent)
@@ -385,9 +386,9 @@ reveal("traces for 700 names", traced.trace_count)
 GraphView(traced, mg.tensor(spelled("yui")), *weights)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# One trace for each length: ten, for the ten shapes of lesson 08. And the graph that we wrote by hand in lesson 10
-# comes from the `for` now: where it goes over a tensor, AutoGraph makes a loop node. What if it goes over something of
-# Python's? Here are the first thirty names once more, each as a *list* of Python numbers.
+# One trace for each length: ten, for the ten shapes of lesson 08. And the graph that we wrote by hand in lesson 10 now
+# comes from the `for`: where it goes over a tensor, AutoGraph makes a loop node. What if it goes over a Python list?
+# Here are the first thirty names once more, each as a *list* of Python numbers.
 
 
 # %%
@@ -407,12 +408,12 @@ print(textwrap.fill(str(heard[0].message), 100))
 
 # %% [markdown]
 # A trace for each name, and no loop in any of them: Python ran it while tracing, letter by letter, and each letter is
-# written into the graph. All 700 names would be 700 graphs, as in lesson 08, and each of them costs more, for tracing
-# is work. The warning comes at the fifth trace in a row; it is the one from the top of this page, in our words.
+# written into the graph. All 700 names would be 700 graphs, as in lesson 08, and each of them costs more, because
+# tracing is work. The warning comes at the fifth trace in a row; it is the one from the top of this page, in our words.
 #
-# At the other end is *one* graph. Say what is known of the argument, and `None` for a length that is not: there is one
-# trace, whatever comes. (A single number has the shape `()`, and where the signature says a tensor, a Python number is
-# made one. That helps with the falling rate.)
+# At the other end is *one* graph. Say what is known about the argument, and `None` for a length that is not known: then
+# there is one trace, whatever comes. (A single number has the shape `()`, and where the signature asks for a tensor, a
+# Python number is turned into one. That helps with the falling rate.)
 
 
 # %%
@@ -458,14 +459,14 @@ for name, way in {"eager": scores, "traced": traced}.items():
 # %% [markdown]
 # From outside, a traced call is *one* op, whose backward is a graph of its own. The two ops here are the call, and the
 # part of its results that we took. So traced and untraced code can be mixed, and a whole training step may be one
-# traced function: lesson 12 writes the same one three ways.
+# traced function: lesson 12 writes one such step in three ways.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ## What it cost, and what it saves
 #
 # Tracing is work: Python runs on symbols, AutoGraph generates code, the graph is compiled. We measure the first call, a
-# later call, and the same function run eagerly: the scores of *katarzyna*. They take turns, for several rounds; where
-# the rounds disagree the line says *somewhere between*, and this run cannot tell.
+# later call and an eager one, all for the scores of *katarzyna*. They take turns, for several rounds; where the rounds
+# disagree the line says *somewhere between*, and this run cannot tell.
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -478,13 +479,13 @@ print(f"eager 1; traced {later / eager:.2f}; the first call {first / eager:.0f}"
 print(f"calls until the trace has paid for itself: {(first - later) / (eager - later):.0f}")
 
 # %% [markdown]
-# On most machines the first call takes tens of times as long as an eager one, and each later one less than half. So a
-# function that is called once, or traced again at each call, loses; one that is called thousands of times wins. On
-# large arrays the gain is smaller, because there the ops themselves take the time: lesson 15 measures when.
+# On most machines the first call takes tens of times as long as an eager one, and each later call less than half as
+# long. So a function that is called once, or traced again at each call, loses; one that is called thousands of times
+# wins. On large arrays the gain is smaller, because there the ops themselves take the time: lesson 15 measures when.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** A graph decides while it runs, so after a decision every name must be something on which both
-# ways agree. Where AutoGraph cannot arrange that, it refuses, and says the line, the name, and the way out.
+# ways agree. Where AutoGraph cannot arrange that, it refuses, and tells you the line, the name and the way out.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -516,9 +517,9 @@ for refused, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_i
 
 # %% [markdown]
 # Three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect what a loop gives; return
-# what you want to look at. To see what is going on inside, run the function eagerly: `f.python_function(x)` is your
-# own function, with every `print` and debugger as in lesson 08; `mg.graph.run_functions_eagerly(True)` does it for
-# all.
+# what you want to look at. To see what is going on inside, run the function eagerly: `f.python_function(x)` calls your
+# own function, where every `print` and debugger works as in lesson 08; `mg.graph.run_functions_eagerly(True)` does it
+# for all.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -547,10 +548,10 @@ Quiz("11_tracing")
 #
 # PyTorch reads Python's bytecode rather than its source, and falls back to Python where it does not know how to go on.
 # In JAX a number is an argument unless it is named in `static_argnums`; then another value is another trace;
-# `jax_log_compiles` is a name for `jax.config.update`, and writes lines at each one. `counters` are in
+# `jax_log_compiles` is set by `jax.config.update`, and logs a few lines at each compilation. `counters` are in
 # `torch._dynamo.utils`. Older PyTorch code has *TorchScript* instead: `torch.jit.trace` recorded one run, and
 # `torch.jit.script` translated the source, as AutoGraph does. Both are deprecated: `torch.compile` has taken their
-# place where speed is wanted, and `torch.export` where the graph is to leave Python. In MXNet the word was
+# place where speed is wanted, and `torch.export` where the graph has to leave Python. In MXNet the word was
 # `net.hybridize()`: a network written in eager style was traced at its next call.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -572,4 +573,5 @@ Quiz("11_tracing")
 # **Exercise.** [11 When does Python run?](../exercises/11_tracing.ipynb): count traces, make effects happen, keep to
 # one trace, and a loop of your own.
 #
-# **Next:** [12 Three ways](12_three_ways.ipynb) writes one model in eager mode, for a session, and traced, and counts.
+# **Next:** [12 Three ways](12_three_ways.ipynb) writes one model in eager mode, for a session and as a traced function,
+# and counts.

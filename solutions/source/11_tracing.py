@@ -11,7 +11,7 @@
 # # 11 When does Python run?
 #
 # You count traces, write a decision for AutoGraph, make effects happen at every call, keep a training step to one
-# trace, and design a function that one trace must do. About 40 minutes, 10 points, in five parts.
+# trace, and design a function for which one trace must do. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -59,7 +59,7 @@ after_numbers
 after_tensors
 
 # %% [markdown] hints="traces"
-# 1. A tensor tells by its dtype and shape, and not by its numbers. A Python number tells by its value.
+# 1. A tensor counts by its dtype and shape, and not by its numbers. A Python number counts by its value.
 # 2. A signature that was met before has its graph: then there is no trace, however long ago it was.
 # 3. One for f64[3] with 2; one more for f64[5]; then one for 3 and one for 4; and one for k as a tensor.
 
@@ -68,13 +68,13 @@ after_tensors
 # one is a new trace.
 
 # %% wrong="traces" misconception="M7"
-# Shows: Another Python number was taken to be no reason for a trace.
-# Hint: A Python number as argument is no input of the graph: it is written into it as a constant. So each new value
-# makes the function trace again.
+# Shows: You thought that another Python number is no reason for a trace.
+# Hint: A Python number as argument is not an input of the graph: it is written into the graph as a constant. So each
+# new value makes the function trace again.
 after_values, after_shapes, after_numbers, after_tensors = 1, 2, 2, 3
 
 # %% wrong="traces"
-# Shows: Every call was counted, also where the graph was there already.
+# Shows: Every call was counted, even where there was a graph already.
 # Hint: Count signatures, not calls: a call whose signature was met before runs the graph that is there.
 after_values, after_shapes, after_numbers, after_tensors = 3, 6, 9, 11
 
@@ -89,17 +89,17 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 4, 7, 8
 after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 6
 
 # %% wrong="traces"
-# Shows: The first tensor in the place of a Python number was taken for something the graph for a number can do.
+# Shows: You thought that the graph for a number can also take a tensor in its place.
 # Hint: In the graph for k = 4 there is no place to put a tensor: 4 is a constant there. One more trace is needed.
 after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 4
 
 # %% wrong="traces"
-# Shows: Each line was counted from 0, and graphs of the lines before it were taken to be there.
-# Hint: You have the right traces of each line. trace_count goes on from line to line: add them up.
+# Shows: Each line was counted from 0, with the graphs of the lines before it already there.
+# Hint: You have the right number of traces for each line. trace_count goes on from line to line: add them up.
 after_values, after_shapes, after_numbers, after_tensors = 1, 1, 2, 1
 
 # %% wrong="traces"
-# Shows: Another shape was taken to be no reason for a trace.
+# Shows: You thought that another shape is no reason for a trace.
 # Hint: Without an input_signature that leaves a length open, a graph is made for one shape.
 after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
 
@@ -120,8 +120,8 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
 #     return abs(x) - 0.5
 # ```
 #
-# Write `huber(x)` for AutoGraph: x²/2 for |x| ≤ 1, and |x| − ½ beyond. Decorate it with `@mg.function`. It is to be
-# traced once for all numbers, and its gradient has to be right: x inside, ±1 beyond.
+# Write `huber(x)` for AutoGraph: x²/2 for |x| ≤ 1, and |x| − ½ beyond. Decorate it with `@mg.function`. It must be
+# traced once for all numbers, and its gradient must be right: x inside, ±1 beyond.
 
 
 # %% answer="huber" points=2 minutes=7
@@ -171,9 +171,9 @@ slopes(0.5, -0.5, 3.0, -2.0)
 traces_more(5.0, -5.0, 0.1)
 
 # %% [markdown] hints="huber"
-# 1. The graph decides in the run, and carries tensors. A text cannot be "inside" or "outside" as the run decides.
-# 2. There are two ways, if you take abs(x): give a tensor y its value in the `if` and in the `else`, and nothing
-#   besides.
+# 1. The graph decides in the run, and carries tensors. A text cannot become "inside" or "outside" when the run decides.
+# 2. There are two ways, if you take abs(x): give a tensor y its value in the `if` and in the `else`, and do nothing
+#    else there.
 # 3. `if abs(x) <= 1: y = x * x / 2`, `else: y = abs(x) - 0.5`, and return y after both.
 
 # %% [markdown] shows="huber"
@@ -204,7 +204,7 @@ def huber(x):
 
 
 # %% wrong="huber"
-# Shows: The decision was taken by Python, by a number that was taken out of the tensor: there is none while tracing.
+# Shows: The decision was left to Python, which asked the tensor for its number: there is none while tracing.
 # Hint: Let the `if` look at the tensor itself: AutoGraph makes a node of it.
 @mg.function
 def huber(x):
@@ -227,7 +227,7 @@ def huber(x):
 
 # %% wrong="huber"
 # Shows: The square has no ½: the value and the slope inside are twice what they should be, and the parts do not meet.
-# Hint: At |x| = 1 both ways are to give ½.
+# Hint: At |x| = 1 both ways must give ½.
 @mg.function
 def huber(x):
     if abs(x) <= 1:
@@ -254,9 +254,9 @@ def huber(x):
 #     return x * 2 + noise
 # ```
 #
-# Write it anew, traced: `calls` is a tensor that holds how often `watched` was called, `largest` a tensor that holds
+# Write it again, traced: `calls` is a tensor that holds how often `watched` was called, `largest` a tensor that holds
 # the largest number that was in any x so far, and the noise, one number between 0 and 1 for the whole of x, is
-# another at each call. Begin your cell with `calls = mg.tensor(0)` and `largest = mg.tensor(-math.inf)`: then running
+# different at each call. Begin your cell with `calls = mg.tensor(0)` and `largest = mg.tensor(-math.inf)`: then running
 # the cell again starts the record anew. `mg.maximum(a, b)` gives the larger of two, and `x.copy_(y)` writes y into x.
 
 
@@ -331,8 +331,9 @@ noises([1.0, 2.0], [1.0, 2.0], [5.0, 6.0])
 traces_of_three()
 
 # %% [markdown] hints="effects"
-# 1. What is to happen at every call has to be an op: an edit in place is one, and minigrad's random numbers are.
-# 2. `calls.add_(1)` edits the tensor. For the largest, take the larger of what is there and x.max(), and copy it in.
+# 1. What has to happen at every call must be an op: an edit in place is one, and so are minigrad's random numbers.
+# 2. `calls.add_(1)` edits the tensor. For the largest, take the larger of `largest` and x.max(), and copy it into
+#    `largest`.
 # 3. `largest.copy_(mg.maximum(largest, x.max()))`, and for the noise `mg.rand(())`.
 
 # %% [markdown] shows="effects"
@@ -342,7 +343,7 @@ traces_of_three()
 
 # %% wrong="effects" misconception="M6"
 # Shows: Counting and the noise are Python's: they happen while tracing, and not at every call.
-# Hint: Whatever Python does in a traced function, a print as well as a count, it does once, when the function is
+# Hint: Whatever Python does in a traced function, whether it prints or counts, it does once, when the function is
 # traced, and not at every call. Use ops: calls.add_(1), and mg.rand(()).
 import random
 
@@ -376,9 +377,8 @@ def watched(x):
 
 
 # %% wrong="effects" misconception="M6"
-# Shows: New tensors were made, and the names given to them, by Python: that happens while tracing, and not at every
-# call.
-# Hint: `calls = calls + 1` gives the name calls to another tensor, once. The tensor itself is to be edited, by an op,
+# Shows: Python made new tensors and gave the names to them: that happens while tracing, and not at every call.
+# Hint: `calls = calls + 1` gives the name calls to another tensor, once. The tensor itself must be edited, by an op,
 # which runs at every call: `calls.add_(1)`.
 calls, largest = mg.tensor(0), mg.tensor(-math.inf)
 
@@ -392,8 +392,8 @@ def watched(x):
 
 
 # %% wrong="effects"
-# Shows: Inside the function something is assigned to calls, or to largest. So Python takes it for a name of the
-# function's own, which has no value yet.
+# Shows: Inside the function something is assigned to calls, or to largest. So Python takes that name for the function's
+# own, and it has no value yet.
 # Hint: Edit the tensor and assign nothing: `calls.add_(1)`, and for the largest `copy_`.
 calls, largest = mg.tensor(0), mg.tensor(-math.inf)
 
@@ -448,7 +448,7 @@ def watched(x):
 
 # %% wrong="effects"
 # Shows: All effects happen at every call, and so does Python: the function is not traced.
-# Hint: It is to be a traced function: put @mg.function above def, and use ops for all that has to happen.
+# Hint: It must be a traced function: put @mg.function above def, and use ops for all that has to happen.
 calls, largest = mg.tensor(0), mg.tensor(-math.inf)
 
 
@@ -461,13 +461,14 @@ def watched(x):
 # %% [markdown]
 # ## 4. One trace for a whole training
 #
-# **2 points, 9 minutes.** A step of gradient descent for a line through points, y = w · x, by the mean of the squared
-# errors. It is called with batches of any length (the last one is always shorter), and with a rate that falls at each
-# step. Written without care, it is traced at nearly every call. The budget: **one** trace, for everything below.
+# **2 points, 9 minutes.** Here is a step of gradient descent for a line through points, y = w · x, with the mean of the
+# squared errors as the loss. It is called with batches of any length (the last one is always shorter), and with a rate
+# that falls at each step. Written without care, it is traced at nearly every call. The budget: **one** trace, for
+# everything below.
 #
-# Write `step(w, x, y, rate)`, traced, which gives the new w = w − rate · g, where g is the gradient of the mean of
-# (w · x − y)² towards w, that is 2 · mean((w · x − y) · x). w is a tensor of one number, x and y are tensors of one
-# axis, all float64. `rate` comes as a **Python number**, and also as a tensor.
+# Write `step(w, x, y, rate)`, traced, which returns the new w = w − rate · g, where g is the gradient of the mean of (w
+# · x − y)² with respect to w, that is 2 · mean((w · x − y) · x). w is a tensor of one number, x and y are tensors of
+# one axis, all float64. `rate` comes as a **Python number**, and also as a tensor.
 
 
 # %% answer="one_trace" points=2 minutes=9
@@ -521,7 +522,8 @@ budget()
 
 # %% [markdown] hints="one_trace"
 # 1. Two things make it trace again: another length of x and y, and another Python number for the rate.
-# 2. An `input_signature` says a spec for each argument. Where it says a tensor, a Python number is made one.
+# 2. An `input_signature` gives a spec for each argument. Where it asks for a tensor, a Python number is turned into
+#    one.
 # 3. `@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)),
 #   mg.TensorSpec(())])`.
 
@@ -532,8 +534,8 @@ budget()
 # %% wrong="one_trace" misconception="M7"
 # Shows: There is a trace for each rate and each length: a Python number as argument was taken for an input of the
 # graph.
-# Hint: A Python number never is an input: each new value makes the function trace again. A spec for it in
-# input_signature makes a tensor of it; and None there leaves a length open.
+# Hint: A Python number is never an input: each new value makes the function trace again. A spec for it in
+# input_signature turns it into a tensor; and None there leaves a length open.
 @mg.function
 def step(w, x, y, rate):
     return w - rate * 2 * ((w * x - y) * x).mean()
@@ -548,7 +550,7 @@ def step(w, x, y, rate):
 
 # %% wrong="one_trace"
 # Shows: The rate is a tensor now, and each length of a batch still has its own trace.
-# Hint: Say the length that is not known as None, in an input_signature.
+# Hint: Write None for the length that is not known, in an input_signature.
 @mg.function
 def inner(w, x, y, rate):
     return w - rate * 2 * ((w * x - y) * x).mean()
@@ -565,7 +567,7 @@ step = Step()
 
 
 # %% wrong="one_trace"
-# Shows: Lengths may change, and the rate has no spec of its own: a signature says one for each argument.
+# Shows: Lengths may change, but the rate has no spec of its own: a signature needs one for each argument.
 # Hint: There are four arguments. What is the spec of a single number?
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,))])
 def step(w, x, y, rate):
@@ -573,7 +575,7 @@ def step(w, x, y, rate):
 
 
 # %% wrong="one_trace"
-# Shows: The signature says a shape that does not fit what comes: a length of 4, say, for a batch of 2, or an axis for
+# Shows: The signature gives a shape that does not fit what comes: a length of 4, say, for a batch of 2, or an axis for
 # w, which is a single number.
 # Hint: The error names the argument. A length that is not known is None, and the shape of a single number is ().
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((4,)), mg.TensorSpec((4,)), mg.TensorSpec(())])
@@ -582,15 +584,15 @@ def step(w, x, y, rate):
 
 
 # %% wrong="one_trace"
-# Shows: One trace, and the step goes up: the gradient was added.
-# Hint: Against the gradient: w − rate · g.
+# Shows: There is one trace, but the step goes up: the gradient was added.
+# Hint: Go against the gradient: w − rate · g.
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
 def step(w, x, y, rate):
     return w + rate * 2 * ((w * x - y) * x).mean()
 
 
 # %% wrong="one_trace"
-# Shows: One trace, and half the gradient: the square has the derivative 2 · (w · x − y) · x.
+# Shows: There is one trace, but half the gradient: the square has the derivative 2 · (w · x − y) · x.
 # Hint: The 2 of the formula is missing.
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
 def step(w, x, y, rate):
@@ -598,8 +600,8 @@ def step(w, x, y, rate):
 
 
 # %% wrong="one_trace"
-# Shows: One trace, and the gradient is that of the sum: it has to be the mean over the batch.
-# Hint: With .mean() in the place of .sum() a step does not grow with the batch.
+# Shows: There is one trace, but the gradient is that of the sum: it has to be the mean over the batch.
+# Hint: With .mean() instead of .sum() a step does not grow with the batch.
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
 def step(w, x, y, rate):
     return w - rate * 2 * ((w * x - y) * x).sum()
@@ -608,10 +610,10 @@ def step(w, x, y, rate):
 # %% [markdown]
 # ## 5. A loop of your own
 #
-# **2 points, 10 minutes.** Design a traced function `mine(x)` of one float tensor, written in Python's own words, that
-# one trace must do however long it takes. What it computes is yours: a series until its terms are small, a debt with
-# interest until it is paid off. It gives a number that has a gradient, and no count. It is right if, for starts from 1
-# to 50,
+# **2 points, 10 minutes.** Design a traced function `mine(x)` of one float tensor, written in Python's own words, for
+# which one trace must do however many turns it takes. What it computes is up to you: a series until its terms are
+# small, a debt with interest until it is paid off. It returns a number that has a gradient, not a count. It is right
+# if, for starts from 1 to 50,
 #
 # - all calls together make **one** trace;
 # - its graph holds a loop *and* a branch, both decided by tensors: in a graph for x there is a `while` node, and an
@@ -692,7 +694,7 @@ not_constant()
 
 # %% [markdown] hints="own_function"
 # 1. Begin with `while x > 1:` and something in the loop that makes x smaller: that is a loop decided by a tensor.
-# 2. Put an `if` on x into the loop, that does one thing or another to x; give x a value in both branches.
+# 2. Put an `if` on x into the loop, which does one thing or another to x; give x a value in both branches.
 # 3. `while x > 1:`, in it `if x > 10: x = x / 2`, `else: x = x * 0.9`; after it, `return x`.
 
 # %% [markdown] shows="own_function"
@@ -713,7 +715,7 @@ def mine(x):
 
 
 # %% wrong="own_function"
-# Shows: There is a loop, and no decision in the graph.
+# Shows: There is a loop, but no decision in the graph.
 # Hint: Put an `if` on the tensor into the loop, or behind it.
 @mg.function
 def mine(x):
@@ -723,7 +725,7 @@ def mine(x):
 
 
 # %% wrong="own_function"
-# Shows: A number was taken out of the tensor, to decide by it: while tracing there is none.
+# Shows: The loop is decided by a number taken out of the tensor: while tracing there is none.
 # Hint: Compare the tensor itself: AutoGraph makes nodes of the `while` and the `if`.
 @mg.function
 def mine(x):
@@ -752,7 +754,7 @@ def mine(x):
 
 # %% wrong="own_function"
 # Shows: The result is a count of turns. It jumps from one whole number to the next, and no gradient leads back to x.
-# Hint: Give what was carried along, x itself or a sum, and not how often the loop went round.
+# Hint: Return what was carried along, x itself or a sum, and not how often the loop went round.
 @mg.function
 def mine(x):
     turns = 0
@@ -767,7 +769,7 @@ def mine(x):
 
 # %% wrong="own_function"
 # Shows: The result is a count of turns, the same for all starts, and no gradient leads back to x.
-# Hint: Give what was carried along, x itself or a sum; and let what is done depend on how large x is.
+# Hint: Return what was carried along, x itself or a sum; and let what is done depend on how large x is.
 @mg.function
 def mine(x):
     goal, turns = 2 * x, 0
@@ -808,7 +810,7 @@ def mine(x):
 # %% [markdown]
 # ## What you have now
 #
-# Python runs once for each signature, and tells the graph what to do; numbers are constants, tensors are inputs; what
-# must happen at every call is an op; and an `if` or a `while` on a tensor is a node that AutoGraph wrote for you.
+# Python runs once for each signature, and writes down what the graph does; numbers are constants, tensors are inputs;
+# what must happen at every call is an op; and an `if` or a `while` on a tensor is a node that AutoGraph wrote for you.
 #
 # **Next**: [12 Three ways](../lessons/12_three_ways.ipynb).
