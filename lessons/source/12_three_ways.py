@@ -12,10 +12,10 @@
 #     builds_on: [11_tracing]
 #     widgets: [GraphView, Predict, Quiz]
 #     terms:
-#       boilerplate: lines that a program needs for the way it is run, and that say nothing of what it computes
+#       boilerplate: lines that a program needs for the way it is run, and that say nothing about what it computes
 #       probe: something attached to a value of a graph, which keeps what that value was at every run
 #       NaN trap: a way to run a graph operation by operation, which stops at the first that makes a NaN or an infinity
-#         of finite numbers
+#         out of finite numbers
 #       deployment: bringing a trained model to where it is used, often without the Python that wrote it
 # ---
 
@@ -38,8 +38,8 @@
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Let hands be raised for "the fastest", "the shortest", "the easiest to debug", and write the votes on the
-# board. They are compared with the table at the end.
+# Two minutes. Ask for a show of hands for "the fastest", "the shortest", "the easiest to debug", and write the votes on
+# the board. Compare them with the table at the end.
 
 # %% slideshow={"slide_type": "skip"}
 import inspect
@@ -60,8 +60,8 @@ from minigrad.widgets import GraphView
 #
 # The name network of lesson 08, for many names at a time: the 191 names of six letters. Their letters are an array of 6
 # rows, with a column for each name. `letters.unbind()` is Python's tuple of the six rows, so Python's `for` walks it in
-# all three ways; and the state has a row for each name. The formulas stand in one function, because an operation does
-# not care whether it is given tensors or placeholders.
+# all three ways; and the state has a row for each name. The formulas are in one function, because an operation does not
+# care whether it is given tensors or placeholders.
 
 # %%
 names = mg.data.names()
@@ -156,8 +156,8 @@ def traced(model, data, steps, start=start):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same numbers?
 #
-# One walks a graph that has just been recorded. The other two run a program that was compiled from a graph, after it
-# was simplified, and with gradients that are nodes. We train 100 steps in each way, from the same start. How well will
+# One walks a graph that has just been recorded. The other two run a program that was compiled from a graph; the graph
+# was simplified first, and its gradients are nodes. We train 100 steps in each way, from the same start. How well will
 # the three agree at the end?
 
 # %%
@@ -179,9 +179,9 @@ reveal("agreement", "to the last bit" if same else "to about 12 digits")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # To the last bit, in all 100 losses and 1368 weights, after 100 steps in which a difference in the sixteenth digit
-# could have grown. This is not luck. All three run the *same operations*, and by default the compiler makes only such
-# changes as leave every bit alone. So **which way you take makes no difference to what comes out.** It is a question of
-# what it takes to get there, and that is what we count now. (Told `jit_compile=True`, a traced function may add in
+# could have grown. This is not luck. All three run the *same operations*, and by default the compiler makes only
+# changes that leave every bit alone. So **which way you take makes no difference to what comes out.** What differs is
+# what it takes to get there, and that is what we count now. (With `jit_compile=True` a traced function may add in
 # another order, as other compilers do. Then this no longer holds, here for the gradients:)
 
 # %%
@@ -207,8 +207,8 @@ print("jit_compile=True: equal bits:", all(mg.equal(a, b) for a, b in zip(exact,
 # ## What it takes to write
 #
 # We count each program's lines, and the different words of the engine that its author had to know. Lines that a program
-# needs for its way of running, and that say nothing of what it computes, are **boilerplate**. Which of the three needs
-# the most of it?
+# needs for its way of running, and that say nothing about what it computes, are **boilerplate**. Which of the three
+# needs the most of it?
 
 
 # %%
@@ -222,7 +222,7 @@ for name, way in ways.items():
     print(f"{name:10} {lines:3} lines, {len(words)} words: {', '.join(words)}")
 
 # %% [markdown]
-# The session's program is not so much longer; it has more to *know*: a graph, a block to be in, placeholders,
+# The session's program is not much longer; but there is more to *know*: a graph, a block to be in, placeholders,
 # variables, an initializer, a session. Forget the initializer and nothing runs. That is a learning curve. Tracing costs
 # one word more than eager code, and a few rules that cannot be seen in the program (lesson 11).
 
@@ -260,10 +260,10 @@ reveal("calls, traced", calls_of(traced, 100))
 # %% [markdown]
 # In eager mode 38 nodes are recorded at each step, and let go again. They are the forward pass alone: backward is not
 # recorded, it is walked. The other two graphs have the forward pass, the gradients and the update in them, and are made
-# once. That Python is called once has a second side: what a run needs is the graph, and the values of its variables.
-# These are data, which can be written to a file and sent to a telephone that has no Python. This is called
-# **deployment**; the names for it elsewhere are in the table at the end. With eager code you would have to send the
-# program, and Python to run it.
+# once. That Python calls `model` only once has another consequence: all that a run needs is the graph, and the values
+# of its variables. These are data, which can be written to a file and sent to a telephone that has no Python. This is
+# called **deployment**; the names for it elsewhere are in the table at the end. With eager code you would have to send
+# the program, and Python to run it.
 #
 # Walk about in the trace: where does the loss leave, and which boxes are the three updates? (Look for a `+` of each
 # weight's shape, to which a product with `lr` leads.)
@@ -278,9 +278,9 @@ GraphView(step)
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Bytes
 #
-# A compiler that sees the whole graph plans its memory. So a step of it should hold less at its peak than an eager
-# step, which takes memory as it goes. We take the names a hundred times, 19,100 columns, and measure the peak in
-# states: 19,100 × 24 numbers are one.
+# A compiler that sees the whole graph plans its memory. So a step of such a graph should hold less at its peak than an
+# eager step, which takes memory as it goes. We repeat the names a hundred times, 19,100 columns, and measure the peak
+# in states: one state is 19,100 × 24 numbers.
 
 # %% slideshow={"slide_type": "skip"}
 Predict("peak", "At its peak, a traced step holds", options=["less than half", "about the same", "more than twice"])
@@ -308,9 +308,10 @@ reveal("peak", "less than half" if ratio < 0.5 else "more than twice" if ratio >
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # About the same, all three. A plan cannot let go of what backward will read, and here that is every state. What differs
-# is what is still held when the steps are done. In eager mode memory comes and goes. A program keeps the memory it
-# works in for the next call, and has its own for each shape that it was made for. So its need is the same at every call
-# and known before the first; an eager step's follows the input. Names of all lengths are a topic of lesson 14.
+# is what is still held when the steps are done. In eager mode memory comes and goes. A compiled program keeps the
+# memory it works in for the next call, and each shape has a program with memory of its own. So what it needs is the
+# same at every call and known before the first; what an eager step needs follows the input. Names of all lengths are a
+# topic of lesson 14.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # A measurement against the expectation: let it stand, and ask what would have to change for a plan to win. (A deeper
@@ -320,8 +321,8 @@ reveal("peak", "less than half" if ratio < 0.5 else "more than twice" if ratio >
 # ## Seconds
 #
 # Last, time. To leave the building out of it we time many steps and few, and take the difference. Then we time the
-# building alone. A clock also counts what else this machine does. So the three take turns, for several rounds, and
-# where the rounds disagree the line says *somewhere between*: then this run cannot tell. What do you expect of ten
+# building alone. A clock also counts whatever else this machine is doing. So the three take turns, for several rounds,
+# and where the rounds disagree the line says *somewhere between*: then this run cannot tell. What do you expect of ten
 # names, and what of 3820?
 
 
@@ -342,7 +343,8 @@ print("the first step:", "; ".join(f"{name} {first[name] / first['eager']:.0f}×
 # %% [markdown] slideshow={"slide_type": "skip"}
 # With ten names overhead is most of a step, and on most quiet machines the two graphs are two to five times as fast.
 # With 3820 arithmetic is most of it, and little is left to gain. The first step of the two graphs takes many times as
-# long as the eager one. How many calls it takes until that is paid back, and when it never is, fills lesson 15.
+# long as the eager one. How many calls it takes to pay that back, and when it is never paid back, is the subject of
+# lesson 15.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same slip, three times
@@ -387,17 +389,17 @@ answers = ["eager only", "eager and traced", "in all three"]
 reveal("which line", answers[sum("V @ state" in line for line in reached) - 1])
 
 # %% [markdown]
-# In all three: shapes are checked when a node is *built*, and then Python stands at that line. For the session it comes
-# even before any name was looked at. So the bug that everybody fears in graphs is no worse there than in eager code.
-# The one to fear is in the *values*.
+# In all three: shapes are checked when a node is *built*, and then Python stands at that line. In the session the error
+# comes even before any name has been looked at. So the bug that everybody fears in graphs is no worse there than in
+# eager code. The one to fear is in the *values*.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A NaN, in eager mode
 #
-# A colleague prefers relu, and writes the cross-entropy out: e to the scores, divided by their sum, are probabilities;
-# the loss is minus the logarithm of the right one's. (`gather` takes it out of each row.) And a row of E was typed
-# without its decimal points, so it is ten thousand times too large. (The cell says which. Forget it: the tools will
-# find it.)
+# A colleague prefers relu, and writes the cross-entropy out: e to the power of each score, divided by the sum of these,
+# is a probability; the loss is minus the logarithm of the right language's probability. (`gather` takes it out of each
+# row.) And a row of E was typed without its decimal points, so it is ten thousand times too large. (The cell says
+# which. Forget it: the tools will find it.)
 
 
 # %%
@@ -419,11 +421,11 @@ with np.errstate(over="raise"):
     told(eager, careless, data, 1, typed)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# NaN in all three, and silent: NumPy would warn, and in a long log that is overlooked. NumPy can also be told to raise,
-# as in the last two lines of the cell. In eager mode that is all it takes, because the line that computes is the line
-# that was written. A score above 709 makes e to it infinite in 64 bits, and ∞/∞ is NaN. `print(e)` a line below would
-# have shown it, too, or a debugger. Now the same in a session, where `told` prints the lines that the traceback passes
-# through. Will one of `careless` be among them?
+# NaN in all three, and silently: NumPy would warn, but in a long log a warning is overlooked. NumPy can also be told to
+# raise, as in the last two lines of the cell. In eager mode that is all it takes, because the line that computes is the
+# line that was written. In 64 bits e to the power of a score above 709 is infinite, and ∞/∞ is NaN. `print(e)` on the
+# next line, or a debugger, would have shown it, too. Now the same in a session, where `told` prints the lines that the
+# traceback passes through. Will one of `careless` be among them?
 
 # %%
 Predict("NaN in a session", "Does the traceback lead to a line in careless?", options=["yes", "no"])
@@ -448,8 +450,8 @@ reveal("NaN in a session", "yes" if "mg.exp" in last else "no")
 # ## Tools for a graph
 #
 # **1. The trap.** A **NaN trap** runs a graph operation by operation, and stops at the first that makes a NaN or an
-# infinity of finite numbers. It needs no warning from NumPy, and is slower, so it is switched on when something is
-# wrong. For traced functions it is a block.
+# infinity out of finite numbers. It needs no warning from NumPy, and is slower, so it is switched on when something is
+# wrong. For traced functions it is a `with` block.
 
 # %% tags=["nbval-ignore-output"]
 told(in_session, careless, data, 1, typed, trap_nan=True)
@@ -457,11 +459,11 @@ with mg.graph.trap_nan():
     told(traced, careless, data, 1, typed)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Read it like this: this exp was given numbers from −2733 to 2455; of what it made the largest that is finite has 300
+# Read it like this: this exp was given numbers from −2733 to 2455; of its results the largest finite one has 300
 # digits, and 21 are infinite.
 #
-# **2. The probe.** We know the operation; which *names* are it? A **probe** keeps what a value was at every run that
-# computes it. The same line works in all three worlds.
+# **2. The probe.** We know the operation; which *names* are to blame? A **probe** keeps what a value was at every run
+# that computes it. The same line works in all three worlds.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -511,11 +513,11 @@ with np.errstate(divide="raise"):
 # %% [markdown]
 # In the first block Python's own line came once, without a number, and the graph's came with one. In the last, both
 # have numbers, and the traceback ends at `mg.log(1 - p)`. (The cure for `careless`, besides mending the row of z, is
-# `mg.cross_entropy` as in `model`: it takes the largest score away from all before it computes any e to it.)
+# `mg.cross_entropy` as in `model`: it subtracts the largest score from all of them before it raises e to them.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. A rule of thumb to leave on the board: develop in eager mode, trace when it works, and when a traced
-# thing breaks, run it eagerly first. The trap and the probe are for what cannot be run so.
+# thing breaks, run it eagerly first. The trap and the probe are for what cannot be run that way.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** The three give the same bits as long as `model` is made of operations. Here it asks Python for a
@@ -539,15 +541,14 @@ reveal("draws", len(drawn))
 
 # %% [markdown]
 # No error, and another result. In the graphs the first number became a constant: E is shifted by the same amount at
-# every step. How to see it: compare with an eager run, as we did here. The way out is an operation that draws,
-# such as `mg.randn`, which draws in each run (and then the same numbers eagerly and traced, if `mg.manual_seed`
-# says so).
+# every step. How to see it: compare with an eager run, as we did here. The way out is an operation that draws, such as
+# `mg.randn`, which draws in each run (and after the same `mg.manual_seed` the same numbers, eagerly and traced).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which one, then?
 #
-# What we counted and what we saw, in one table. Before you run the cell: which of the three do you think has most of
-# its rows to itself?
+# What we counted and what we saw, in one table. Before you run the cell: which of the three do you think wins most of
+# its rows?
 
 # %%
 head = f"{'':34}" + "".join(f"{name:>12}" for name in ways)
@@ -565,7 +566,7 @@ for what, row in rows.items():
     print(f"{what:36}" + "".join(f"{each!s:>{w}}" for each, w in zip(row, (10, 12, 12))))
 
 # %% [markdown]
-# None has the table to itself, and that is the answer to the question of the lesson: it depends on what you do *next*.
+# None wins the whole table, and that is the answer to the question of the lesson: it depends on what you do *next*.
 # Fill in the last column before you unfold it.
 #
 # | you | take |
@@ -601,18 +602,18 @@ Quiz("12_three_ways")
 # | `run_functions_eagerly` | `torch.compiler.set_stance` | `tf.config.run_functions_eagerly` | `jax.disable_jit` |
 # | a graph to send | `torch.export.export` | SavedModel | `jax.export.export` |
 #
-# PyTorch's anomaly detection looks at the backward pass, the others at each operation. `jax_debug_nans` is a name for
+# PyTorch's anomaly detection looks at the backward pass, the others at each operation. `jax_debug_nans` is set by
 # `jax.config.update`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - One model in three ways: the same bits in loss, gradients and weights, because they run the same operations.
-# - Eager code needs the fewest words and calls Python at each step; a session needs the most to know; tracing adds one
-#   word, and rules. Graphs are data, and can be sent.
+# - Eager code needs the fewest words and calls Python at each step; a session asks you to know the most; tracing adds
+#   one word, and rules. Graphs are data, and can be sent.
 # - Memory was about the same. A static graph's is planned and kept; in eager mode it comes and goes.
-# - Shape errors come at their line in all three. With values, the traceback says who ran a graph, and the message who
-#   built it. Trap, probe, `mg.print` and running eagerly are the tools.
+# - Shape errors come at their line in all three. Where a value is wrong, the traceback says who ran the graph, and the
+#   message who built the node. Trap, probe, `mg.print` and running eagerly are the tools.
 #
 # **Sources.** M. Abadi and others, *TensorFlow: a system for large-scale machine learning*, OSDI 2016: graphs first,
 # and why. A. Paszke and others, *PyTorch: an imperative style, high-performance deep learning library*, NeurIPS 2019:

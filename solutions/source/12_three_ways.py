@@ -39,9 +39,9 @@ from minigrad.course import check, solution
 # # traced: step = mg.function(formula), for each batch step(x, w)
 # ```
 #
-# `calls`: how often Python calls `formula` in each, as [eager, session, traced]. `first`: `"eager"`, `"session"`
-# or `"traced"`: in which would a wrong shape in `formula` be told before any batch was read? `innocent`: a logarithm
-# fails in a run of the session; does the traceback end at the line in `"formula"`, or at the line with
+# `calls`: how often Python calls `formula` in each, as [eager, session, traced]. `first`: `"eager"`, `"session"` or
+# `"traced"`: in which of them would a wrong shape in `formula` be reported before any batch was read? `innocent`: a
+# logarithm fails in a run of the session; does the traceback end at the line in `"formula"`, or at the line with
 # `"session.run"`? `equal`: are the 50 losses of the three equal to the last bit?
 
 # %% answer="three_counts" points=2 minutes=6
@@ -71,7 +71,7 @@ equal
 # same operations.
 
 # %% wrong="three_counts"
-# Shows: The traced function was taken to be traced once, whatever comes.
+# Shows: You thought that the function is traced once, whatever comes.
 # Hint: Its signature has the shape in it, and the last ten batches have another.
 calls, first, innocent, equal = [50, 1, 1], "session", "session.run", True
 
@@ -81,23 +81,24 @@ calls, first, innocent, equal = [50, 1, 1], "session", "session.run", True
 calls, first, innocent, equal = [50, 50, 50], "session", "session.run", True
 
 # %% wrong="three_counts"
-# Shows: The session's graph was taken to be built once for each shape, as a trace is.
-# Hint: Its placeholder has None for the number of rows: one graph is for all of them.
+# Shows: You thought that the session's graph is built once for each shape, as a trace is.
+# Hint: Its placeholder has None for the number of rows: one graph serves for all of them.
 calls, first, innocent, equal = [50, 2, 2], "session", "session.run", True
 
 # %% wrong="three_counts"
-# Shows: The traceback of a run was taken to lead to the line that wrote the node.
+# Shows: You thought that the traceback of a run leads to the line that wrote the node.
 # Hint: Python left the formula long before the run. It is the message that names the line; the traceback shows who ran.
 calls, first, innocent, equal = [50, 1, 2], "session", "formula", True
 
 # %% wrong="three_counts"
-# Shows: The ways were taken to agree to some digits only.
+# Shows: You thought that the three agree to some digits only.
 # Hint: They run the same operations, each sum in the same order. How many of the lesson's 1468 numbers differed?
 calls, first, innocent, equal = [50, 1, 2], "session", "session.run", False
 
 # %% wrong="three_counts"
 # Shows: The earliest error was looked for in eager mode, where lines run as they stand.
-# Hint: Eagerly and traced the first batch is there when the line runs. Which one has the line without any batch?
+# Hint: Eagerly and traced, the first batch is there when the line runs. Which of the three has no batch yet when Python
+# runs the line?
 calls, first, innocent, equal = [50, 1, 2], "eager", "session.run", True
 
 # %% [markdown]
@@ -203,7 +204,7 @@ runs_in_a_session()
 
 # %% wrong="into_session"
 # Shows: The numbers are right, and Python calls the formula at every step, as in eager mode.
-# Hint: Call the formula once, on placeholders, inside of a graph; in the loop there is nothing but session.run.
+# Hint: Call the formula once, on placeholders, inside a graph; in the loop there is nothing but session.run.
 def fit(formula, xs, ys, steps):
     w = mg.tensor(0.0, requires_grad=True)
     losses = []
@@ -318,7 +319,8 @@ def fit(formula, xs, ys, steps):
 # %% [markdown]
 # ## 3. Hunt a NaN
 #
-# **2 points, 8 minutes.** Columns of a table are brought to mean 0 and spread 1, and a loss is made of them. It is NaN:
+# **2 points, 8 minutes.** The columns of a table are brought to mean 0 and spread 1, and a loss is computed from them.
+# It is NaN:
 #
 # ```python
 # def standard(x):                                  # x: (rows, columns)
@@ -327,7 +329,7 @@ def fit(formula, xs, ys, steps):
 #     return centred / spread
 # ```
 #
-# `table()` below is such data. Run it as you like, in a session with `trap_nan=True`, or traced inside of
+# `table()` below is such data. Run it as you like, in a session with `trap_nan=True`, or traced inside
 # `mg.graph.trap_nan()`, and find the operation and the column. Then mend `standard`: a column without any spread
 # becomes 0, all others stay as they are **to the bit**, and no gradient with respect to x is NaN (the trap finds what
 # makes one, if you fetch gradients). It must work on tensors and in a graph.
@@ -436,7 +438,7 @@ def standard(x):
 
 # %% wrong="stuck_meter"
 # Shows: A little was added to the spread of all columns: no NaN, and every other column has changed.
-# Hint: Only the column without spread may be touched: choose with mg.where.
+# Hint: Only the column without any spread may be touched: choose with mg.where.
 def standard(x):
     centred = x - x.mean(0)
     spread = mg.sqrt((centred * centred).mean(0))
@@ -445,14 +447,14 @@ def standard(x):
 
 # %% wrong="stuck_meter"
 # Shows: A little was added below the root: no NaN, and every other column has changed.
-# Hint: This is the right place, but only the column without spread may be touched: let mg.where choose there.
+# Hint: This is the right place, but only the column without any spread may be touched: let mg.where choose there.
 def standard(x):
     centred = x - x.mean(0)
     return centred / mg.sqrt((centred * centred).mean(0) + 1e-12)
 
 
 # %% wrong="stuck_meter"
-# Shows: The values are right, and the gradients are NaN: what makes them is still run, on the side that is not taken.
+# Shows: The values are right, and the gradients are NaN: what makes them still runs, on the side that is not taken.
 # Hint: Fetch the gradient under the trap. The division may be harmless by now; but the slope of a root at 0 is
 # infinite, and 0 × ∞ is NaN. Let mg.where choose before the root.
 def standard(x):
@@ -473,10 +475,10 @@ def standard(x):
 # %% [markdown]
 # ## 4. One call of Python
 #
-# **2 points, 8 minutes.** A model is to be judged on batches of many lengths. `judge(formula, batches)` gets a formula
-# of one symbol or tensor (rows, 2) that gives one number, which may look at the batch as a whole, and a list of NumPy
-# arrays of different lengths. It returns the list of the numbers, as floats. The budget: Python calls `formula` once,
-# for any number of batches.
+# **2 points, 8 minutes.** A model has to be judged on batches of many lengths. `judge(formula, batches)` gets a formula
+# and a list of NumPy arrays of different lengths. The formula takes one symbol or tensor (rows, 2), may look at the
+# batch as a whole, and gives one number. `judge` returns the list of these numbers, as floats. The budget: Python calls
+# `formula` once, for any number of batches.
 
 
 # %% answer="judged_once" points=2 minutes=8
@@ -527,8 +529,8 @@ judged(centred, [4, 4, 4])
 judged(centred, [30])
 
 # %% [markdown] hints="judged_once"
-# 1. A traced function is traced again for each new shape, unless it is told that a length is open.
-# 2. What says so is the signature: `input_signature=[mg.TensorSpec((None, 2))]`; or a placeholder, in a session.
+# 1. A traced function is traced again for each new shape, unless you say that a length is open.
+# 2. You say so in the signature: `input_signature=[mg.TensorSpec((None, 2))]`; or a placeholder, in a session.
 # 3. `traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])`, and then `traced(...)` for each batch.
 
 # %% [markdown] shows="judged_once"
@@ -551,8 +553,9 @@ def judge(formula, batches):
 
 
 # %% wrong="judged_once"
-# Shows: All rows went into one call. The formula looks at a batch as a whole, so this is the number of another batch.
-# Hint: Each batch is to be judged by itself: one graph, and a run for each.
+# Shows: All rows went into one call. The formula looks at a batch as a whole, so this is the number of a different
+# batch.
+# Hint: Each batch must be judged by itself: one graph, and a run for each.
 def judge(formula, batches):
     return [formula(mg.tensor(np.concatenate(batches))).item()] * len(batches)
 
@@ -568,7 +571,7 @@ def judge(formula, batches):
 
 
 # %% wrong="judged_once"
-# Shows: With reduce_retracing the first length is traced for itself, and only the second one for all.
+# Shows: With reduce_retracing the first length gets a trace of its own, and only the second trace is for all lengths.
 # Hint: Say beforehand that the length is open: input_signature.
 def judge(formula, batches):
     traced = mg.function(formula, reduce_retracing=True)
@@ -580,8 +583,8 @@ def judge(formula, batches):
 #
 # **2 points, 10 minutes.** Design a model for the two moons: `weights()`, a list of NumPy arrays to start from, and
 # `score(x, *weights)`, one number for each row of x, a point, in the shape (rows, 1): above 0 for the lower moon. What
-# it looks like is yours. The check trains it with the loss of lesson 03, the mean of ln(1 + e⁻ˢ) for lower points and
-# ln(1 + eˢ) for upper ones, at a learning rate of 1, and it is right if
+# it looks like is up to you. The check trains it with the loss of lesson 03, the mean of ln(1 + e⁻ˢ) for lower points
+# and ln(1 + eˢ) for upper ones, at a learning rate of 1, and it is right if
 #
 # - it works in eager mode, in a session and traced, and after 20 steps all three have the same losses, to the bit;
 # - after 300 steps, traced, at least 95 of 100 points are on their right side;
@@ -682,8 +685,8 @@ learned()
 # %% [markdown] hints="own_model"
 # 1. Begin with one layer of neurons: `mg.tanh(x @ W + b) @ v + c`. Then change something: another bend, other widths.
 # 2. Only operations may be in it: no Python numbers drawn at random, no `if`, no `.numpy()` of what is computed.
-# 3. `weights`: `[rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]`, with a generator of its own
-#    seed made inside; `score`: `mg.tanh(x @ W + b) @ v`.
+# 3. `weights`: `[rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]`, with a generator made inside,
+#    with a seed of its own; `score`: `mg.tanh(x @ W + b) @ v`.
 
 # %% [markdown] shows="own_model"
 # A model that is written in operations alone can be run in all three ways, so the choice may be made late, and made
@@ -691,8 +694,8 @@ learned()
 
 
 # %% wrong="own_model"
-# Shows: All agree, and it does not learn the moons: without a bend the border is a straight line, and of weights that
-# all begin at 0 the neurons stay alike.
+# Shows: All agree, but it does not learn the moons: without a bend the border is a straight line, and where all weights
+# begin at 0 the neurons stay alike.
 # Hint: Put a bend between two matrices, such as mg.tanh, and begin with random numbers, drawn with a seed.
 def weights():
     return [np.array([[0.1], [0.2]]), np.zeros(1)]
@@ -704,7 +707,7 @@ def score(x, W, b):
 
 # %% wrong="own_model"
 # Shows: The ways disagree: the noise is drawn by Python, anew in eager mode, and once for all in a graph.
-# Hint: What is drawn outside of the operations becomes a constant of a graph. Leave it out.
+# Hint: What is drawn outside the operations becomes a constant of the graph. Leave it out.
 _dice = np.random.default_rng()
 
 
@@ -718,8 +721,8 @@ def score(x, W, b, v):
 
 
 # %% wrong="own_model"
-# Shows: The start is another at each call, so no two programs can agree.
-# Hint: Make the generator inside of weights(), with a seed.
+# Shows: The start is different at each call, so no two programs can agree.
+# Hint: Make the generator inside weights(), with a seed.
 _drawing = np.random.default_rng()
 
 
@@ -757,7 +760,7 @@ def score(x, W, b, v):
 
 
 # %% wrong="own_model"
-# Shows: The scores have one axis, and with sides of two axes they broadcast: each point meets every side.
+# Shows: The scores have one axis, and the sides have two, so they broadcast: each point meets every side.
 # Hint: One number for each row, in the shape (rows, 1): let the last matrix have one column.
 def weights():
     rng = np.random.default_rng(0)
