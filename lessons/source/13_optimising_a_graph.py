@@ -125,10 +125,10 @@ reveal("ops after share", operations(shared))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Known before the run
 #
-# Here are weights that fade by half from step to step, and add up to 1. They depend on no input. **Constant folding**
-# computes such things when the graph is compiled, and never again. (`mg.constant`, which belongs to graphs and is no
-# eager tensor, says: the same at every run.) Beside it is the same function with a tensor from outside, `steps_back`.
-# How many of *its* five operations does folding take out?
+# Here are weights that halve from step to step, and add up to 1. They depend on no input. **Constant folding** computes
+# such things when the graph is compiled, and never again. (`mg.constant`, which belongs to graphs and is not an eager
+# tensor, says: the same at every run.) Beside it is the same function with a tensor from outside, `steps_back`. How
+# many of *its* five operations does folding take out?
 
 # %%
 steps_back = mg.tensor(np.arange(8.0))
@@ -159,9 +159,9 @@ reveal("folded of fading_too", operations(faded) - operations(mg.compiler.fold(f
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who writes `x * 1`?
 #
-# Nobody. But rules do. A derivative rule is written for all cases and knows nothing of yours: the rule for a + b sends
-# the gradient on times 1. Here is the gradient of the name network (lesson 08) for the three letters of yui, as the
-# rules wrote it, and how it changes pass by pass. (Its letters are Python's numbers here, so the loop is unrolled.)
+# Nobody. But rules do. A derivative rule is written for all cases and knows nothing about yours: the rule for a + b
+# sends the gradient on, times 1. Here is the gradient of the name network (lesson 08) for the three letters of yui, as
+# the rules wrote it, and how it changes pass by pass. (Its letters are Python numbers here, so the loop is unrolled.)
 
 # %%
 names = mg.data.names()
@@ -189,13 +189,13 @@ print(f"\nfor the 12 letters of sopuruchukwu: {first.nodes} operations, after al
 mg.compiler.steps(yui)
 
 # %% [markdown]
-# There they are; and then a row for each pass that changed something. *nodes* counts operations, and no leaves or
-# constants. *simplify* takes the products with 1 out, *transposes* moves transposes to where they are in nobody's way,
-# and *fuse* comes below. *Bytes moved* is what all operations read and write, *peak bytes* the most that is alive at
-# once, which is lesson 14. It rises at *fuse*: W's gradient is a sum of three, one for each letter, which were added
-# one by one as they came; the one loop that now adds them begins when all three are there. (In sopuruchukwu *share* has
-# more to do: four of its letters are a u, and the row of u is looked up once.) Most of what a compiler finds was not
-# written by a human.
+# There they are, and below them is a row for each pass that changed something. *nodes* counts operations, and no leaves
+# or constants. *simplify* takes the products with 1 out, *transposes* moves transposes to where they are in nobody's
+# way, and *fuse* comes below. *Bytes moved* is what all operations read and write, *peak bytes* the most that is alive
+# at once, the subject of lesson 14. It rises at *fuse*: W's gradient is a sum of three, one for each letter, which were
+# added one by one as they came; the one loop that now adds them can begin only when all three are there. (In
+# sopuruchukwu *share* has more to do: four of its letters are a u, and the row of u is looked up once.) Most of what a
+# compiler finds was not written by a human.
 #
 # Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x · 1 → x,
 # x² → x·x, two transposes → none. Each looks at one node, and gives a better one or nothing.
@@ -224,9 +224,9 @@ def without_ones(graph):
 
 
 # %% [markdown]
-# Python's `match` reads like the rule: a product whose operands are some x and a node that is the constant 1. The spec,
-# shape and dtype, must stay what it was. Now on the gradient for yui. (The state at the start is an input, too: the
-# trace captured it, as lesson 11 says.)
+# Python's `match` reads like the rule: a product whose operands are some x and a node that is the constant 1. The spec
+# (shape and dtype) must stay what it was. Now we run it on the gradient for yui. (The state at the start is an input,
+# too: the trace captured it, as lesson 11 says.)
 
 # %%
 after = without_ones(yui)
@@ -236,11 +236,11 @@ pairs = zip(mg.compiler.interpret(yui, *arrays), mg.compiler.interpret(after, *a
 print("the same to the last bit:", all(np.array_equal(a, b) for a, b in pairs))
 
 # %% [markdown]
-# Seven are gone: the six of the list above, and one 1 × (−1), at which the gradient starts. `interpret` runs any graph,
-# node by node, and is the referee for anyone who writes passes. Ask it every time.
+# Seven are gone: the six in the list above, and a 1 × (−1), where the gradient starts. `interpret` runs any graph, node
+# by node, and is the referee for anyone who writes passes. Ask it every time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Let the room write `case ops.Neg(), (Node(ops.Neg(), (x,)),)` for −(−x). The slip is to match on
+# Six minutes. Let the room write `case ops.Neg(), (Node(ops.Neg(), (x,)),)` for −(−x). A frequent slip is to match on
 # node.inputs: these are the operands before the pass, and −(−(−(−x))) then loses only one pair.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -248,7 +248,7 @@ print("the same to the last bit:", all(np.array_equal(a, b) for a, b in pairs))
 #
 # What is true of numbers need not be true of *floats*, which have a largest and a smallest, two zeros, infinity, and
 # nan, which is not even equal to itself. Below are nine rules and seven floats. We count nan as equal to nan, and 0 and
-# −0 as different, for 1/0 is ∞ and 1/−0 is −∞. How many of the nine hold for every one of the seven?
+# −0 as different, because 1/0 is ∞ and 1/−0 is −∞. How many of the nine hold for every one of the seven?
 
 
 # %%
@@ -285,10 +285,10 @@ for rule, floats in fails.items():
 reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
 
 # %% [markdown]
-# Three. −0 + 0 is 0, so even x + 0 is not always x. x / 4 is safe, because a quarter is a power of two and shifts the
-# exponent alone; a third is not a float at all. And what does minigrad do? `STANDARD`, the passes of `mg.function`,
-# has the rules that hold and no others. `FAST`, which `mg.function(f, jit_compile=True)` takes, also has some that are
-# wrong by a rounding or a sign of 0:
+# Three. −0 + 0 is 0, so even x + 0 is not always x. x / 4 is safe, because a quarter is a power of two and shifts only
+# the exponent; a third is not a float at all. And what does minigrad do? `STANDARD`, the passes of `mg.function`, has
+# the rules that hold and no others. `FAST`, which `mg.function(f, jit_compile=True)` uses, also has some that are off
+# by a rounding or by the sign of a 0:
 
 
 # %%
@@ -302,9 +302,9 @@ for rule, (written, _) in RULES.items():
     print(f"{rule:16} {'STANDARD and FAST' if standard else 'FAST alone' if fast else 'neither'}")
 
 # %% [markdown]
-# x · 0 → 0, x − x → 0 and x / x → 1 are in neither. Their results would not be off by a little: they would *remove a
-# nan*: with `x * 0` simplified to 0, a loss that is nan looks healthy, and the bug that made it is hidden by the
-# compiler. At x = 0, x / x is nan, and "1" answers a question that has no answer.
+# x · 0 → 0, x − x → 0 and x / x → 1 are in neither. These would not be off by a little; they would *remove a nan*: with
+# `x * 0` simplified to 0, a loss that is nan looks healthy, and the bug that made it is hidden by the compiler. At x =
+# 0, x / x is nan, and "1" answers a question that has no answer.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes, the heart of the lesson. Before the reveal let two people argue about x + 0. The answer, −0 + 0 = 0,
@@ -349,9 +349,9 @@ PassViewer(mg.function(mine), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Fusion: fewer passes over memory
 #
-# A chain of elementwise operations, 1000 numbers of 8 bytes. Each operation reads its operand from memory and writes
-# its result there, for the next one to read it again. How many bytes does that move, if all three are done one after
-# the other? Count a number written in the program, like the 2, as its 8 bytes, read once.
+# Here is a chain of elementwise operations on 1000 numbers of 8 bytes. Each operation reads its operand from memory and
+# writes its result there, and the next one reads it again. How many bytes does that move, if all three are done one
+# after the other? Count a number written in the program, like the 2, as 8 bytes that are read once.
 
 
 # %%
@@ -373,10 +373,10 @@ reveal("bytes of the chain", mg.compiler.bytes_moved(links))
 # everything to it, write it, take the next. x is read once, the result is written once, and what lies between never
 # sees memory; the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save.
 #
-# gelu, an activation of many language models, is such a chain, of eight operations. A matrix product is not elementwise
-# and ends a chain; but what follows it can be done to its result while that is still near. Bias and activation are its
-# **epilogue**: a letter of the name network, for 64 names at once, is two operations instead of three. So is a layer
-# whose product is a convolution (lesson 04).
+# gelu, the activation in many language models, is such a chain, of eight operations. A matrix product is not
+# elementwise and ends a chain; but what follows it can be done to its result while that is still near. Bias and
+# activation are its **epilogue**: a letter of the name network, for 64 names at once, is two operations instead of
+# three. A layer whose product is a convolution (lesson 04) becomes two operations as well, gelu and all.
 
 
 # %%
@@ -402,9 +402,9 @@ for f, args in ((gelu, [x]), (letter, three), (convolved, pictures)):
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ### Fewer starts
 #
-# On a GPU each operation is a **launch**: a small program is started, which takes some microseconds whether there is
-# one number to do or a million. minigrad has a simulated GPU, NumPy behind a GPU's rules, and it counts launches.
-# Eagerly, gelu takes nine (the cube is two products). How many does the compiled one take?
+# On a GPU each operation is a **launch**: a small program is started, and starting it takes some microseconds, for one
+# number as for a million. minigrad has a simulated GPU, NumPy behind a GPU's rules, and it counts launches. Eagerly,
+# gelu takes nine (the cube is two products). How many does the compiled one take?
 
 # %% slideshow={"slide_type": "skip"}
 Predict("launches of gelu", "How many launches does the compiled gelu take?")
@@ -451,13 +451,13 @@ for n in (1_000, 100_000, 3_000_000):
 
 # %% [markdown]
 # On most machines gelu gains at every size, and most at the largest: three million numbers do not fit into the
-# **processor cache**, a small and fast memory beside the processor, so each byte less is a trip to main memory less;
-# and the loop asks for memory once, where a run does so for each result. In the middle the arrays lie in the cache
-# anyway and the tanh itself is most of the work: nine times fewer bytes are not nine times the speed. For the smallest
-# it is Python's overhead per operation that is saved (lesson 08), and the short chain has too little of that to notice.
-# *Fewer bytes help where bytes are what we wait for.*
+# **processor cache**, a small and fast memory beside the processor, so every byte saved is a trip to main memory saved;
+# and the loop asks for memory once, where an eager run asks for it at each result. In the middle the arrays lie in the
+# cache anyway and the tanh itself is most of the work: nine times fewer bytes are not nine times the speed. For the
+# smallest it is Python's overhead per operation that is saved (lesson 08), and the short chain has too little of that
+# to notice. *Fewer bytes help where bytes are what we wait for.*
 #
-# The roofline tells where that is. A dot is an operation: to the right, its FLOPs (additions, multiplications and the
+# The roofline shows where that is. A dot is an operation: to the right, its FLOPs (additions, multiplications and the
 # like) for each byte it moves; upwards, how many it does in a second. Where the roof rises, memory is the bound; where
 # it is flat, arithmetic is; between them is the ridge. Step through it, then switch to *after the compiler's passes*:
 # the dots of the elementwise operations become one, further to the right, with more arithmetic for each byte. The
@@ -492,12 +492,12 @@ reveal("results that change", "none" if changed == 0 else "a few" if changed < 5
 
 # %% [markdown]
 # Most, and each in its sixteenth digit: the sum was rounded twice and is now rounded once. For training a network that
-# is harmless: the data are far less exact. It is no longer *reproducible*, though: the same function gives other bits
-# eagerly and compiled, and a test that asks for equality fails.
+# is harmless: the data are far less exact. It is no longer *reproducible*, though: the same function gives different
+# bits eagerly and compiled, and a test that asks for equality fails.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** Some programs *live* on rounding. Near 1.5 · 2⁵² floats are whole numbers, so adding that and
-# taking it away again rounds to a whole number, 2.5 to the even one. What does FAST make of [0.3, 1.7, 2.5]?
+# **Where it breaks.** Some programs *live* on rounding. Near 1.5 · 2⁵² floats are whole numbers, so adding that number
+# and taking it away again rounds to a whole number, and 2.5 to the even one. What does FAST make of [0.3, 1.7, 2.5]?
 
 
 # %%
@@ -543,7 +543,7 @@ Quiz("13_optimising_a_graph")
 # | `graph.rebuild(make)` | `torch.fx.Transformer` | none in Python | an interpreter of jaxprs |
 # | `f.source` | `TORCH_LOGS=output_code` | `f.experimental_get_compiler_ir(x)()` | `f.lower(x).compile().as_text()` |
 #
-# The table is of names, not of promises: neither `torch.compile` nor XLA promises the bits of an eager run. In the row
+# The table compares names, not promises: neither `torch.compile` nor XLA promises the bits of an eager run. In the row
 # of `f.source`, f is what the second row makes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -552,7 +552,7 @@ Quiz("13_optimising_a_graph")
 # - Dead nodes are never reached, common subexpressions are shared, what is constant is computed beforehand, and rules
 #   of algebra take out what derivative rules left behind.
 # - A pass is a function from graph to graph; `interpret` is its referee.
-# - A rule must hold for 0, −0, ∞ and nan, or it is for those who asked for speed before bits.
+# - A rule must hold for 0, −0, ∞ and nan, or it is only for those who put speed before bits.
 # - Fusion saves trips to memory and launches. It saves time where these are what we wait for.
 #
 # **Sources.** A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman, *Compilers: Principles, Techniques, and Tools*, 2nd edition

@@ -65,7 +65,7 @@ after_simplify
 moved
 
 # %% [markdown] hints="passes_counted"
-# 1. Walk back from the result: what do you never come by? That is not in the graph.
+# 1. Walk back from the result: what do you never come to? That is not in the graph.
 # 2. 3 + x is x + 3, to the last bit. Then both exp are on one operand, and b / a has the same operand twice.
 # 3. Left after share are x + 3, exp, a * 1, a / a and the sum. One of them is a rule of STANDARD. One loop reads x
 # once.
@@ -75,7 +75,7 @@ moved
 # one writing of the result.
 
 # %% wrong="passes_counted"
-# Shows: The two forgotten operations were counted, as if the graph had what ran and not what the result needs.
+# Shows: The two forgotten operations were counted, as if the graph held what ran and not what the result needs.
 # Hint: Nothing depends on `forgotten`. Leave it out, with the product that only it reads.
 in_graph, after_share, after_simplify, moved = 9, 7, 6, 16_000
 
@@ -85,7 +85,7 @@ in_graph, after_share, after_simplify, moved = 9, 7, 6, 16_000
 in_graph, after_share, after_simplify, moved = 7, 7, 6, 16_000
 
 # %% wrong="passes_counted"
-# Shows: The sums were shared, and the two exp were not, although they read one node by then.
+# Shows: The sums were shared, but the two exp were not, although they read one node by then.
 # Hint: share goes on from its own results: after x + 3 is one node, what about the exp?
 in_graph, after_share, after_simplify, moved = 7, 6, 5, 16_000
 
@@ -95,7 +95,7 @@ in_graph, after_share, after_simplify, moved = 7, 6, 5, 16_000
 in_graph, after_share, after_simplify, moved = 7, 5, 3, 16_000
 
 # %% wrong="passes_counted"
-# Shows: Nothing was simplified, and one rule does hold for every float.
+# Shows: Nothing was simplified, but one rule does hold for every float.
 # Hint: Look for an operation that changes no float, not even −0 or nan.
 in_graph, after_share, after_simplify, moved = 7, 5, 5, 16_000
 
@@ -110,15 +110,15 @@ in_graph, after_share, after_simplify, moved = 7, 5, 4, 72_008
 in_graph, after_share, after_simplify, moved = 7, 5, 4, 16_008
 
 # %% wrong="passes_counted"
-# Shows: Of the fused loop either reading or writing was counted, and not both.
+# Shows: For the fused loop only reading or only writing was counted, and not both.
 # Hint: x is read, 8,000 bytes, and the result is written.
 in_graph, after_share, after_simplify, moved = 7, 5, 4, 8_000
 
 # %% [markdown]
 # ## 2. Signs that cancel
 #
-# **2 points, 8 minutes.** Write the pass `without_double_signs(graph)`, −(−x) → x. It is to work wherever the two
-# signs stand, and for a row of any length: of −(−(−(−(−x)))) one sign is left. All results stay to the last bit.
+# **2 points, 8 minutes.** Write the pass `without_double_signs(graph)`, −(−x) → x. It must work wherever the two signs
+# stand, and for a row of any length: of −(−(−(−(−x)))) one sign is left. All results stay the same to the last bit.
 # `ops.Neg()` is the operation; `graph.rebuild(make)` is your tool.
 
 
@@ -175,8 +175,8 @@ left(lambda x: -((-x).abs()))
 
 # %% [markdown] hints="double_signs"
 # 1. `make(node, inputs)` sees one node at a time, its operands already rebuilt. When is a node the outer of two signs?
-# 2. It is an ops.Neg, and its one operand in `inputs` is a Node whose op is an ops.Neg, too. Then give that one's
-# operand; in all other cases `node.with_inputs(inputs)`.
+# 2. It is an ops.Neg, and its one operand in `inputs` is a Node whose op is an ops.Neg, too. Then return that one's
+#    operand; in all other cases `node.with_inputs(inputs)`.
 # 3. `match node.op, inputs:` with `case ops.Neg(), (Node(ops.Neg(), (x,)),): return x`.
 
 # %% [markdown] shows="double_signs"
@@ -185,7 +185,7 @@ left(lambda x: -((-x).abs()))
 
 
 # %% wrong="double_signs"
-# Shows: The operands were taken from node.inputs, and those are from before the pass: in a row of four a pair stays.
+# Shows: The operands were taken from node.inputs, which are those from before the pass: in a row of four a pair stays.
 # Hint: What node.inputs says has been replaced meanwhile. Look at the second argument of make, `inputs`.
 def without_double_signs(graph):
     def make(node, inputs):
@@ -198,7 +198,7 @@ def without_double_signs(graph):
 
 
 # %% wrong="double_signs"
-# Shows: Every sign was taken out, also where there is only one.
+# Shows: Every sign was taken out, even where there is only one.
 # Hint: The operand of the sign has to be a sign itself: match both.
 def without_double_signs(graph):
     def make(node, inputs):
@@ -210,7 +210,7 @@ def without_double_signs(graph):
 
 
 # %% wrong="double_signs"
-# Shows: The inner of the two signs was given back, and not what is below it: one sign too many is left.
+# Shows: The inner of the two signs was returned, and not what is below it: one sign too many is left.
 # Hint: −(−x) is x: go down two steps.
 def without_double_signs(graph):
     def make(node, inputs):
@@ -222,7 +222,7 @@ def without_double_signs(graph):
 
 
 # %% wrong="double_signs"
-# Shows: Nodes that do not match were given back as they were, on their old operands: what changed below them is lost.
+# Shows: Nodes that do not match were returned as they were, on their old operands: what changed below them is lost.
 # Hint: node.with_inputs(inputs) is the same operation on the operands as they are by now.
 def without_double_signs(graph):
     def make(node, inputs):
@@ -235,7 +235,7 @@ def without_double_signs(graph):
 
 
 # %% wrong="double_signs"
-# Shows: Nothing is given back: by make, for a node that does not match, or by the pass itself.
+# Shows: Nothing is returned: by make, for a node that does not match, or by the pass itself.
 # Hint: make is asked for every node: end it with `return node.with_inputs(inputs)`, and the pass with
 # `return graph.rebuild(make)`.
 def without_double_signs(graph):
@@ -249,7 +249,7 @@ def without_double_signs(graph):
 
 # %% wrong="double_signs"
 # Shows: The graph came back as it was.
-# Hint: A pass returns a new graph: `return graph.rebuild(make)`, with a make that knows two signs when it sees them.
+# Hint: A pass returns a new graph: `return graph.rebuild(make)`, with a make that recognises two signs.
 def without_double_signs(graph):
     graph.rebuild(lambda node, inputs: node.with_inputs(inputs))
     return graph
@@ -272,8 +272,8 @@ def without_double_signs(graph):
 # ```
 #
 # Try it on x · 2 + x · 3, on x.sum(0) + x.sum(1), and on (x − y) · (y − x). Then write `shared(graph)` so that it
-# merges what is the same and nothing else. (x + y and y + x may stay two.) What has an effect, as `mg.print` has, is to
-# happen as often as it stands there: `node.op.effect` says so.
+# merges what is the same and nothing else. (x + y and y + x may stay two.) What has an effect, such as `mg.print`, must
+# happen as often as it stands there: `node.op.effect` says which do.
 
 
 # %% answer="shared_right" points=2 minutes=8
@@ -405,8 +405,7 @@ def shared(graph):
 
 # %% wrong="shared_right"
 # Shows: What is the same was merged, and two lines that were to be printed became one.
-# Hint: An operation with an effect is never the same as another: give back node.with_inputs(inputs) where
-# node.op.effect.
+# Hint: An operation with an effect is never the same as another: return node.with_inputs(inputs) if node.op.effect.
 def shared(graph):
     seen = {}
 
@@ -439,9 +438,10 @@ def shared(graph):
 #     return ((A @ B) @ v * 2 + (A @ B) @ v * 3).sum()
 # ```
 #
-# After the passes of STANDARD it moves more than 300,000 bytes, and no pass makes it less: what you would do is true
-# of numbers and not to the last bit. Write `thrifty_product(A, B, v)` with the same result, but for rounding, whose
-# graph moves **170,000 bytes at most** after the passes. `bytes_moved(optimised(graph_of(f, A, B, v)))` is the count.
+# After the passes of STANDARD it moves more than 300,000 bytes, and no pass makes that less: what you would do is true
+# of numbers, but not to the last bit. Write `thrifty_product(A, B, v)`, which gives the same result except for
+# rounding, and whose graph moves **170,000 bytes at most** after the passes. `bytes_moved(optimised(graph_of(f, A, B,
+# v)))` is the count.
 
 
 # %% answer="bytes_budget" points=2 minutes=8
@@ -515,7 +515,7 @@ def thrifty_product(A, B, v):
 
 
 # %% wrong="bytes_budget"
-# Shows: The weights 2 and 3 were lost on the way, or multiplied: the result is another one.
+# Shows: The weights 2 and 3 were lost on the way, or multiplied: the result is a different one.
 # Hint: 2 y + 3 y is 5 y.
 def thrifty_product(A, B, v):
     return (A @ (B @ v) * 6).sum()
@@ -535,13 +535,13 @@ def thrifty_product(A, B, v):
 # `example(x)` of one array on which it has something to do. It is right if
 #
 # - the graph of your example has fewer operations after the pass;
-# - all its results keep every bit, at 0, −0, ∞ and nan, too (nan counts as nan);
+# - all its results keep every bit, even at 0, −0, ∞ and nan (nan counts as equal to nan);
 # - so do those of any other graph, and running the pass twice does no harm;
-# - it is another rule than x · 1 → x and −(−x) → x, and leaves these alone.
+# - it is a different rule from x · 1 → x and −(−x) → x, and leaves these alone.
 #
 # Operations to work with: `ops.Add, Sub, Mul, Div, Neg, Abs, Relu, Maximum, Minimum, Exp, Log, Const`. A constant is
-# `Node(ops.Const(3))` in a pattern. From your example's side they are `x + y`, …, `x.abs()`, `x.relu()`,
-# `mg.maximum(x, y)`.
+# `Node(ops.Const(3))` in a pattern. In your example they are written `x + y`, …, `x.abs()`, `x.relu()`, `mg.maximum(x,
+# y)`.
 
 
 # %% answer="own_pass" points=2 minutes=10
@@ -705,7 +705,7 @@ def example(x):
 
 
 # %% wrong="own_pass"
-# Shows: log and exp undo each other in algebra. Of floats they round, and exp(800) is ∞ already.
+# Shows: log and exp undo each other in algebra. With floats they round, and exp(800) is ∞ already.
 # Hint: Functions round, so two of them rarely cancel. Look for one that changes nothing when it is done again.
 def my_pass(graph):
     def make(node, inputs):
@@ -723,7 +723,7 @@ def example(x):
 
 # %% wrong="own_pass"
 # Shows: x − x is nan where x is ∞ or nan, and your rule says 0.
-# Hint: A rule may not make a number of what is none. What gives the same float when it is done a second time?
+# Hint: A rule may not turn what is not a number into one. What gives the same float when it is done a second time?
 def my_pass(graph):
     def make(node, inputs):
         match node.op, inputs:
@@ -774,7 +774,7 @@ def example(x):
 
 
 # %% wrong="own_pass"
-# Shows: Every |x| was taken out, also where it is needed.
+# Shows: Every |x| was taken out, even where it is needed.
 # Hint: The pattern must also say what stands below: match the operand.
 def my_pass(graph):
     def make(node, inputs):
@@ -792,7 +792,7 @@ def example(x):
 # %% [markdown]
 # ## What you have now
 #
-# A pass is a function from graph to graph; its key or its pattern says what is the same; a rule that loses a nan is no
-# rule; and the largest saving may be one that only you may allow.
+# A pass is a function from graph to graph; its key or its pattern says what counts as the same; a rule that loses a nan
+# is no rule; and the largest saving may be one that only you can allow.
 #
 # **Next**: [14 Memory and schedule](../lessons/14_memory_and_schedule.ipynb).
