@@ -15,9 +15,9 @@
 #     terms:
 #       lifetime: of a result, the steps from the one that makes it to the last one that reads it
 #       peak memory: the most bytes that are alive at one step
-#       buffer: a piece of memory in which one result lies after the other
+#       buffer: a piece of memory that holds one result after another
 #       in place: written over an operand that is read for the last time
-#       aliasing: that two names look at the same memory, as a view and what it is a view of
+#       aliasing: that two names look at the same memory, as a view and its original do
 #       rematerialisation: computing a result a second time, so that it need not be kept
 #       work: how long all operations take together, for one worker
 #       span: how long the critical path takes; no number of workers is quicker
@@ -71,8 +71,8 @@ def graph_of(f, *args):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How long a result lives
 #
-# x has 1000 floats, 8,000 bytes. `small` makes six results of the same size; say a to f for them. Once nobody will read
-# a result any more, its memory is free. x itself is given, and not counted. How much is alive at one step at most,
+# x has 1000 floats, 8,000 bytes. `small` makes six results of the same size; call them a to f. Once nobody will read a
+# result any more, its memory is free. x itself is given, and not counted. How much is alive at one step at most,
 # counting the operands and the result of that step?
 
 
@@ -97,9 +97,9 @@ for name, (node, (made, last)) in zip("abcdef", lives.items()):
 reveal("peak of small", mg.compiler.peak_bytes(graph))
 
 # %% [markdown]
-# Steps are counted over all nodes, x and the constants too. The **lifetime** of a result goes from the step that makes
-# it to the last that reads it; a result of the whole graph lives to the end. a is the one to watch: it is made first
-# and waits for the product, while b and c are made and are alive beside it. The **peak memory** is three arrays,
+# Steps are counted over all nodes, including x and the constants. The **lifetime** of a result goes from the step that
+# makes it to the last that reads it; a result of the whole graph lives to the end. a is the one to watch: it is made
+# first and waits for the product, while b and c are made and are alive beside it. The **peak memory** is three arrays,
 # although six are made.
 
 
@@ -121,8 +121,8 @@ right.set(xlabel="step", ylabel="thousand bytes alive", ylim=0, title="what is a
 plt.show()
 
 # %% [markdown]
-# *The plots: on the left six bars, of which the first, a, is long and lies over those of b, c and d. On the right the
-# bytes alive climb to 24,000, fall, and end at 16,000.*
+# *The plots: on the left six bars, of which the first, a, is long and spans those of b, c and d. On the right the bytes
+# alive climb to 24,000, fall, and end at 16,000.*
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Six results in fewer places
@@ -163,7 +163,7 @@ reveal("buffers of small", len(set(over.values())))
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The compiler plans the same way, with sizes: each result gets an offset in one block of memory. Its program shows the
 # plan. Read the last operand of each line, which is where it writes: b0 is kept between calls, y0 is handed out. (In
-# the list of buffers the six operations alone are counted, from 0.)
+# the list of buffers only the six operations are counted, from 0.)
 
 # %%
 program = mg.compiler.Program(graph)
@@ -182,8 +182,8 @@ print(program.buffers)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## In which order?
 #
-# M has 100 × 100 floats, 80,000 bytes. Two temporaries are just as large, and each is added up to 100 numbers. The five
-# operations can be done in six orders. In how many of them is only *one* of the large ones alive at a time?
+# M has 100 × 100 floats, 80,000 bytes. Two intermediate results are just as large, and each is summed to 100 numbers.
+# The five operations can be done in six orders. In how many of them is only *one* of the large ones alive at a time?
 
 
 # %%
@@ -214,8 +214,8 @@ reveal("good orders", sum(peak < 100_000 for peak in peaks.values()))
 
 # %% [markdown]
 # Finish one branch before you begin the other, and the peak is half. In eager mode the order is the one you wrote, and
-# the names `left` and `right` hold what they hold. A compiler may choose: `ordered` always runs next what adds the
-# fewest bytes. From the worst order it finds the best:
+# the names `left` and `right` keep alive what they stand for. A compiler may choose: `ordered` always runs next
+# whatever adds the fewest bytes. From the worst order it finds the best:
 
 # %%
 worst = max(peaks, key=peaks.get)
@@ -225,9 +225,9 @@ print(*(f"{mg.compiler.peak_bytes(each):,} bytes" for each in (bad, mg.compiler.
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Twice, to keep less
 #
-# Backward reads what forward made, so in the graph of a gradient results wait long (lesson 06). **Rematerialisation**
-# computes a cheap one again when it is needed, and keeps nothing meanwhile. Eight layers x ← 1.5 · tanh(x), and the
-# gradient of their sum. Guess before you run: what does it cost, and what does it bring?
+# Backward reads what forward made, so in the graph of a gradient results wait a long time (lesson 06).
+# **Rematerialisation** computes a cheap one again when it is needed, and keeps nothing meanwhile. Here are eight layers
+# x ← 1.5 · tanh(x), and the gradient of their sum. Guess before you run: what does it cost, and what does it bring?
 
 
 # %%
@@ -254,7 +254,7 @@ print("operations more:", {kind: n for kind, n in (kinds[0] - kinds[1]).items() 
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes for order and rematerialisation. Somebody will say that recomputing saves compute because it saves memory
-# traffic; sometimes so, once it is fused. The point: memory is a price that can be paid in another currency.
+# traffic; that is sometimes true, once it is fused. The point: memory is a price that can be paid in another currency.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Several workers
@@ -322,15 +322,15 @@ for what, some in ("one", long), ("it and nine", long + train[::75][:9]), ("ten 
 # ten, because their letters can be looked up beforehand, all at once.)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Who runs what? Step through the schedule: each free worker takes the operation with the longest way still before it.
-# Choose 1, 2 and 4 workers, and compare estimated with measured times. Where is somebody idle, and for whom do they
-# wait?
+# Who runs what? Step through the schedule: each free worker takes the operation with the longest way still ahead of it.
+# Choose 1, 2 and 4 workers, and compare estimated with measured times. When is a worker idle, and what does it wait
+# for?
 
 # %% tags=["measured", "nbval-ignore-output"]
 Schedule(branches, mg.ones(300, 300))
 
 # %% [markdown]
-# And for real: two threads, two million numbers, and the same bits as one worker alone. How much of the 7/4 is there?
+# And for real: two threads, two million numbers, and the same bits as one worker alone. How much of the 7/4 do we get?
 
 # %% tags=["measured", "nbval-ignore-output"]
 many = np.linspace(1, 2, 2_000_000)
@@ -341,7 +341,7 @@ print(f"{times['alone'] / times['together']:.2f} times as fast with two workers"
 print("equal:", mg.compiler.interpret(wide, many)[0].tobytes() == pair(many)[0].tobytes())
 
 # %% [markdown]
-# Less than 1.75, and where other programs keep the processor busy hardly more than 1. (*Somewhere between* means that
+# Less than 1.75, and hardly more than 1 where other programs keep the processor busy. (*Somewhere between* means that
 # the rounds disagree, and that this run cannot tell.) The seven operations do not take equally long, both workers share
 # one memory, and every handover takes time. A bound is a promise of what will *not* happen.
 
@@ -411,9 +411,9 @@ reveal("fourth batch", "as many as in the first" if asked[3] == asked[0] else "n
 # You know the future even where the engine does not. You may say *where* a result should lie, with `out=` in NumPy,
 # PyTorch and CuPy: `np.add(y, 1, out=y)` (lesson 15 does so, and counts). And you may keep less for backward:
 # `checkpoint` runs a part again, which is rematerialisation by hand. Here is a training step of a deep network. Turn on
-# *checkpointing*, then *micro-batches*, then *planned buffers*, each alone: which lowers the peak, and which one does
-# not? (Micro-batches are parts of the batch, which go forward and backward one after the other, and `.grad` adds up.)
-# Step to the moment of the peak, and read what holds it.
+# *checkpointing*, then *micro-batches*, then *planned buffers*, each alone: which of them lower the peak, and which one
+# does not? (Micro-batches are parts of the batch, which go forward and backward one after the other, while `.grad` adds
+# up.) Step to the moment of the peak, and read what takes up the memory.
 
 
 # %%
@@ -434,15 +434,15 @@ for way, entries in timeline.runs.items():
 # %% [markdown]
 # Checkpoints keep less of what forward made, micro-batches make less of it at a time. Planned buffers alone do not win
 # here. Eager backward lets go of each saved array as it passes (lesson 06); the planned program holds what forward
-# saved until its backward is done, and beside it all the places that backward works in. What a plan promises is that
-# the number is known and the same each time; a lower peak it has to earn.
+# saved until its backward is done, and beside it all the places that backward works in. A plan promises that the number
+# is known and the same each time; it does not promise a lower peak.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Lengths that vary
 #
 # The names of lesson 08 have 3 to 12 letters, and backward reads a state for each. In eager mode a name takes what it
-# needs. Compiled for one shape, shorter names are filled up to the longest. For the peak of the *longest name*, which
-# is better? And for the average one? We measure a step with 1000 names of each length.
+# needs. In a program compiled for one shape, shorter names are filled up to the longest. For the peak of the *longest
+# name*, which is better? And for the average one? We measure a step with 1000 names of each length.
 
 
 # %%
@@ -490,10 +490,10 @@ print(f"eager: {eager[3]:.1f} to {eager[12]:.1f} million bytes, {average:.1f} on
 print(f"compiled for 12 letters: {planned_peak:.1f}, always, and known before the first run")
 
 # %% [markdown]
-# Eager memory *adapts*: short is cheap, and a long one that does not fit is an error in the middle of the night.
-# Compiled, it is *predictable*: one number, known before anything runs, and here it is smaller than the highest bar,
-# because what is read for the last time is written over. The price is computing on filling: there is one name of 12
-# letters among the 700. In between lie a few lengths, say 4, 8 and 12, with a program for each: *buckets*.
+# Eager memory *adapts*: a short name is cheap, and a long one that does not fit is an error in the middle of the night.
+# Compiled memory is *predictable*: one number, known before anything runs, and here it is smaller than the highest bar,
+# because what is read for the last time is written over. The price is arithmetic on filling: only one of the 700 names
+# has 12 letters. In between, one can choose a few lengths, say 4, 8 and 12, with a program for each: *buckets*.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Ask who has seen "out of memory" after three hours of training: that was the longest sentence. Compare
@@ -549,10 +549,10 @@ others = not np.allclose(run_in(alias, planned(by_name(alias), True), three), vi
 reveal("planned by name", "other numbers" if others else "the right numbers")
 
 # %% [markdown]
-# Other numbers, and no error: c was written over a, and `back` is now c backwards. That two names look at one memory is
-# called **aliasing**: whoever writes through one of them changes the other. A lifetime belongs to *memory*, and lasts
-# to the last read through any view. To see such a fault, run the graph by `interpret`, which never reuses anything, and
-# compare.
+# Other numbers, and no error: c was written over a, and `back` is now c backwards. When two names look at the same
+# memory, that is called **aliasing**: whoever writes through one of them changes the other. A lifetime belongs to
+# *memory*, and lasts to the last read through any view. To see such a fault, run the graph with `interpret`, which
+# never reuses anything, and compare.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. The same fault in eager code: x.add_(1) while somebody holds x.T. There the engine counts versions
@@ -577,16 +577,17 @@ Quiz("14_memory_and_schedule")
 # | `Workers(graph, 2)` | `torch.cuda.Stream`, on GPUs | `inter_op_parallelism_threads` | XLA decides |
 #
 # `compiled` is `jax.jit(f).lower(x).compile()`; `get_memory_info` is in `tf.config.experimental`; `device` is
-# `jax.devices()[0]`. What stands beside `tracemalloc` counts on GPUs alone.
+# `jax.devices()[0]`. The entries beside `tracemalloc` count on GPUs only.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A lifetime goes from the making to the last read, through any view. The most alive at one step is the peak.
+# - A lifetime goes from the step that makes a result to the last one that reads it, through any view. The most that is
+#   alive at one step is the peak.
 # - Lifetimes that do not overlap share a buffer; an elementwise result may take the place of an operand.
 # - The order decides the peak; and what is cheap may be computed twice.
-# - Work over span bounds what workers gain; measured it is less.
-# - In eager mode: caching, checkpoints, `out=`. Dynamic memory adapts, planned memory is known before.
+# - Work / span bounds what several workers can gain; what is measured is less.
+# - In eager mode: caching, checkpoints, `out=`. Dynamic memory adapts, planned memory is known beforehand.
 #
 # **Sources.** M. Poletto, V. Sarkar, *Linear scan register allocation*, ACM TOPLAS 21 (1999): lifetimes as intervals,
 # and places given out in one sweep, section 4. T. Chen and others, *Training deep nets with sublinear memory cost*,

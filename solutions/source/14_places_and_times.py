@@ -10,9 +10,9 @@
 # %% [markdown]
 # # 14 Places and times
 #
-# You count lifetimes with a pencil, write the count down for any steps, repair a plan that overwrites what it still
-# reads, find an order for a budget of bytes, and design a graph for two workers. About 40 minutes, 10 points, in five
-# parts.
+# You count lifetimes with a pencil, write a function that counts them for any steps, repair a plan that overwrites what
+# it still reads, find an order for a budget of bytes, and design a graph for two workers. About 40 minutes, 10 points,
+# in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -40,9 +40,9 @@ from minigrad.course import check, solution
 #     return d.tanh()
 # ```
 #
-# `peak`: the most bytes of results that are alive at one step, its operands and its result among them. `buffers`: how
-# many the five results need if nothing is done in place. `buffers_in_place`: how many if it is. `bound`: how many
-# times as fast any number of workers can be at most, if each operation takes the same time.
+# `peak`: the most bytes of results that are alive at one step, including its operands and its result. `buffers`: how
+# many the five results need if nothing is done in place. `buffers_in_place`: how many if it is. `bound`: how many times
+# as fast any number of workers can be at most, if each operation takes the same time.
 
 # %% answer="counted_by_hand" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -86,7 +86,7 @@ peak, buffers, buffers_in_place, bound = 16_000, 2, 1, 1.25
 peak, buffers, buffers_in_place, bound = 16_000, 3, 2, 1.25
 
 # %% wrong="counted_by_hand"
-# Shows: In place is thought to need one buffer alone; but b and c are both needed for d.
+# Shows: You thought that in place only one buffer is needed; but b and c are both needed for d.
 # Hint: Two results that a step reads lie in two places.
 peak, buffers, buffers_in_place, bound = 24_000, 3, 1, 1.25
 
@@ -96,7 +96,7 @@ peak, buffers, buffers_in_place, bound = 24_000, 3, 1, 1.25
 peak, buffers, buffers_in_place, bound = 24_000, 3, 3, 1.25
 
 # %% wrong="counted_by_hand"
-# Shows: The bound was taken for the number of branches; but before and after the two branches all is one chain.
+# Shows: The number of branches was taken for the bound; but before and after the two branches there is only one chain.
 # Hint: Work divided by span: five operations, of which how many stand in the longest chain?
 peak, buffers, buffers_in_place, bound = 24_000, 3, 2, 2
 
@@ -114,9 +114,9 @@ peak, buffers, buffers_in_place, bound = 24_000, 3, 2, 1
 # steps = [("a", 8, []), ("b", 8, ["a"]), ("c", 1, ["b"])]
 # ```
 #
-# Write `peak_of_steps(steps, results)`: the most bytes alive at one step. A result of a step is alive from that step
-# to the last one that reads it; at the step that makes it in any case; and those named in `results` to the very end.
-# For the steps above with `["c"]` it is 16.
+# Write `peak_of_steps(steps, results)`: the most bytes alive at one step. The result of a step is alive from that step
+# to the last one that reads it. It is alive at the step that makes it in any case, and if it is named in `results`, to
+# the very end. For the steps above with `["c"]` it is 16.
 
 
 # %% answer="peak_of_steps" points=2 minutes=8
@@ -167,7 +167,7 @@ peak_of_steps(SHARED, ["c", "d"])
 
 
 # %% wrong="peak_of_steps"
-# Shows: Nothing is ever let go: that is the sum of all.
+# Shows: Nothing is ever let go: this is the sum of all results.
 # Hint: A result is alive up to its last reader. Find that step for each name first.
 def peak_of_steps(steps, results):
     return sum(size for _, size, _ in steps)
@@ -191,7 +191,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
-# Shows: What is asked for was let go before the end.
+# Shows: A result that is asked for was let go before the end.
 # Hint: The names in `results` are handed out when all is done: their last step is the last of all.
 def peak_of_steps(steps, results):
     last = {}
@@ -217,7 +217,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
-# Shows: What nobody reads was not counted at all, and it needs a place while it is made.
+# Shows: A result that nobody reads was not counted at all, but it needs a place while it is made.
 # Hint: Note the step that makes a name as its last one, until a reader comes.
 def peak_of_steps(steps, results):
     last = {}
@@ -232,7 +232,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
-# Shows: An operand that a step reads twice was counted twice, and it lies in one place.
+# Shows: An operand that a step reads twice was counted twice, but it lies in one place.
 # Hint: What is alive is a set of names: `("b", 4, ["a", "a"])` reads one a.
 def peak_of_steps(steps, results):
     size = {name: bytes for name, bytes, _ in steps}
@@ -245,7 +245,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
-# Shows: Names were counted, and bytes are wanted.
+# Shows: Names were counted, but bytes are wanted.
 # Hint: Add up the second entry of each step that is alive.
 def peak_of_steps(steps, results):
     last = {}
@@ -260,8 +260,9 @@ def peak_of_steps(steps, results):
 # %% [markdown]
 # ## 3. A plan to repair
 #
-# **2 points, 8 minutes.** Results of one size, each with its lifetime (made, last read), in the order in which they are
-# made; `kinds[name]` says what each comes of, `"elementwise"` or `"product"`, a matrix product. Somebody plans:
+# **2 points, 8 minutes.** Given are results of one size, each with its lifetime (made, last read), in the order in
+# which they are made; `kinds[name]` says which operation makes each, `"elementwise"` or `"product"`, a matrix product.
+# Somebody plans:
 #
 # ```python
 # def plan(lives, kinds):
@@ -273,8 +274,8 @@ def peak_of_steps(steps, results):
 #     return row
 # ```
 #
-# Networks without a matrix product run well with it; others give wrong numbers, and no error. Say why, and write
-# `plan(lives, kinds)` so that it is right, with as few buffers as are needed.
+# Networks without a matrix product run well with it; others give wrong numbers, without an error. Find out why, and
+# write `plan(lives, kinds)` so that it is right, with as few buffers as are needed.
 
 
 # %% answer="plan_repaired" points=2 minutes=8
@@ -340,7 +341,7 @@ judged(CURVES, dict.fromkeys(CURVES, "elementwise"))
 
 # %% wrong="plan_repaired"
 # Shows: Nothing has changed: a matrix product is still written over what it reads.
-# Hint: The second buffer of a product must be another one than that of its operand. Ask kinds[name].
+# Hint: The buffer of a product must be a different one from that of its operand. Ask kinds[name].
 def plan(lives, kinds):
     until, row = {}, {}
     for name, (made, last) in lives.items():
@@ -351,7 +352,7 @@ def plan(lives, kinds):
 
 
 # %% wrong="plan_repaired"
-# Shows: It is safe, and wastes buffers: now nothing is done in place, elementwise operations neither.
+# Shows: It is safe, but wastes buffers: now nothing is done in place, not even elementwise operations.
 # Hint: Only matrix products must not be written over their operands. Keep `<=` for the others.
 def plan(lives, kinds):
     until, row = {}, {}
@@ -363,7 +364,8 @@ def plan(lives, kinds):
 
 
 # %% wrong="plan_repaired"
-# Shows: The kind of the old result was asked, the one that is written over; it is the new one that reads it.
+# Shows: The kind of the old result was looked at, the one that is written over; what matters is the new one, which
+# reads it.
 # Hint: tanh over a product is harmless, a product over a tanh is not. Which of the two is `name`?
 def plan(lives, kinds):
     until, row, holds = {}, {}, {}
@@ -388,14 +390,14 @@ def plan(lives, kinds):
 
 
 # %% wrong="plan_repaired"
-# Shows: Each result has a buffer of its own: right, and no plan.
+# Shows: Each result has a buffer of its own: that is right, but no plan.
 # Hint: Where a lifetime is over, the next result can move in.
 def plan(lives, kinds):
     return {name: i for i, name in enumerate(lives)}
 
 
 # %% wrong="plan_repaired"
-# Shows: A product never moves into an old buffer, not even into one that has been free for long.
+# Shows: A product never moves into an old buffer, not even into one that has been free for a long time.
 # Hint: Only the buffer that it reads is forbidden: one with end < made is free for everybody.
 def plan(lives, kinds):
     until, row = {}, {}
@@ -409,9 +411,9 @@ def plan(lives, kinds):
 # %% [markdown]
 # ## 4. An order for 63 bytes
 #
-# **2 points, 7 minutes.** Eight steps, as in part 2. In the order in which they stand, 113 bytes are alive at the
-# peak. Write down `order`, the eight names in an order in which each comes after all that it reads, and with **63
-# bytes at most**.
+# **2 points, 7 minutes.** Here are eight steps, as in part 2. In the order in which they stand, 113 bytes are alive at
+# the peak. Write down `order`, the eight names in an order in which each comes after all that it reads, and in which
+# **63 bytes at most** are alive.
 #
 # ```python
 # steps = [
@@ -464,16 +466,16 @@ bytes_at_most()
 # 3. Begin with a, b, c: 63 bytes at c. Then d, e and f, g, and h at the end.
 
 # %% [markdown] shows="order_on_a_budget"
-# The same eight steps need 113 bytes in one order and 63 in another, for a large result takes its place until its
+# The same eight steps need 113 bytes in one order and 63 in another, because a large result keeps its place until its
 # last reader has run.
 
 # %% wrong="order_on_a_budget"
 # Shows: The order is the one that was given: b and d are alive together, 113 bytes.
-# Hint: b waits for c alone. Do c right after b.
+# Hint: Only c reads b. Do c right after b.
 order = ["a", "b", "d", "c", "e", "f", "g", "h"]
 
 # %% wrong="order_on_a_budget"
-# Shows: One large result at a time, and still 66: while b and c are there, e waits already.
+# Shows: There is only one large result at a time, and still 66 bytes: while b and c are there, e is waiting already.
 # Hint: Something small waits for each branch that is done. Do the largest branch when the least waits.
 order = ["a", "d", "e", "b", "c", "f", "g", "h"]
 
@@ -496,7 +498,7 @@ order = ["a", "b", "c", "f", "g", "h"]
 # ## 5. A graph for two
 #
 # **2 points, 11 minutes.** Design `for_two(x)`, a function of an array x of 1000 floats between 0.5 and 1.5, which
-# gives one array of the same shape. Two workers are to be busy, and memory is short. It is right if, counted after
+# gives one array of the same shape. Two workers must be kept busy, and memory is short. It is right if, counted after
 # `simplify` and `share`, so that what is the same counts once,
 #
 # - there are 10 operations or more;
@@ -601,14 +603,14 @@ def for_two(x):
 
 
 # %% wrong="for_two"
-# Shows: Two branches, and too few operations in all.
+# Shows: There are two branches, but too few operations in all.
 # Hint: Ten or more: make both branches longer.
 def for_two(x):
     return x.sin().exp().tanh() * x.cos().tanh().exp()
 
 
 # %% wrong="for_two"
-# Shows: There is work for two, and too much waits: with more branches, each that is done is one more array.
+# Shows: There is work for two, but too much waits: with more branches, each one that is done is one more array.
 # Hint: Two branches are enough for two workers. What is brought together early does not wait.
 def for_two(x):
     a, b, c, d = x.sin().exp(), x.cos().exp(), x.tanh().exp(), x.sqrt().exp()
@@ -616,7 +618,7 @@ def for_two(x):
 
 
 # %% wrong="for_two"
-# Shows: Two can work, and not for long: too many of the operations stand in one chain.
+# Shows: Two can work, but not for long: too many of the operations stand in one chain.
 # Hint: Work / span is 1.7 or more only if two branches are about equally long, with little before and after them.
 def for_two(x):
     left = x.sin().exp().tanh().cos().sqrt().exp().tanh().cos()
@@ -645,7 +647,7 @@ def for_two(x):
 # %% [markdown]
 # ## What you have now
 #
-# A lifetime ends with the last reader; in place is for elementwise operations; order and branches are paid for in
-# memory, and time has a bound that no worker beats.
+# A lifetime ends with the last reader; working in place is for elementwise operations; order and branches are paid for
+# in memory, and time has a bound that no number of workers beats.
 #
 # **Next**: [15 Compiled code](../lessons/15_compiled_code.ipynb).
