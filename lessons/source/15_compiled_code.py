@@ -16,7 +16,8 @@
 #       interpreter: a program that walks a graph at every run, and at each node looks up what to do and where its
 #         operands are
 #       straight-line code: a program without loops and decisions, in which every line is executed once, in order
-#       break-even point: the number of calls after which what each of them saved has paid for what compiling cost
+#       break-even point: the number of calls after which the time that they have saved makes up for the time that
+#         compiling took
 #       registers: the few places inside a processor that hold the numbers it is computing with
 #       bucketing: filling inputs up to one of a few lengths, so that there are as few programs as there are lengths
 # ---
@@ -91,10 +92,10 @@ print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The plan, written down
 #
-# A compiler runs the same walk once, and at each node, where the interpreter computes, it *writes the line* that would.
+# A compiler takes the same walk once, and at each node, instead of computing, it *writes the line* that would compute.
 # What comes out is **straight-line code**: no loop over nodes, no question, every line executed once, in order. For
-# `tanh(x * w + b)` and arrays of 4 × 3: how many calls of NumPy will compute in it, and how many new arrays will it
-# make?
+# `tanh(x * w + b)` and arrays of 4 × 3: how many calls of NumPy will do the computing, and how many new arrays will the
+# program make?
 
 # %%
 Predict("new arrays", "How many new arrays does the program for tanh(x * w + b) make?")
@@ -107,7 +108,8 @@ reveal("new arrays", compiled_bend.source.count("empty("))
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Three calls that compute, and one new array, into which all three write: `multiply(x0, x1, y0)` is NumPy's function
 # with its third argument, the place for the result. x·w is not needed once b has been added, so the sum takes its
-# place. Behind each line the compiler notes what it makes, f64[4, 3], and the node and line of yours that it came from.
+# place. At the end of each line the compiler notes what the line makes, f64[4, 3], and the node and the line of yours
+# that it came from.
 #
 # There is no secret in it. These are NumPy's names, so we can take the text and run it ourselves:
 
@@ -163,7 +165,7 @@ reveal("arrays of a step", program.count("empty("))
 # %% [markdown] slideshow={"slide_type": "skip"}
 # What stands above the `def` was made before the first call: `at(0, (100, 16), float64)` is a place in one piece of
 # memory, at byte 0. Two names may have the same place, at different times: which ones begin at byte 12800? Take your
-# time with it. What to look for:
+# time with it. Here is what to look for:
 #
 # - *One array is new*, y0: the loss, because it goes to the caller. Everything else is written into `b0`, `b1`, …,
 #   places in one piece of memory that was laid out before the first call, and kept.
@@ -172,10 +174,10 @@ reveal("arrays of a step", program.count("empty("))
 # - *hidden is kept*: its `tanh` is in b0, and b0 stays untouched until the backward lines have read it: as v5, which is
 #   b0 turned on its side, for V's gradient, and then for 1 − tanh², which is written over it.
 # - *Nodes are missing*: the 1 + exp is computed once, and read by the logarithm and by its derivative (lesson 13).
-# - *The order* is not yours: the gradient of the score is there before the loss is finished, and V is updated before
-#   W has a gradient. Next comes what adds the fewest bytes (lesson 14), so that little is kept waiting.
+# - *The order* is not yours: the gradient of the score is there before the loss is finished, and V is updated before W
+#   has a gradient. Whatever adds the fewest bytes comes next (lesson 14), so that little is kept waiting.
 #
-# Which of your lines became how many of the program's? The notes behind the lines tell:
+# Which of your lines became how many of the program's? The notes at the ends of the lines tell:
 
 # %%
 counted = Counter(int(number) for number in re.findall(r"line (\d+)$", program, flags=re.M))
@@ -195,8 +197,8 @@ for number, line in enumerate(inspect.getsource(step.python_function).splitlines
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: is this what runs?
 #
-# A text can be shown and something else be run. Python can be asked to report every line that it executes
-# (`sys.settrace`, which debuggers use). We write down which lines of which program are executed in one call.
+# One text can be shown and another one run. Python can be asked to report every line that it executes (`sys.settrace`,
+# which debuggers use). We write down which lines of which program are executed in one call.
 
 
 # %%
@@ -232,8 +234,8 @@ print("in order, each once:", ran == sorted(set(ran)))
 # The same graph can be written in another language. On a GPU thousands of small cores do the same work on different
 # elements, and each start of such a piece of work, a *launch*, has its price. Op by op, `tanh(x * w + b)` takes three
 # launches, and each reads its operands from memory and writes its result back. Fused, it is one piece of work, a
-# *kernel*. The simulated GPU of lesson 13 shows the text that the compiler writes for it, in CUDA C; it needs no GPU to
-# be read.
+# *kernel*. The simulated GPU of lesson 13 shows the text that the compiler writes for it, in CUDA C; you need no GPU to
+# read it.
 
 # %%
 big = mg.ones(1024, 128), mg.ones(128), mg.ones(128)
@@ -267,9 +269,10 @@ reveal("traffic", round(table[0].bytes_moved / array, 1))
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: the same loop in C++
 #
-# A processor can have its loops compiled, too: `mg.function(bend, jit_compile="native")` writes them in C++, asks a
-# compiler on your machine to translate them, and calls them from the same Python. (Where there is none NumPy runs, and
-# a warning says so; `python -m pip install "minigrad-course[native]"` brings one.) To read the text needs no compiler:
+# Loops for an ordinary processor can be compiled, too: `mg.function(bend, jit_compile="native")` writes them in C++,
+# asks a compiler on your machine to translate them, and calls them from the same Python. (Where there is none NumPy
+# runs, and a warning says so; `python -m pip install "minigrad-course[native]"` brings one.) You need no compiler to
+# read the text:
 
 # %%
 from minigrad.backends.native.program import NativeProgram
@@ -279,10 +282,10 @@ print(in_cpp.c_source.split("extern")[0])
 print(in_cpp.source)
 
 # %% [markdown]
-# `t0`, `t1` and `t2` are the lines of the CUDA kernel: what an operation does is said once, for both. Who takes which
-# element differs. A GPU has a thread for each; here two loops go over rows and columns, and `EACH` marks the one whose
-# elements may be computed several at once, for a processor has instructions that add 4, 8 or 16 numbers in one go. In
-# the program below it one call, `part0`, stands where three calls of NumPy stood.
+# `t0`, `t1` and `t2` are the lines of the CUDA kernel: what an operation does is said once, for both. What differs is
+# who takes which element. A GPU has a thread for each; here two loops go over rows and columns, and `EACH` marks the
+# one whose elements may be computed several at a time, because a processor has instructions that add 4, 8 or 16 numbers
+# in one go. In the program below it one call, `part0`, stands where three calls of NumPy stood.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
@@ -317,7 +320,7 @@ for n in took:
 
 # %% [markdown]
 # Every graph costs something before its first node. From there on, on most machines, ten times the nodes take about ten
-# times as long: each pass looks at each node once or twice, and each becomes a line of text.
+# times as long: each pass looks at each node once or twice, and each node becomes a line of text.
 #
 # So compiling is an investment. It costs C once; then each call takes c, where an eager call would take r. After n
 # calls you have paid C + n·c for what would have been n·r. The two are equal at the **break-even point**:
@@ -354,12 +357,12 @@ ax.set(xlabel="calls", ylabel="milliseconds, all told", xlim=(0, 140))
 plt.show()
 
 # %% [markdown]
-# *The plot: a dashed line from 0 for the runs, and a solid one that starts at 10 ms and rises less steeply for the
-# compiled calls. They cross at 50 calls.*
+# *The plot: a dashed line from 0 for the eager calls, and a solid one that starts at 10 ms and rises less steeply for
+# the compiled calls. They cross at 50 calls.*
 #
-# Now c = 0.29, and the point moves out to 1000 calls; c = 0.3, and it is gone. It is the *difference* that pays, and it
-# may be small. Here is the real thing: a training step of the name network with one name of six letters, as in lesson
-# 08, on your machine.
+# With c = 0.29 the point moves out to 1000 calls; with c = 0.3 it is gone. It is the *difference* that pays, and it may
+# be small. Here is the real thing: a training step of the name network with one name of six letters, as in lesson 08,
+# on your machine.
 
 # %%
 names = mg.data.names()
@@ -412,14 +415,14 @@ unclear if among is None else reveal("a name", ["under 10", "10 to 1000", "over 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Let the room work out the break-even point for C = 50, r = 0.8 and c = 0.2 first. Then: "what if the
 # network were a hundred times as large?" C grows with the nodes, r and c with the arrays: larger arrays pay sooner, if
-# r − c grows; and it need not. That comes next.
+# r − c grows, which it need not. That comes next.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When it does not pay
 #
-# "Compiled is always faster." What a compiler can save is Python's work around the operations. A busy machine cannot
-# blur that work, because it can be counted, in calls of functions, as in lesson 08. For how many of these three does
-# the number of calls fall to less than half?
+# "Compiled is always faster", people say. But all that a compiler can save here is Python's work around the operations.
+# That work can be counted, in calls of functions, as in lesson 08, and a busy machine does not blur a count. For how
+# many of these three does the number of calls fall to less than half?
 #
 # 1. one product of two matrices of 500 × 500;
 # 2. one addition of two arrays of ten numbers;
@@ -462,12 +465,12 @@ for name, (f, x) in cases.items():
 reveal("less than half", sum(fewer.values()))
 
 # %% [markdown]
-# (A difference of less than 15 in 100 is within what two timings of the same thing differ by, and counts as none.) The
-# clock follows the calls. On most machines the product is not faster at all: it *is* one call of a library, and it
-# stays that. The addition is even slower: calling a program has a price of its own, because it looks at its arguments
-# and finds its trace, and that is more work than one eager addition. The chain is much faster: it saves the overhead of
-# twenty operations, and pays the price of one call. What compiling can save is what stands *between* the operations.
-# Where nothing stands between them, there is nothing to save.
+# (Two timings of the same thing can differ by 15 in 100, so a smaller difference counts as none.) The clock follows the
+# calls. On most machines the product is not faster at all: it *is* one call of a library, and it stays that. The
+# addition is even slower: calling a program has a price of its own, because it looks at its arguments and finds its
+# trace, and that is more work than one eager addition. The chain is much faster: it saves the overhead of twenty
+# operations, and pays the price of one call. What compiling can save is what stands *between* the operations. Where
+# nothing stands between them, there is nothing to save.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The place where most people learn something. Before measuring, let them defend their answers. "The biggest model gains
@@ -476,8 +479,8 @@ reveal("less than half", sum(fewer.values()))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** One product, one small operation, and ten steps of a training: three cases that never pay. The
 # fourth creeps up on you. A program is made for *shapes*: the numbers in `empty((4, 3), …)` are in the text. A trace
-# with an open length (lesson 11) is made once; how many *programs* are made of it for the 700 names? And for arrays of
-# 1 to 40 numbers?
+# with an open length (lesson 11) is made once; how many *programs* are made from it for the 700 names? And for arrays
+# of 1 to 40 numbers?
 
 
 # %%
@@ -499,11 +502,11 @@ for f in (open_length, any_length):
 reveal("programs", len(open_length.history[-1].run.variants))
 
 # %% [markdown]
-# The 700 graphs of lesson 08 are ten programs, one for each length. That for five letters is called 202 times in an
-# epoch, and pays; that for twelve is called once. For the arrays it is forty programs for forty calls. Each costs C,
-# the tracing left out, and keeps memory of its own, and not one of the forty is ever paid. How to see it: count, as
-# here. (The `RetracingWarning` of lesson 11 keeps silent, because there is one trace; without the open length it speaks
-# up.) The usual way out is **bucketing**: fill up to one of a few lengths with something that does not count.
+# The 700 graphs of lesson 08 are ten programs, one for each length. The one for five letters is called 202 times in an
+# epoch, and pays; the one for twelve is called once. For the arrays it is forty programs for forty calls. Each costs C,
+# apart from the tracing, and keeps memory of its own, and not one of the forty ever pays for itself. How to see it:
+# count, as here. (The `RetracingWarning` of lesson 11 keeps silent, because there is one trace; without the open length
+# it speaks up.) The usual way out is **bucketing**: fill up to one of a few lengths with something that does not count.
 
 
 # %%
@@ -518,7 +521,7 @@ print(f"right: {found == list(range(1, 41))}; traced {bucketed.trace_count} time
 
 # %% [markdown]
 # Seven programs for any number of lengths up to 64. The price: up to twice the arithmetic, on numbers that mean
-# nothing, and you have to know what "does not count" is for your function. For a mean, zeros do count.
+# nothing, and you have to know what "does not count" means for your function. For a mean, zeros do count.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it cannot show you
@@ -542,8 +545,8 @@ for f in (bend, bend_probed):
 
 # %% [markdown]
 # What is looked at has to exist. It is written to memory, as a whole, and copied for you: the fused group now has two
-# results. An *observed program is another program*: the reason why a fault sometimes disappears when you look for it,
-# and why the times of a probed run are not those of the other.
+# results. An *observed program is another program*: that is why a fault sometimes disappears when you look for it, and
+# why a probed run does not take the time of one without probes.
 #
 # Errors, though, find the way back, as in lesson 12: a program that fails is run again, op by op, and the message names
 # your line. A traceback through `<program …>` shows the generated line; its note says the rest.
@@ -585,8 +588,8 @@ for way in (plainly, into_one_place):
 # These are the three calls that the compiler wrote. The one difference is that its program makes a new array for what
 # it hands out: otherwise the next call would overwrite a result that the caller has kept. And there is no gradient any
 # more, because NumPy records nothing: to write a backward pass by hand, *you* have to know which arrays it reads, and
-# make sure that nothing has been written over them. The compiler knows who reads what. (What else eager code can do,
-# lesson 14 had: memory that is used again, checkpoints.)
+# make sure that nothing has been written over them. The compiler knows who reads what. (Lesson 14 showed what else
+# eager code can do: memory that is used again, checkpoints.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -607,7 +610,7 @@ Quiz("15_compiled_code")
 # | open lengths | `dynamic=True` | `tf.TensorSpec((None, 3))` | fill up, or `jax.export` |
 #
 # XLA makes a program for each shape, as minigrad does. PyTorch's compiler writes programs with the length as a
-# variable, once it has seen a second one. In the column of JAX, f is a `jax.jit(f)`; `jax_log_compiles` is a name for
+# variable, once it has seen a second one. In the column of JAX, f is a `jax.jit(f)`; `jax_log_compiles` is set by
 # `jax.config.update`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -615,8 +618,8 @@ Quiz("15_compiled_code")
 #
 # - An interpreter asks the same questions at every run; a compiler asks them once and writes the answers down, as
 #   straight-line code. For a training step that is a few dozen calls of NumPy, with all memory laid out.
-# - The same graph can be written as a kernel for a GPU: one launch, and what is on the way stays in registers.
-# - Compiling costs with the nodes and saves with the calls: n = C / (r − c).
+# - The same graph can be written as a kernel for a GPU: one launch, and what lies between stays in registers.
+# - The cost of compiling grows with the nodes, what it saves grows with the calls: n = C / (r − c).
 # - It does not pay for one big product, for one small operation, for few calls, or where every call brings a new shape.
 # - What is looked at has to exist: an observed program is another one.
 #
@@ -629,5 +632,5 @@ Quiz("15_compiled_code")
 # **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
 # code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
 #
-# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: three names of six
-# letters at a time, or thirty: does the break-even point move up or down? Write it down before you run it.
+# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: take three names
+# of six letters at a time, or thirty. Does the break-even point move up or down? Write it down before you run it.

@@ -11,7 +11,7 @@
 # # 15 A compiler of your own
 #
 # You predict what pays, write a compiler of ten lines, mend a program whose memory was planned wrongly, keep a budget
-# of programs, and give a compiler something to do. About 40 minutes, 10 points, in five parts.
+# of programs, and give a compiler something to do. About 42 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -69,18 +69,18 @@ same_shape
 # call saves nothing, it never does.
 
 # %% wrong="worth_it" misconception="M8"
-# Shows: Compiled was taken to be always faster: what compiling itself costs was left out.
+# Shows: You thought that compiled is always faster: what compiling itself costs was left out.
 # Hint: Compiled is faster only where each call saves something, and only after the savings have paid for the compiling.
 # Which of the four cases saves nothing at all, and which never gets its price back?
 from_call, product, twenty, shapes, same_shape = 1, 1, True, 300_000, 300_000
 
 # %% wrong="worth_it" misconception="M8"
-# Shows: A product that is no faster compiled was thought to pay after some calls.
+# Shows: You thought that a product which is no faster compiled pays after some calls.
 # Hint: Compiled is not always faster: one product is one call of a library, before and after. What do n calls save?
 from_call, product, twenty, shapes, same_shape = 101, 2001, False, -29_850_000, 269_850
 
 # %% wrong="worth_it"
-# Shows: All calls were taken to share one program, though each has another shape.
+# Shows: You thought that all calls share one program, though each has another shape.
 # Hint: A program is made for shapes. How many are made in these 1000 calls?
 from_call, product, twenty, shapes, same_shape = 101, None, False, 269_850, 269_850
 
@@ -102,8 +102,8 @@ from_call, product, twenty, shapes, same_shape = 101, None, False, -29_850_000, 
 # %% [markdown]
 # ## 2. A compiler in ten lines
 #
-# **2 points, 9 minutes.** A graph is given as a list of nodes in topological order: the name of the result, the NumPy
-# function, and the names of its operands.
+# **2 points, 9 minutes.** A graph is given as a list of nodes in topological order. Each node is the name of its
+# result, the NumPy function, and the names of its operands.
 #
 # ```python
 # nodes = [("t0", "multiply", "x", "w"), ("t1", "add", "t0", "b"), ("t2", "exp", "x"), ("t3", "tanh", "t1")]
@@ -176,7 +176,7 @@ run_of(["p", "q"], DIAMOND, "q", 0.5, 3.0)
 # 1. Do not compute anything: for each node, write the line that would. `f"    {name} = {function}(...)"`.
 # 2. For what is needed, go through the list from the end: the result is needed; of what is needed, the operands are.
 # 3. `for name, function, *operands in reversed(nodes): if name in needed: needed.update(operands)` and append the line;
-#    then turn the lines round, and put them between `def program(…):` and `    return …`.
+#    then reverse the lines, and put them between `def program(…):` and `    return …`.
 
 # %% [markdown] shows="tiny_compiler"
 # A compiled program is the graph written down line by line in topological order, without what the result does not
@@ -184,7 +184,7 @@ run_of(["p", "q"], DIAMOND, "q", 0.5, 3.0)
 
 
 # %% wrong="tiny_compiler"
-# Shows: Every node became a line, also those on which the result does not depend.
+# Shows: Every node became a line, even those on which the result does not depend.
 # Hint: Go through the nodes from the end, and keep a set of the names that are needed.
 def compiled(inputs, nodes, result):
     lines = [f"    {name} = {function}({', '.join(operands)})" for name, function, *operands in nodes]
@@ -193,7 +193,7 @@ def compiled(inputs, nodes, result):
 
 # %% wrong="tiny_compiler"
 # Shows: The lines are in the order of the walk, from the result back: names are read before they are there.
-# Hint: You went backwards to see what is needed. Turn the lines round before you join them.
+# Hint: You went backwards to see what is needed. Reverse the lines before you join them.
 def compiled(inputs, nodes, result):
     needed, lines = {result}, []
     for name, function, *operands in reversed(nodes):
@@ -204,7 +204,7 @@ def compiled(inputs, nodes, result):
 
 
 # %% wrong="tiny_compiler"
-# Shows: Only the operands of the result itself are taken for needed, and not theirs.
+# Shows: Only the operands of the result itself are taken as needed, and not theirs.
 # Hint: What is needed grows as you go back: the operands of each line that you keep are needed, too.
 def compiled(inputs, nodes, result):
     needed = {result} | {x for name, _, *operands in nodes if name == result for x in operands}
@@ -233,7 +233,7 @@ def compiled(inputs, nodes, result):
 
 
 # %% wrong="tiny_compiler"
-# Shows: There is no text, for it was printed and not returned; or the program in it has no return.
+# Shows: There is no text, because it was printed and not returned; or the program in it has no return.
 # Hint: `compiled` returns the text, and the last line of the text is `return` and the name of the result.
 def compiled(inputs, nodes, result):
     needed, lines = {result}, []
@@ -260,7 +260,7 @@ def compiled(inputs, nodes, result):
 # ## 3. A plan that is wrong
 #
 # **2 points, 8 minutes.** Somebody wrote a program by hand: for y = tanh(x · w) with a number w, the loss, which is the
-# sum of y², and the derivative of the loss with respect to w. All in two places, a and b.
+# sum of y², and the derivative of the loss with respect to w. It does all this in two places, a and b.
 #
 # ```python
 # def step(x, w):
@@ -277,8 +277,8 @@ def compiled(inputs, nodes, result):
 #     return loss, b.sum()
 # ```
 #
-# The loss is right, the derivative is not. Write `step(x, w)` so that both are: still in two arrays of the size of x,
-# and without a change of x, which belongs to the caller.
+# The loss is right, the derivative is not. Write `step(x, w)` so that both are right: still in two arrays of the size
+# of x, and without changing x, which belongs to the caller.
 
 
 # %% answer="wrong_buffer" points=2 minutes=8
@@ -345,7 +345,7 @@ within_two()
 # %% [markdown] hints="wrong_buffer"
 # 1. For each line, ask what its operands hold at that moment. What is in a when `multiply(a, a, b)` reads it again?
 # 2. y is written over by 2y while it is still to be read. Either read it before, or find y² where it still is.
-# 3. After the loss, y² is in b: take `subtract(1.0, b, b)` at once, then `multiply(a, 2.0, a)`, and leave the second
+# 3. After the loss, y² is in b: do `subtract(1.0, b, b)` at once, then `multiply(a, 2.0, a)`, and leave the second
 #    `multiply(a, a, b)` out.
 
 # %% [markdown] shows="wrong_buffer"
@@ -353,7 +353,7 @@ within_two()
 
 
 # %% wrong="wrong_buffer"
-# Shows: It is as it was: the slope is made of (2y)², for y had been written over.
+# Shows: It is as it was: the slope is computed from (2y)², because y had been written over.
 # Hint: Follow a line by line: which line is the last that needs y, and which one writes over it?
 def step(x, w):
     a, b = np.empty_like(x), np.empty_like(x)
@@ -445,9 +445,9 @@ def step(x, w):
 # ## 4. A budget of programs
 #
 # **2 points, 8 minutes.** `f` is a traced function of one tensor (rows, 3) that gives one number, the largest sum of a
-# row; and arrays come with 1 to 64 rows. Write `judged(f, batches)`, which returns the list of the numbers, as floats,
-# with these budgets: `f` sees at most 7 different shapes, and none of them has twice as many rows as the batch, or
-# more. Mind what you fill up with: all numbers of a batch may be below 0.
+# row; the arrays that come have 1 to 64 rows. Write `judged(f, batches)`, which returns the list of the numbers, as
+# floats, with these budgets: `f` sees at most 7 different shapes, and none of them has twice as many rows as the batch,
+# or more. Take care what you fill up with: all numbers of a batch may be below 0.
 
 
 # %% answer="few_programs" points=2 minutes=8
@@ -561,7 +561,7 @@ def judged(f, batches):
 # **2 points, 10 minutes.** Design a function `f(x)`, of a tensor of 1000 numbers, that a compiler makes much shorter,
 # with all you know since lesson 13. It is right if
 #
-# - as it is written down, and before any pass, its graph has 12 operations or more (what nobody reads is in no graph);
+# - as you wrote it, before any pass, its graph has 12 operations or more (what nobody reads is in no graph);
 # - its program has at most 4 lines that compute, and gives the same bits;
 # - the result depends on x, and not along a straight line: f(x) has a bend.
 #
@@ -624,7 +624,7 @@ bend()
 
 # %% [markdown] hints="own_saving"
 # 1. What does a compiler take out? The same thing computed twice; times 1; what is negated twice.
-# 2. In eager mode all of that is done. Take one operation with a bend, and wrap it into others that change nothing.
+# 2. In eager mode all of that is computed. Take one operation with a bend, and wrap it in others that change nothing.
 # 3. `y = mg.exp(x) * mg.exp(x)`, and then, four times, `y = y.neg().neg() * 1`.
 
 # %% [markdown] shows="own_saving"
@@ -634,7 +634,7 @@ bend()
 
 # %% wrong="own_saving"
 # Shows: The program is as long as the run: every operation is needed.
-# Hint: Let most of them be such as change nothing, or compute again what is there already.
+# Hint: Let most of them change nothing, or compute again what is there already.
 def f(x):
     for _ in range(6):
         x = mg.tanh(x) + 0.5
@@ -642,8 +642,9 @@ def f(x):
 
 
 # %% wrong="own_saving"
-# Shows: The compiler takes something out, and not yet enough: more than 4 lines of the program compute.
-# Hint: Print `mg.function(f)`'s `.source` after a call, and ask of each line why it is still there. x + 0 is no x.
+# Shows: The compiler takes something out, but not yet enough: more than 4 lines of the program compute.
+# Hint: Print the `.source` of `mg.function(f)` after a call, and ask of each line why it is still there. x + 0 is not
+# x.
 def f(x):
     y = mg.exp(x * 2)
     for _ in range(2):
@@ -655,7 +656,7 @@ def f(x):
 
 # %% wrong="own_saving"
 # Shows: The result is made by fewer than 12 operations, so there is not much to take out.
-# Hint: Repeat what the compiler will remove, in a loop of Python's.
+# Hint: Repeat what the compiler will remove, in a Python loop.
 def f(x):
     return mg.exp(x) * 1
 
@@ -671,7 +672,7 @@ def f(x):
 
 # %% wrong="own_saving"
 # Shows: The result does not depend on x: the whole function is a constant.
-# Hint: What is removed should be beside the point; the point should stay. Begin with mg.exp(x).
+# Hint: Only what is superfluous should be removed, and the dependence on x should stay. Begin with mg.exp(x).
 def f(x):
     y = x * 0 + 1
     for _ in range(6):
@@ -690,7 +691,7 @@ def f(x):
 
 
 # %% wrong="own_saving"
-# Shows: It works in eager mode, and cannot be traced: it asks for numbers while there are none.
+# Shows: It works in eager mode, but cannot be traced: it asks for numbers while there are none.
 # Hint: Operations on tensors only: no .numpy(), no NumPy functions of what is computed.
 def f(x):
     y = mg.tensor(np.exp(x.numpy())) + 0 * x
@@ -702,8 +703,8 @@ def f(x):
 # %% [markdown]
 # ## What you have now
 #
-# A compiler that fits on a page, an eye for a place that is written over too early, and a rule for when to compile:
-# what each call saves, times the number of calls, against the price.
+# You have a compiler that fits on a page, an eye for a place that is written over too early, and a rule for when to
+# compile: what each call saves, times the number of calls, against the price.
 #
 # Change the budget: can you do part 4 with five shapes, if three times too long is allowed?
 #
