@@ -29,8 +29,8 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # The gallery of widgets
 #
-# Each widget of the course, on an example that fits a screen. All are made from what the engine itself recorded, so
-# each works on **your** code: change a cell and run it again.
+# Here is each widget of the course, with an example that fits on a screen. All are made from what the engine itself
+# recorded, so each works on **your** code: change a cell and run it again.
 #
 # **Keys** are the same everywhere: click a widget, or reach it with Tab. **→** and **←** step, **Home** and **End**
 # go to the ends, **space** plays. Every picture has a twin in words: `print(widget.text)`. `widget.save("page.html")`
@@ -56,7 +56,7 @@ view
 # ## The chain rule, step by step
 #
 # Forward box by box, backward arrow by arrow. It can ask before it shows: turn on **ask me first**, and guess each
-# gradient. Drag a leaf, and values and gradients follow, also in a notebook that is opened without a kernel.
+# gradient. Drag a leaf, and values and gradients follow, even in a notebook that is opened without a kernel.
 
 # %%
 x, y, w = mg.Value(2.0), mg.Value(-3.0), mg.Value(4.0)
@@ -64,7 +64,7 @@ z = (x * y + w).tanh() * x
 widgets.ChainRule(z)
 
 # %% [markdown]
-# Arrays are drawn as small heat maps, and arrows can carry formulas in the place of numbers.
+# Arrays are drawn as small heat maps, and arrows can carry formulas instead of numbers.
 
 # %%
 a = mg.tensor(np.linspace(-1, 1, 6).reshape(2, 3), requires_grad=True)
@@ -137,7 +137,7 @@ passes
 # ## Where the memory goes
 #
 # Live bytes over the steps of a real run. The switches are checkpointing, micro-batches, and memory that is planned
-# ahead. Checkpoints are worth something where the model is deep, and its activations outweigh its weights.
+# ahead. Checkpoints pay where the model is deep and its activations outweigh its weights.
 
 
 # %%
@@ -174,8 +174,8 @@ widgets.Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
 # %% [markdown]
 # ## Gradients in sixteen bits
 #
-# The gradients of eight sigmoid layers, of which the first get almost none. What does float16 make of them, and which
-# scale of the loss saves most?
+# These are the gradients of eight sigmoid layers, the first of which get almost none. What does float16 make of them,
+# and which scale of the loss saves most?
 
 # %%
 layers = [layer for _ in range(8) for layer in (nn.Linear(8, 8), nn.Sigmoid())]
@@ -194,8 +194,8 @@ widgets.AllReduce()
 # %% [markdown]
 # ## Training, live
 #
-# It trains while you read on. **Pause**, **One step** and **Resume** are yours, the pace, and the learning rate, which
-# acts at once.
+# It trains while you read on. You have **Pause**, **One step** and **Resume**, the pace, and the learning rate, which
+# takes effect at once.
 
 # %%
 rng = np.random.default_rng(0)
@@ -212,8 +212,8 @@ training.run(300)
 # %% [markdown]
 # ## Questions
 #
-# `Predict` asks before a cell gives the answer away, and `reveal` compares. `Quiz` asks at the end of a lesson. What
-# is locked stays locked, also after a restart.
+# `Predict` asks before a cell gives the answer away, and `reveal` compares. `Quiz` asks at the end of a lesson. What is
+# locked stays locked, even after a restart.
 
 # %%
 widgets.Predict("gallery_boxes", "How many boxes does the graph of x * x + x have?", unit="boxes")
