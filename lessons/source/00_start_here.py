@@ -23,10 +23,10 @@
 # # 00 Start here
 #
 # You have a formula, and you change one of its numbers a little. How much does the result move? Training a neural
-# network is asking that question about a million numbers at once. This course builds, and takes apart, the device that
-# answers it: the *computation graph*. On this page you draw one of five boxes. Further down stands the graph of a small
-# network that is to carry on writing where a chapter of *Alice's Adventures in Wonderland* breaks off, and you will be
-# able to read it.
+# network means asking that question about a million numbers at once. This course builds, and takes apart, the device
+# that answers it: the *computation graph*. On this page you draw one that has five boxes. Further down is the graph of
+# a small network that will one day carry on writing where a chapter of *Alice's Adventures in Wonderland* breaks off,
+# and you will be able to read it.
 #
 # **About 25 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
 # first gradients, and find your files, the keys and help.
@@ -40,8 +40,9 @@
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## How to work with this page
 #
-# A **notebook** is a column of cells: prose like this one, and code. Click into the code cell below and press
-# <kbd>Shift</kbd>+<kbd>Enter</kbd>. The cell runs, its result appears under it, and the next cell is selected.
+# A **notebook** is a column of cells: some are prose, like this one, and some are code. Click into the code cell below
+# and press <kbd>Shift</kbd>+<kbd>Enter</kbd>. The cell runs, its result appears under it, and the next cell is
+# selected.
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
@@ -61,14 +62,14 @@ from minigrad.widgets import ChainRule
 # | <kbd>Shift</kbd>+<kbd>Enter</kbd> | run this cell, go to the next |
 # | <kbd>Ctrl</kbd>+<kbd>Enter</kbd> | run this cell, stay |
 # | <kbd>Enter</kbd>, then <kbd>Esc</kbd> | go into a cell to write, and come out again |
-# | <kbd>↑</kbd> <kbd>↓</kbd> | outside of a cell: go from cell to cell |
-# | <kbd>→</kbd> <kbd>←</kbd> | on a heading with *cells hidden*: open or close them; lessons can do without them |
-# | <kbd>B</kbd>, and <kbd>D</kbd> <kbd>D</kbd> | outside of a cell: add one below; delete this one |
-# | <kbd>Z</kbd> | outside of a cell: take that back |
+# | <kbd>↑</kbd> <kbd>↓</kbd> | outside a cell: go from cell to cell |
+# | <kbd>→</kbd> <kbd>←</kbd> | on a heading with *cells hidden*: open or close them; a lesson works without them |
+# | <kbd>B</kbd>, and <kbd>D</kbd> <kbd>D</kbd> | outside a cell: add one below; delete this one |
+# | <kbd>Z</kbd> | outside a cell: undo that |
 # | <kbd>Tab</kbd>, <kbd>Shift</kbd>+<kbd>Tab</kbd> | inside code: complete a name; show what it means |
 #
-# Each lesson has the same rhythm: a question, *your prediction*, the smallest code that answers, a picture, and the
-# gap between what you said and what came. The gap is where the learning is. A wrong prediction costs nothing.
+# Each lesson has the same rhythm: a question, *your prediction*, the smallest code that answers it, a picture, and the
+# gap between what you said and what happened. The gap is where the learning is. A wrong prediction costs nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A first graph
@@ -89,10 +90,10 @@ z.data
 mg.draw(z)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Read it from left to right. The tinted squares are the numbers we gave. A rounded box is an operation: its sign on
-# the left, its result on the right. An arrow says *this number goes in there*. The thick border marks the result. We
-# gave `x * y` no name, so the picture calls it by a number with a `#`, its place in the order: x is 1, y is 2, and this
-# is `#3`. (The badge *saved* is for lesson 02.)
+# Read it from left to right. The tinted squares are the numbers we gave. A rounded box is an operation: its sign on the
+# left, its result on the right. An arrow says *this number goes in there*. The thick border marks the result. We gave
+# `x * y` no name, so the picture calls it by a number with a `#`, its place in the order: x is 1, y is 2, and this is
+# `#3`. (Lesson 02 explains the badge *saved*.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let somebody read the picture aloud from left to right, arrows included. Many read a box as a step of the program;
@@ -118,8 +119,8 @@ reveal("z moves by", nudged.data - z.data)
 # 3.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Wait until all have locked. The commonest wrong answer is 8.5, the new z in place of how far it moved, which comes
-# back in the quiz; the next most common is 0.5, how far x moved.
+# Wait until everyone has locked. The commonest wrong answer is 8.5, the new z instead of how far it moved (the quiz
+# returns to it); the next most common is 0.5, how far x moved.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your first gradient
@@ -129,7 +130,7 @@ reveal("z moves by", nudged.data - z.data)
 # another `x`. A million numbers would take a million runs. The graph does it in one walk, backwards from `z`, and
 # finds the gradient of every number it passes.
 #
-# What will it say of `w`, which is only added on?
+# What will it say about `w`, which is only added?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("w.grad", "What will the gradient of w be?")
@@ -153,7 +154,7 @@ mg.draw(z)
 # a number that has not been computed yet, which is not the same as 0.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes with the page before. Point at the dots of the first picture and the numbers here: a dot says that
+# Five minutes, counting the page before. Point at the dots of the first picture and the numbers here: a dot says that
 # no gradient was asked for. Lesson 02 makes much of that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -198,13 +199,13 @@ print(f"out is {out.data:g}:", "reached" if out.data == 14 else "14 is wanted")
 print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Give them three minutes in pairs. Whoever is done early: reach 14 and 5 with another constant than 4, and say which
+# Give them three minutes in pairs. Those who finish early: reach 14 and 5 with a constant other than 4, and say which
 # gradients have changed.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # <details><summary>A hint</summary>
 #
-# In the first graph, `x.grad` was the value of `y`. What is multiplied with `a` here?
+# In the first graph, `x.grad` was the value of `y`. What is `a` multiplied by here?
 # </details>
 # <details><summary>An answer</summary>
 #
@@ -212,15 +213,16 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 # picture: a *constant*, which needs no gradient.
 # </details>
 #
-# The exercises have a cell that looks at your answer in the same way, and says what it expected, what came, and where
+# The exercises have a cell that checks your answer in the same way, and says what it expected, what it got, and where
 # to look. It works without a network and sends nothing anywhere.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where this leads: Alice
 #
 # A **GPT** reads a text and says how likely each letter is to come next; it writes by drawing one, adding it, and
-# reading on. (Large ones have parts of words in place of letters.) Here is a small one, for *Alice's Adventures in
-# Wonderland*. You need not read the code today. Run it, and let it write: it is new, and its numbers are random.
+# reading on. (Large ones use parts of words instead of letters.) Here is a small one, for *Alice's Adventures in
+# Wonderland*. You need not read the code today. Run it, and let it write: it has just been made, and its numbers are
+# random.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -249,9 +251,9 @@ for _ in range(40):
 print(written)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Noise. To write better it needs better numbers, and to find those, the gradient of each number that it has. So we let
-# it read 64 letters of the book and guess each next letter. How badly it guessed is one number, the *loss*; and from
-# there we walk back.
+# Noise. To write better it needs better numbers, and to find those it needs the gradient of each number it has. So we
+# let it read 64 letters of the book and guess, at each of them, which letter comes next. How badly it guessed is one
+# number, the *loss*; and from there we walk back.
 
 # %% slideshow={"slide_type": "subslide"}
 start = text.index("Alice was beginning")
@@ -264,10 +266,10 @@ graph
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # One walk back, and 108,352 numbers have their gradient, as `x`, `y` and `w` had. It is a graph like that of `z`:
-# tinted squares that were given, operations, arrows. Here each box holds a whole table of numbers, and *norm* is one
-# number for how large they are. (A dot on the right: the numbers were computed and not kept. What is kept, and how
-# long, is lesson 06.) What repeats is drawn as one box: *×2* stands for two blocks that are built alike. Open it, then
-# one of the two, and walk about; *Fit* brings all of it into view.
+# tinted squares for what was given, operations, arrows. Here each box holds a whole table of numbers, and *norm* is one
+# number that says how large they are. (A dot on the right: the numbers were computed and not kept. What is kept, and
+# how long, is lesson 06.) What repeats is drawn as one box: *×2* stands for two blocks that are built alike. Open it,
+# then one of the two, and walk about; *Fit* brings all of it into view.
 #
 # Each box of this picture is opened in a lesson:
 #
@@ -279,25 +281,26 @@ graph
 # | *affine* | a product of tables of numbers, and an addition | 04 |
 # | *reshape*, *transpose* | the same numbers in another shape | 04, 14 |
 # | *attention* | which earlier letters each letter looks at | 16, 17 |
-# | *gelu* | a curve, without which two *affine* would be one | 03, 13 |
+# | *gelu* | a curve; without it, two *affine* in a row would be one | 03, 13 |
 # | *standardise* | numbers brought to one size | 21 |
-# | *cross entropy*, *mean* | the loss; and what is not drawn, a step against the gradients | 03 |
+# | *cross entropy*, *mean* | the loss; and, not drawn, a step against the gradients | 03 |
 # | the whole, written down beforehand | a graph without numbers; a compiler | 09 to 15 |
 # | the bytes of each box, and its time | what needs most, and how to need less | 16 to 21 |
 # | the same graph elsewhere | several workers; a file | 22, 23, 24 |
 #
-# The lessons on the way work with smaller networks; one that reads names goes through lessons 08 to 15. Alice waits at
-# the end: in lesson 25 this GPT is trained, and writes something better.
+# The lessons on the way work with smaller networks; one that reads names stays with you through lessons 08 to 15. Alice
+# waits at the end: in lesson 25 this GPT is trained, and writes something better.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes, and no word about attention. The point is that nothing in the picture is new: let somebody find a leaf,
-# a plus, and the arrow into the loss. If somebody asks: half a minute of training gives letters that look like words.
+# Four minutes, and not a word about attention. The point is that nothing in the picture is new: let somebody find a
+# leaf, a plus, and the arrow into the loss. If somebody asks: half a minute of training gives letters that look like
+# words.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When something goes wrong
 #
-# Now the wrong thing, on purpose. An error is long; its *last line* says what was wanted and what came, so read
-# that one first.
+# Now do something wrong, on purpose. An error message is long; its *last line* says what was wanted and what came, so
+# read that line first.
 
 # %% tags=["raises-exception"] slideshow={"slide_type": "fragment"}
 x + "3"
@@ -306,8 +309,8 @@ x + "3"
 # Read the last line aloud together, and nothing above it. The habit is the whole lesson of this page.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Nothing is broken: go on with the next cell. To learn what a thing is, ask it. `help(mg.Value)` tells all; what
-# follows is the part of it that says what a `Value` *is*.
+# Nothing is broken: go on with the next cell. To learn what a thing is, ask it. `help(mg.Value)` tells you everything;
+# the cell below prints the part that says what a `Value` *is*.
 
 # %% slideshow={"slide_type": "skip"}
 from inspect import getdoc
@@ -331,14 +334,14 @@ print(getdoc(mg.Value))
 # ## Your eyes and hands
 #
 # *Settings → Theme → JupyterLab Dark* makes it dark, drawings and widgets too. <kbd>Ctrl</kbd> and <kbd>+</kbd> makes
-# everything larger (<kbd>⌘</kbd> and <kbd>+</kbd> on a Mac). You need no mouse: the keys above reach all of it, and
+# everything larger (<kbd>⌘</kbd> and <kbd>+</kbd> on a Mac). You need no mouse: the keys above reach everything, and
 # *View → Activate Command Palette* (<kbd>Ctrl</kbd>+<kbd>Shift</kbd>+<kbd>C</kbd>,
 # <kbd>⌘</kbd><kbd>⇧</kbd><kbd>C</kbd>) lists every command by name. Widgets stand still until you step them.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# Answer from memory, without looking up the page, and lock each answer. When all are locked you are told what is right,
+# Answer from memory, without scrolling back up, and lock each answer. When all are locked you are told what is right,
 # and what a wrong answer shows. The right answers are not in this file, so no peeping.
 
 # %% slideshow={"slide_type": "skip"}
@@ -403,17 +406,17 @@ dashboard()
 # | all of it | [25 A small GPT](25_a_small_gpt.ipynb) | Can you do it all, on Alice? |
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built
-# before there are numbers to compute with. A graph that is there as a whole can be made *faster*. What it *costs* is
+# In the lessons on *one run* the graph is made while Python computes, as here. *Graph first* means that it is built
+# before there are numbers to compute with. Once the whole graph is there, it can be made *faster*. What it *costs* is
 # counted, in bytes and in operations. Several workers do it *together*, a file takes it *out* of Python, and the last
 # lesson does all of it with Alice's GPT.
 #
 # An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
-# engine](../exercises/01_scalar_engine.ipynb). All words are in the [glossary](GLOSSARY.md), and what is taught where
-# is in [the map of the course](README.md).
+# engine](../exercises/01_scalar_engine.ipynb). All terms are in the [glossary](GLOSSARY.md), and [the map of the
+# course](README.md) says what is taught where.
 #
-# **What we saw.** A formula made of Values leaves a graph. A gradient says how many times as far the result moves as
-# one of its numbers. One walk backwards finds them all.
+# **What we saw.** A formula made of Values leaves a graph behind. A gradient says how many times as far the result
+# moves as one of its numbers. One walk backwards finds them all.
 #
 # **Sources.** The walk back was published by Seppo Linnainmaa, who followed rounding errors through long
 # computations: *Taylor expansion of the accumulated rounding error*, BIT 16 (1976), 146-160. Predicting before
