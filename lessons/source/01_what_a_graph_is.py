@@ -19,13 +19,13 @@
 #       leaf: A node that no operation made; an input, a parameter, or a constant
 #       constant: A number written in the expression itself, which is a leaf that needs no gradient
 #       intermediate node: An operation and its result, on the way from the leaves to the output
-#       output: The node that was asked for, and whose graph it is; in training, the loss
+#       output: The node that was asked for, and that the graph belongs to; in training, the loss
 #       fan-out: Two or more arrows that leave one node, because its value is used more than once
 #       forward pass: The computation of all values, from the leaves to the output, parents first
 #       topological order: A row of all nodes in which each stands after its parents
-#       define by run: The graph comes about while the program computes, one node for each operation that ran
+#       define by run: The graph is made while the program computes, one node for each operation that ran
 #       eager: Of code, or of the mode it runs in; each operation computes its result at once, where it stands
-#       acyclic: Without a way along the arrows that leads back to where it began
+#       acyclic: With no path along the arrows that leads back to where it began
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -79,7 +79,7 @@ reveal("boxes", len(history(z)))
 # An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from. That is
 # all there is to the data structure: a number, a sign, and references to the parents. (The `slope` beside each parent
 # is for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and so finds the
-# graph. The name `temp` is for us: without it the node is there too, and the picture calls it by a number.
+# graph. The name `temp` is for us: without it the node is still there, and the picture calls it by a number.
 
 # %% slideshow={"slide_type": "fragment"}
 z.op, [parent.data for parent, slope in z.parents]
@@ -96,21 +96,21 @@ z.op, [parent.data for parent, slope in z.parents]
 # | tinted square | a **leaf**: given, not computed; an input, or a parameter that is to be trained | `x`, `y`, `w` |
 # | small box with a dotted frame | a **constant**: a number written in the expression; a leaf, too | none |
 # | rounded box with a sign | an **intermediate node**: an operation, and its result | `temp` |
-# | rounded box with a thick border | the **output**, whose graph it is; in training, the loss | `z` |
+# | rounded box with a thick border | the **output**, what we asked for; in training, the loss | `z` |
 # | `saved` | the walk back will read this value again: lesson 02 | `x`, `y` |
 #
-# A leaf is what no operation made. So it has no parents, and that is how to find it:
+# A leaf is a node that no operation made. So it has no parents, and that is how to find it:
 
 # %% slideshow={"slide_type": "fragment"}
 [v.data for v in history(z) if not v.parents]
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Ask which of them could be at both ends: a graph of one node, whose leaf is its output. Then let everybody do the
-# task of the page by themselves: write an expression, and pick its leaves before running.
+# Ask what could be a leaf and the output at once: the only node of a graph of one. Then let everybody do the task on
+# this page alone: write an expression, and pick its leaves before running it.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # **Your own graph.** Write an expression into the second line below: `+`, `-`, `*`, `/`, `** 2`, `.exp()`, `.tanh()`,
-# `.relu()`. (tanh brings every number to one between −1 and 1; relu(x) is x above 0, and 0 below.) Then, *before you
+# `.relu()`. (tanh turns every number into one between −1 and 1; relu(x) is x above 0, and 0 below.) Then, *before you
 # run the cell*, list its leaves by name in `picked`.
 
 # %% slideshow={"slide_type": "skip"}
@@ -128,17 +128,17 @@ print(f"{len(leaves(mine))} leaves; you picked {len(right)} of them, and {len(se
 mg.draw(mine)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# If one is missing that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf. (The
-# one exception is the 2 of `** 2`: it is part of the sign, `^2`, and that operation has one parent.) And a value that
-# is used twice is still one leaf; we will come to that.
+# If you missed a leaf that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf.
+# (The one exception is the 2 of `** 2`: it is part of the sign, `^2`, and that operation has one parent.) And a value
+# that is used twice is still one leaf; we will come to that.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Operations on nodes, or on edges?
 #
 # Some books draw it the other way: a node is a value and nothing else, and the operation is written *on the edges*.
 # Both pictures show one graph. But an operation on two operands has two edges, so on edges each sign is written twice:
-# four signs for two operations. This course draws *operations on nodes*: one operation, one node, one place for all
-# that belongs to it.
+# four signs for two operations. This course draws *operations on nodes*: one operation, one node, one place for
+# everything that belongs to it.
 
 # %% slideshow={"slide_type": "skip"}
 signs_on_nodes = [v.op for v in history(z) if v.op]
@@ -210,8 +210,8 @@ reveal("nodes, written twice", len(history(written_twice)))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Forward: parents first
 #
-# The **forward pass** computes the values, from the leaves to the output. Nothing more is needed for it than what the
-# graph remembers. Here it is, for the two operations that we have:
+# The **forward pass** computes the values, from the leaves to the output. It needs nothing but what the graph
+# remembers. Here it is, for the two operations that we have:
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -235,8 +235,8 @@ forward([x, y, temp, w, z])
 forward([temp, x, y, w, z])
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# An order that respects every arrow is a **topological order**. Step through the *forward* half of the widget, to the
-# word *backward*. Before each step, say which boxes could be next: there may be more than one.
+# An order that respects every arrow is a **topological order**. Step through the *forward* half of the widget, up to
+# the word *backward*. Before each step, say which boxes could be next: there may be more than one.
 
 # %% slideshow={"slide_type": "fragment"}
 ChainRule(expanded)
@@ -246,9 +246,9 @@ ChainRule(expanded)
 # the widget disagree. Then show the cells below it that count: 8 of 120 orders.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# One product was computed first, and it might as well have been the other. So how many orders are there? The rule as
-# code is below. The five nodes of `z` can be put into a row in 120 ways. In how many of them are parents first? (`z`
-# must be last; `w` may be anywhere before it.)
+# One product was computed first, and it might as well have been the other. So how many orders are there? The rule is
+# written as code below. The five nodes of `z` can be put in a row in 120 ways. In how many of them do parents come
+# first? (`z` must be last; `w` may be anywhere before it.)
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -272,15 +272,15 @@ reveal("orders", len(orders))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # All of them give the same 7. The arrows say what *must* come first, and leave the rest open: `w` and the product do
-# not wait for each other, so two workers could fetch them at the same time. Freedom of order is what parallel
-# machines live on.
+# not wait for each other, so two workers could see to them at the same time. Freedom of order is what parallel machines
+# live on.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The graph records what ran
 #
-# There was no separate act of *building* a graph. Each operation computed its number at once, which is called
-# **eager** execution, and left a node behind: so the graph grew as Python ran. That is **define by run**. What does
-# an `if` leave behind?
+# There was no separate act of *building* a graph. Each operation computed its number at once, which is called **eager**
+# execution, and left a node behind. So the graph grew as Python ran. That is **define by run**. What does an `if` leave
+# behind?
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -307,8 +307,8 @@ reveal("exp in the graph of f(3)", "yes" if "exp" in operations(f(p)) else "no")
 # round, and how often that is may depend on the data:
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# The one answer that many are certain of and that is wrong: both branches are in the graph. The if is Python's, and
-# it saw a plain number. The loop below, which halves, is for those who ask.
+# Many are certain that both branches are in the graph, and they are wrong: the if is Python's, and it saw a plain
+# number. The loop below, which halves, is for those who ask.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -323,8 +323,8 @@ def halved(x):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Why there is no cycle
 #
-# `y = y + 1` mentions `y` on both sides. Does that not make a node that needs itself? Three times in a row, starting
-# from one leaf: how many nodes is that, with the constants?
+# `y = y + 1` mentions `y` on both sides. Does that not make a node that needs itself? Do it three times in a row,
+# starting from one leaf: how many nodes does that make, counting the constants?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes after three", "How many nodes are there after three additions?")
@@ -339,9 +339,9 @@ reveal("nodes after three", len(history(count)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # No node changed. Each `count + 1` made a *new* node from an old one, with a new constant for its 1, and the *name*
-# moved on to it. Parents exist before their children, so arrows point from older to newer, and never back. A cycle
-# cannot come about by computing. We have to forge one, by writing into the parents by hand: then `egg` and `hen` wait
-# for each other, no order of the two and the constant 2 is topological, and `history` finds none either.
+# moved on to it. Parents exist before their children, so arrows point from older to newer, and never back. Computing
+# cannot make a cycle. We have to forge one, by changing the parents by hand: then `egg` and `hen` wait for each other,
+# no order of the two and the constant 2 is topological, and `history` finds none either.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Write y = y + 1 on the board, and let somebody defend that it is a cycle. Then draw the names as stickers that move
@@ -363,7 +363,8 @@ history(hen)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
-# A node for each operation, and none forgotten as long as its output lives. A thousand rounds of two operations each:
+# Each operation makes a node, and none is forgotten as long as the output lives. Here are a thousand rounds of two
+# operations each:
 
 # %% slideshow={"slide_type": "fragment"}
 long = x
@@ -376,8 +377,8 @@ len(operations(long)), len(history(long)), unused in history(long)
 # 2000 operations, and 3002 nodes: add the two leaves, and a new constant for every round. `unused` was computed too,
 # but `long` does not depend on it: it is not in the history of `long`.
 #
-# How long do the nodes live? We count all Values in memory, let the one name `long` stand for something else, and count
-# again.
+# How long do the nodes live? We count all Values in memory, make the one name `long` stand for something else, and
+# count again.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -410,18 +411,19 @@ mg.draw(cut)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The value is the same 7, and `x` is not in the picture. So a gradient cannot reach it: after `cut.backward()`,
-# `x.grad` would be 0, although `x` did influence the result. What a 0 there means, and what not, is a question for
-# lesson 02. When a gradient surprises you, draw the graph first: *what is missing from the picture gets no gradient*.
-# (PyTorch, asked to go back from a result whose every thread is cut, says `element 0 of tensors does not require grad
-# and does not have a grad_fn`.)
+# `x.grad` would be 0, although `x` did influence the result. Lesson 02 says what a 0 there means, and what it does not
+# mean. When a gradient surprises you, draw the graph first: *what is missing from the picture gets no gradient*. (If
+# every thread is cut, PyTorch refuses to go back: `element 0 of tensors does not require grad and does not have a
+# grad_fn`.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Nothing fails and the number is right: ask how one would ever notice. The answer of this course: draw it.
+# Nothing fails and the number is right: ask how anyone would ever notice. This course's answer: draw it.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# From memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer shows.
+# Answer from memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer
+# shows.
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("01_what_a_graph_is")
@@ -436,9 +438,9 @@ Quiz("01_what_a_graph_is")
 # | TensorFlow | `not z.op.inputs` | `z.op.type` | `z.op.inputs` | `g.get_operations()` |
 # | JAX | in `jaxpr.invars` | `eqn.primitive` | `eqn.invars` | `jax.make_jaxpr(f)(2., 3., 1.)` |
 #
-# PyTorch records as we did here. The lines of TensorFlow are about a graph `g` that exists before it runs, with a
-# third kind of leaf, the *placeholder*: an input that has no value yet. JAX writes the graph down by calling the
-# function `f` with stand-ins for its numbers. Lessons 09 and 11 do both.
+# PyTorch records as we did here. The TensorFlow row is about a graph `g` that exists before it runs. It has a third
+# kind of leaf, the *placeholder*: an input that has no value yet. JAX writes the graph down by calling the function `f`
+# with stand-ins for its numbers. Lessons 09 and 11 do both.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -11,7 +11,7 @@
 # # 01 The pieces of a scalar engine
 #
 # `mg.Value` computes with numbers and remembers where they came from. Here you build its pieces yourself: a product
-# that remembers, an order to walk in, and the walk backwards; and at last a graph of your own. About 40 minutes, 10
+# that remembers, an order to walk in, and the walk backwards; and last, a graph of your own. About 40 minutes, 10
 # points, in six parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
@@ -111,8 +111,8 @@ def multiply(a, b):
 # %% [markdown]
 # ## 2. An order to walk in
 #
-# **3 points, 10 minutes.** `order(y)` is a list of y and all it came from: each node once, and each after all of its
-# parents. There may be several such orders, and any will do. The graph below is a diamond: `t` is used twice.
+# **3 points, 10 minutes.** `order(y)` is a list of y and everything it came from: each node once, and each after all of
+# its parents. There may be several such orders, and any will do. The graph below is a diamond: `t` is used twice.
 #
 # <pre>
 #         ┌─→ u ─┐
@@ -120,7 +120,7 @@ def multiply(a, b):
 #         └─→ v ─┘
 # </pre>
 #
-# Your function must also finish where a chain of forty diamonds hangs together. A set of the nodes already seen helps.
+# Your function must also finish on a chain of forty diamonds. A set of the nodes already seen helps.
 
 
 # %% answer="order" points=3 minutes=10
@@ -217,7 +217,7 @@ def order(y):
 # %% wrong="order"
 # Shows: Each node is placed once, and yet every path is walked: forty diamonds have 2 to the power 40 of them. It would
 # end, some day.
-# Hint: You ask whether a node was seen after the walk to its parents. Ask first, and return at once if it was.
+# Hint: Only after the walk to its parents do you ask whether a node was seen. Ask first, and return at once if it was.
 def order(y):
     placed = []
 
@@ -298,7 +298,7 @@ def order(y):
 
 
 # %% wrong="order"
-# Shows: The walk ends after some steps down, and a long chain goes on: its beginning is missing.
+# Shows: The walk stops after a number of steps, and a long chain goes further: its beginning is missing.
 # Hint: No number of steps is enough for all graphs. What ends the walk is a leaf, which has no parents.
 def order(y):
     placed, seen = [], set()
@@ -326,7 +326,7 @@ def order(y):
 #
 # **1 point, 4 minutes.** Begin with `y = x`, and write `y = add(y, y)` ten times. A walk from y back to x *without* a
 # memory follows every path there is. How often does it come to x? Write the number down as `times_at_x`. And how many
-# nodes are there to visit at all, x and y included? Write that down as `nodes`.
+# nodes are there in all, x and y included? Write that down as `nodes`.
 
 # %% answer="visits" points=1 minutes=4
 ### BEGIN SOLUTION
@@ -362,8 +362,8 @@ times_at_x = 10
 nodes = 11
 
 # %% wrong="visits"
-# Shows: 2047 are the visits to all nodes together.
-# Hint: Only those that end at x are asked for: each of the ten steps doubles the ways.
+# Shows: 2047 is the number of visits to all nodes together.
+# Hint: The question is about visits to x alone: each of the ten steps doubles the ways.
 times_at_x = 2047
 nodes = 11
 
@@ -385,8 +385,7 @@ nodes = 21
 #
 # **2 points, 12 minutes.** `gradients(y)` is a dictionary: node → how much y moves for a small nudge of that node.
 # Start from y, which moves by 1 for a nudge of 1. Go through `order(y)` from its end. At each node, every parent gets
-# the node's gradient times the slope towards that parent. Where a node is used twice, what it gets comes in two
-# pieces.
+# the node's gradient times the slope towards that parent. A node that is used twice gets its gradient in two pieces.
 
 
 # %% answer="gradients" points=2 minutes=12
@@ -560,8 +559,7 @@ zero_says = "d"
 # ## 6. A graph of your own
 #
 # **1 point, 6 minutes.** Invent a formula. `mine(a, b)` gets two leaves and gives back a Node, built with `add` and
-# `subtract`, which is in the next cell. Which formula it is, is up to you, but its graph must have these four
-# properties:
+# with `subtract`, which is in the next cell. The formula is up to you, but its graph must have these four properties:
 #
 # - its leaves are `a` and `b`, both of them, and no other;
 # - drawn with the operations written *on the edges*, it has exactly eight signs;
@@ -670,7 +668,7 @@ def mine(a, b):
 
 # %% wrong="eight_signs"
 # Shows: There is a leaf that nobody gave: a number made into a Node of its own.
-# Hint: Only a and b may be leaves. In place of a constant, combine what is there.
+# Hint: Only a and b may be leaves. Instead of adding a constant, combine what is there.
 def mine(a, b):
     t = subtract(a, b)
     return add(subtract(add(t, Node(2.0)), t), b)
@@ -687,8 +685,8 @@ def mine(a, b):
 # %% [markdown]
 # ## What you have now
 #
-# A node with parents and slopes, an order, and a few lines that differentiate anything built from them. Compare with
-# `minigrad/scalar/value.py`: it is the same, with more operations, and with a walk that does not call itself, so that a
-# chain of 100,000 nodes does not end at Python's recursion limit.
+# A node with parents and slopes, an order, and a few lines that differentiate anything built from them. Compare it with
+# `minigrad/scalar/value.py`, which does the same with more operations, and with a walk that does not call itself, so
+# that a chain of 100,000 nodes does not run into Python's recursion limit.
 #
 # **Next**: [02 The chain rule, backwards](../lessons/02_chain_rule_backwards.ipynb).
