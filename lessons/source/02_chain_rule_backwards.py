@@ -74,7 +74,7 @@ reveal("nudge x", round((f(2 + h, 3, 4) - z) / h, 6))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ask before the loop runs: which of the three slopes depends on w? None; a nudge of a sum arrives as it is. Count the
-# runs aloud, four, and then for a million inputs.
+# runs aloud: four here, and how many for a million inputs?
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What each operation knows
@@ -118,16 +118,17 @@ loss.backward()
 reveal("x.grad by hand", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Ten minutes with the page before. Do the table on the board, one row at a time, and let the room say each number.
+# Ten minutes, counting the page before. Do the table on the board, one row at a time, and let the room say each number.
 # Anyone who says 3 for the last row has left out what comes in; anyone who says 4 has left out the slope.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The engine leaves what it found in `.grad` of every value, leaves and all. Nudging knows nothing of arrows, so we make
-# it the *referee*: it gives the same three numbers, up to the size of the nudge. The picture has the whole walk in it:
-# each box has its value and its gradient.
+# The engine leaves what it found in the `.grad` of every value, leaves included. Nudging knows nothing of arrows, so we
+# make it the *referee*: it gives the same three numbers, up to the size of the nudge. The picture has the whole walk in
+# it: each box has its value and its gradient.
 #
-# The badge *saved* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is
-# 2 × s; + needs none. (A Value stores the finished slope. From lesson 04 on, nodes are arrays and store the value.)
+# The badge *saved* marks a value that a local slope is made from: for ×, the slope towards each operand is the other
+# one; for s² it is 2 × s; + needs no value. (A Value stores the finished slope. From lesson 04 on, nodes are arrays and
+# store the value.)
 
 # %% slideshow={"slide_type": "skip"}
 start = f(2, 3, -4) ** 2
@@ -169,8 +170,8 @@ reveal("x + x", x.grad)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The cell below first prints the whole of backpropagation, as the engine has it. (What `.grad` held before is put aside
 # at the start and added at the end.) Look in the middle for the line in which gradients meet. Suppose that this line,
-# `parent.grad += v.grad * slope`, had `=` for `+=`. The later arrow would wipe out what the earlier one had brought. On
-# which of two graphs would it show: that of `x * w + 1`, or that of `x * x + x`?
+# `parent.grad += v.grad * slope`, had `=` instead of `+=`. The later arrow would wipe out what the earlier one had
+# brought. On which of two graphs would that show: that of `x * w + 1`, or that of `x * x + x`?
 
 # %% slideshow={"slide_type": "fragment"}
 import inspect
@@ -193,7 +194,7 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
     print(f"{name}: += gives {gradients(y, order)[x]:g}, = gives {gradients(y, order, overwrite=True)[x]:g}")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# On a graph where everything is used once the two agree, so a test on such a graph cannot find the mistake. At x = 3,
+# On a graph where everything is used once, the two agree, so a test on such a graph cannot find the mistake. At x = 3,
 # x² + x has the derivative 2x + 1 = 7; overwriting kept one arrow of three. A `.grad` that holds a number need not hold
 # the right one: keep this in mind until the referee comes back.
 
@@ -242,9 +243,9 @@ print("\nafter:", x.grad)
 print(mg.draw(y).text)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Both times x.grad is 0.0, and it means two things. Before, no gradient was asked for: the drawing says "·". After, the
-# answer is 0: relu is flat at −2, and a small nudge of x is lost there. Read a 0 as "no influence" only after a
-# backward pass.
+# Both times x.grad is 0.0, but it means two different things. Before, no gradient was asked for: the drawing says "·".
+# After, the answer is 0: relu is flat at −2, and a small nudge of x is lost there. Read a 0 as "no influence" only
+# after a backward pass.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ask for a show of hands: does x influence y? Then ask what changed between the two pictures, since the number is the
@@ -293,11 +294,11 @@ print(f"down every path, at a million visits a second: {visits * 2**44 / 1e6 / (
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Every path is walked on its own, and each doubling doubles the paths. The engine puts the values in order first, lets
 # each collect from all its users, and only then passes its sum on: one visit each. At n = 60 that is the difference
-# between an instant and tens of thousands of years: the visits double 44 times more.
+# between an instant and tens of thousands of years: the visits double 44 more times.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. A cell beside the pages
-# has a table up to n = 16, and what n = 60 would cost.
+# Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. A cell left out of the pages has
+# a table up to n = 16, and what n = 60 would cost.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # Could we keep the short program, and visit each value once, when we first meet it? It would be fast. Predict the
@@ -324,15 +325,15 @@ reveal("each once, in the wrong order", gradients(y, as_first_met(y))[x])
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # s was met early, along its short arrow to y, and passed on its 1 before the 3 from the long way round had arrived.
-# Walking every path is slow; visiting in the wrong order is *wrong*. A topological order, read backwards, has every
+# Walking every path is slow; visiting in the wrong order is *wrong*. A topological order, read backwards, puts every
 # user before what it uses, so a gradient is complete when it is passed on.
 #
 # One more thing about the short program: it calls itself, and Python allows that only to a depth of about a thousand. A
 # long chain of operations is deeper than that. The engine's walk is a loop.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# The point of the lesson: not slow but wrong. Put two hands up as the two arrows that leave s; one may pass on only
-# when both have come down.
+# The point of the lesson: not slow but wrong. Hold up two hands as the two arrows that leave s: it may pass its
+# gradient on only when both have come down.
 
 # %% slideshow={"slide_type": "skip"}
 y = x = mg.Value(0.0)
@@ -401,25 +402,25 @@ print("backward:", x.grad)
 reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The digits rise and fall again, so the error, which is what they lack, has the shape of a U. Stepping to both sides
-# cancels the curve's bend, the second derivative; what a large step leaves comes from the third, and falls with h².
-# With a tiny step we subtract two nearly equal numbers, of 16 digits each, and are left with their rounding; that error
-# grows as h shrinks. Nudging at its best gets 11 digits; backward gets them all. So finite differences are a good
-# referee. They are a poor player: they need a run or two for each input, where backward takes one walk.
+# The number of correct digits rises and then falls, so the error has the shape of a U. Stepping to both sides cancels
+# the curve's bend, the second derivative; what a large step leaves comes from the third, and falls with h². With a tiny
+# step we subtract two nearly equal numbers, of 16 digits each, and are left with their rounding; that error grows as h
+# shrinks. Nudging at its best gets 11 digits; backward gets them all. So finite differences are a good referee but a
+# poor player: they need a run or two for each input, where backward takes one walk.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # There is a third way to a derivative, the one from school: rewrite the formula into another formula, **symbolic
 # differentiation**. Written out without sharing, the formula of our 16 doublings names x once for each path, 65,536
 # times. What the engine does is neither: **automatic differentiation** applies the chain rule to the numbers of one
-# run, exact to rounding, and shares what the run shared. This direction of it, from the output back, is called
+# run, exact to rounding, and shares what the run shared. In this direction, from the output back, it is called
 # **reverse mode**, or backpropagation.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same with arrays
 #
 # From here on we also use `mg.tensor`: whole arrays as nodes, and PyTorch's spelling. A tensor collects gradients if
-# you ask it to; `.item()` takes the one number out of a tensor of one. The loss is the sum of x times y, number by
-# number. With x = [1, 2, 3] and y = [4, 5, 6], what is the first element of `x.grad`?
+# you ask it to; `.item()` takes the number out of a tensor that has only one. The loss is the sum of x times y, number
+# by number. With x = [1, 2, 3] and y = [4, 5, 6], what is the first element of `x.grad`?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("x.grad[0]", "What is the first element of x.grad?")
@@ -446,9 +447,9 @@ mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # **Where it breaks.** Ask the same graph a second time, and read the message aloud. × needs x and y for its slopes, so
-# the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a deep network they add up. Scalars
-# keep their slopes, which cost little, so a `mg.Value` does not mind a second walk: v · v has the derivative 6 at 3,
-# and `.grad` adds up.
+# the forward pass keeps both arrays. `backward()` lets go of them as it passes, because in a deep network they add up.
+# Scalars keep their slopes, which cost little, so a `mg.Value` does not mind a second walk: v · v has the derivative 6
+# at 3, and `.grad` adds up.
 
 # %% slideshow={"slide_type": "fragment"}
 import textwrap
@@ -469,7 +470,8 @@ print("\na Value, walked back twice:", v.grad)
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# From memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer shows.
+# Answer from memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer
+# shows.
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("02_chain_rule_backwards")
@@ -482,12 +484,12 @@ Quiz("02_chain_rule_backwards")
 # | `mg.tensor(a, requires_grad=True)` | `torch.tensor(a, requires_grad=True)` | `tf.Variable(a)` | `jnp.array(a)` |
 # | `loss.backward()`, then `x.grad` | the same | `tape.gradient(loss, x)` | `jax.grad(f)(x)` |
 # | `.grad` adds up until cleared | the same | new gradients each time | new gradients each time |
-# | `retain_graph=True` to go back twice | the same | `persistent=True` on the tape | call what `jax.vjp` gave again |
+# | `retain_graph=True` to go back twice | the same | `persistent=True` on the tape | call `jax.vjp`'s function again |
 # | `mg.gradcheck` | `torch.autograd.gradcheck` | `tf.test.compute_gradient` | `jax.test_util.check_grads` |
 #
 # TensorFlow's tape is a block, `with tf.GradientTape() as tape:`, in which the loss is computed. JAX differentiates a
-# function, here `f`, and not a graph that a run left behind. PyTorch's referee wants float64, `x.double()`; JAX's
-# has an import of its own, `import jax.test_util`.
+# function, here `f`, and not a graph that a run left behind. PyTorch's referee wants float64, `x.double()`; JAX's has
+# to be imported separately, `import jax.test_util`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -505,7 +507,7 @@ Quiz("02_chain_rule_backwards")
 # by side.
 #
 # **Exercise.** [02 Backward by hand](../exercises/02_backward_by_hand.ipynb): gradients with a pencil, a walk to
-# repair, and a trap of your own for three walks that are wrong. If you have not yet, do parts 4 and 5 of
-# [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb).
+# repair, and a trap of your own for three walks that are wrong. If you have not done them yet, do parts 4 and 5 of [01
+# The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb).
 #
 # **Next:** [03 Train a network](03_train_a_network.ipynb) puts gradients to work.

@@ -25,10 +25,10 @@ from minigrad.scalar.value import history
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 10 minutes.** Given `p = x * y`, `s = p + w` and `L = s * x`, at x = 2, y = 3, w = 4. Note that x is
-# used twice. Draw the graph, write the values in, and then go backwards from L, arrow by arrow. Give five numbers,
-# how much L moves for a nudge of each: `dL_ds`, `dL_dp`, `dL_dw`, `dL_dy` and `dL_dx`. (The engine could tell you. It
-# will be more use to you afterwards, to see where your arrows and its own part.)
+# **2 points, 10 minutes.** Given `p = x * y`, `s = p + w` and `L = s * x`, at x = 2, y = 3, w = 4. Note that x is used
+# twice. Draw the graph, write the values in, and then go backwards from L, arrow by arrow. Give five numbers, how much
+# L moves for a nudge of each: `dL_ds`, `dL_dp`, `dL_dw`, `dL_dy` and `dL_dx`. (The engine could tell you, but it is
+# more use afterwards, when it shows you where your arrows and its own differ.)
 
 # %% answer="by_hand" points=2 minutes=10
 ### BEGIN SOLUTION
@@ -89,17 +89,17 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 1, 1, 2, 13
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 6, 14
 
 # %% wrong="by_hand"
-# Shows: At x, the way by p and s brought its last slope alone: what had arrived at p was left out.
+# Shows: At x, the way through p and s brought only its last slope: what had arrived at p was left out.
 # Hint: 2 arrives at p. Multiply it by the slope from p to x, and then add what comes straight from L.
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, 13
 
 # %% wrong="by_hand"
-# Shows: y got what arrives at p as it is, and p is a product.
+# Shows: y got what arrives at p unchanged, but p is a product.
 # Hint: The slope from p to y is x: multiply by it.
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 2, 16
 
 # %% wrong="by_hand"
-# Shows: Only dL/dL is 1. To the others a nudge does not arrive as large as it was.
+# Shows: Only dL/dL is 1. A nudge of any other number does not arrive at L as large as it was.
 # Hint: L = s · x, and so dL/ds is x, not 1. Begin there, and multiply along each path.
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 1, 1, 1, 1, 1
 
@@ -111,8 +111,8 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
 # %% [markdown]
 # ## 2. Twice
 #
-# **1 point, 4 minutes.** Before you run anything, write down what the three prints will say, as the numbers
-# `first`, `second` and `third`. `loss` builds the same graph anew at each call; `x` is one and the same leaf.
+# **1 point, 4 minutes.** Before you run anything, write down what the three prints will say, as the numbers `first`,
+# `second` and `third`. `loss` builds the same graph anew at each call; `x` is the same leaf each time.
 #
 # ```python
 # def loss(x):
@@ -164,7 +164,7 @@ first, second, third = 7, 14, 21
 first, second, third = 7, 49, 7
 
 # %% wrong="twice"
-# Shows: 12 is the value of x · x + x at 3, and x.grad is asked for.
+# Shows: 12 is the value of x · x + x at 3, but the question is about x.grad.
 # Hint: The gradient says how many times as far the result moves as x. Count the arrows that leave x, and what each
 # brings back.
 first, second, third = 12, 24, 12
@@ -208,10 +208,10 @@ first, second, third = 4, 8, 4
 # backward(x * w + w)                   # x.grad is 5 and w.grad is 3: right
 # ```
 #
-# Try it on `t = x + w; y = t * t`, whose gradient towards x is 2t, and on a chain of ten `y = y + y`. Then write it
-# so that it is right on every graph of values whose `.grad` is 0. `history(y)` lists y and all it came from, parents
-# before children, each once; a value `v` has `v.parents`, pairs of a value and a slope. The walk is to be your own:
-# `y.backward()`, the engine's, may not be called.
+# Try it on `t = x + w; y = t * t`, whose gradient towards x is 2t, and on a chain of ten `y = y + y`. Then write it so
+# that it is right on every graph of values whose `.grad` is 0. `history(y)` lists y and everything it came from,
+# parents before children, each once; a value `v` has `v.parents`, pairs of a value and a slope. Write the walk
+# yourself: the engine's own, `y.backward()`, may not be called.
 
 
 # %% answer="repair" points=3 minutes=10
@@ -341,7 +341,7 @@ def backward(y):
 
 
 # %% wrong="repair"
-# Shows: Those that wait are now taken from the front, and a value still passes on each time a piece arrives.
+# Shows: The waiting values are now taken from the front, but a value still passes on each time a piece arrives.
 # Hint: On t * t, t waits twice. Whichever end you take it from, the second time it passes on the first piece again.
 def backward(y):
     y.grad = 1.0
@@ -403,13 +403,13 @@ def backward(y):
 # ## 4. The referee
 #
 # **2 points, 8 minutes.** A gradient that is there need not be right. `mg.gradcheck(f, x, raise_exception=False)`
-# compares what backward says of `f` at the tensor `x` with a small nudge of x, which knows nothing of the chain rule;
-# it is True where they agree. Write `suspects(functions, points)`: from a dictionary of functions, a list of the
-# names, sorted, of those whose backward is wrong at one or more of the points. A point is a number: make a fresh
-# `mg.tensor` of it, a float.
+# compares what backward says about `f` at the tensor `x` with a small nudge of x, which knows nothing of the chain
+# rule; it is True where they agree. Write `suspects(functions, points)`: it takes a dictionary of functions, and gives
+# a sorted list of the names of those whose backward is wrong at one or more of the points. A point is a number: make it
+# a float, and a fresh `mg.tensor` of that.
 #
-# Two functions to try it on are given. `bent` is right. `cube` has a backward of its own, and a wrong one. (How an
-# operation such as `WrongCube` is written is for exercise 03: here you need to call `functions["cube"]` and no more.)
+# Two functions to try it on are given. `bent` is right. `cube` has a backward of its own, and a wrong one. (Exercise 03
+# shows how to write an operation such as `WrongCube`; here you only need to call `functions["cube"]`.)
 
 
 # %% name="functions"
@@ -513,7 +513,7 @@ def suspects(functions, points):
 
 # %% wrong="referee"
 # Shows: The functions whose backward is right were listed: gradcheck says True where it agrees.
-# Hint: Suspect is who is not agreed with: put a `not` in.
+# Hint: A function is suspect where gradcheck does not agree: put a `not` in.
 def suspects(functions, points):
     def agreed(f):
         return all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
@@ -554,7 +554,7 @@ def suspects(functions, points):
 
 # %% wrong="referee"
 # Shows: The right names are there, in the order of the dictionary.
-# Hint: They are wanted in the order of the alphabet: `sorted(...)` gives a list back.
+# Hint: They are wanted in alphabetical order: `sorted(...)` gives a list back.
 def suspects(functions, points):
     def wrong(f):
         return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
@@ -588,8 +588,8 @@ def suspects(functions, points):
 # %% [markdown]
 # ## 5. A trap of your own
 #
-# Here are three walks with a mistake each. On many graphs they find the right gradient all the same, and a test on
-# such a graph passes them.
+# Here are three walks, each with a mistake. On many graphs they find the right gradient all the same, and pass a test
+# on such a graph.
 
 
 # %% name="walks"
@@ -630,10 +630,10 @@ def too_often(y):
 
 
 # %% [markdown]
-# **2 points, 8 minutes.** Set a trap for all three: `trap(x)` gets a Value and gives back a Value computed from it,
-# on whose graph *each* of the three walks finds another gradient of x than `backward()` does. The formula is up to
-# you, but its picture may have *five boxes at the most*: x, constants and operations all count. For any x between 0.5
-# and 2 it must work.
+# **2 points, 8 minutes.** Set a trap for all three: `trap(x)` gets a Value and gives back a Value computed from it, on
+# whose graph *each* of the three walks finds a gradient of x that differs from the one `backward()` finds. The formula
+# is up to you, but its picture may have *at most five boxes*: x, constants and operations all count. It must work for
+# any x between 0.5 and 2.
 #
 # To try it: `y = trap(x); y.backward(); print(x.grad, overwriting(y)[x], too_early(y)[x], too_often(y)[x])`.
 
@@ -758,8 +758,8 @@ def trap(x):
 # %% [markdown]
 # ## What you have now
 #
-# Outgoing is incoming times slope; what meets is added; nothing passes on before all of it has arrived; and a number
-# is believed when an independent one agrees. To see the first exercise walk, `mg.widgets.ChainRule` steps through it:
-# build L from `mg.Value`s and look where your pencil was right.
+# Outgoing is incoming times slope; what meets is added; nothing passes on before all of it has arrived; and a number is
+# believed when an independent one agrees. To watch the walk of part 1, use `mg.widgets.ChainRule`, which steps through
+# it: build L from `mg.Value`s and see where your pencil was right.
 #
 # **Next**: [03 Train a network](../lessons/03_train_a_network.ipynb).
