@@ -96,11 +96,11 @@ reveal("w after one step", round(path[1], 6))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The loop is the whole of **gradient descent**: forward, clear, backward, step. The path closes in on 3, in steps that
-# shrink with the slope. Would a larger learning rate get there sooner? Predict what w is doing at 1.1.
+# shrink with the slope. Would a larger learning rate get there sooner? Predict what w does at 1.1.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Let somebody be w: stand at 0, ask for the slope, take a tenth of it as a step. The plus in place of the minus is
-# worth acting out too.
+# Let somebody be w: stand at 0, ask for the slope, take a tenth of it as a step. A plus in place of the minus is worth
+# acting out too.
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("learning rate 1.1", "What is w doing?", options=["settling", "swinging for ever", "running away"])
@@ -118,18 +118,18 @@ for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
 reveal("learning rate 1.1", fate(path))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Most who predict wrongly say settling. Ask for the factor, 1 − 2 × rate, from the first two numbers of each row,
-# before you read the paragraph.
+# Most wrong predictions say settling. Ask for the factor, 1 − 2 × rate, from the first two numbers of each row, before
+# you read the paragraph.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The slope at w is 2 × (w − 3), so each step multiplies the distance to 3 by 1 − 2 × rate. At 0.5 that is 0, and one
-# step arrives; at 1.0 it is −1, and w jumps between 0 and 6 for ever; beyond, it runs away. A slope is a local promise,
-# and a long step outruns it. For a loss that we cannot write down, the limit is not known beforehand, so we try rates
-# and look at the curve.
+# step gets there; at 1.0 it is −1, and w jumps between 0 and 6 for ever; beyond that, it runs away. A slope is a local
+# promise, and a long step outruns it. For a loss that we cannot write down, we do not know the limit beforehand, so we
+# try rates and look at the curve.
 #
 # Here it is as a picture: w is a ball on the curve, and the straight line through it has the slope that it follows.
 # Before you drag the learning rate to 0.01, 0.5, 1.0 and 1.1, say where the ball will be after two steps. Then let it
-# begin somewhere else, with the slider or a press on the picture. (The momentum will have its turn below.)
+# begin somewhere else, with the slider or by pressing on the picture. (Momentum has its turn below.)
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -167,8 +167,8 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # *The plot: two half circles, one opening downwards and one upwards, each with its end inside the other.*
 #
-# A **neuron** weighs its inputs, adds a bias, and bends the sum: tanh brings every number to one between −1 and 1. With
-# two inputs it is a graph you know how to read; the numbers in it that training may change, w and b, are
+# A **neuron** weighs its inputs, adds a bias, and bends the sum: tanh turns every number into one between −1 and 1.
+# With two inputs it is a graph you know how to read; the numbers in it that training may change, w and b, are
 # **parameters**.
 
 # %% slideshow={"slide_type": "fragment"}
@@ -278,7 +278,7 @@ plt.show()
 # colours, their border a wave between the moons.*
 #
 # The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that choose them with more
-# care, such as `Adam`. They move arrays, which come below, and not Values.
+# care, such as `Adam`. They move arrays, which come below, not Values.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons in place of eight.
@@ -307,9 +307,9 @@ reveal("not cleared", fate(path))
 # *The plot: cleared, w rises to 3 and stays there. Not cleared, it goes on to 6, back to 0, and again, like a wave.*
 # A whole wave takes 14 steps, so the last 15 are enough to tell.
 #
-# Up to 3 the gathered sum grows. Beyond 3 the gradients have the other sign and eat it up, until at 6 w turns round.
-# It is like a ball in a bowl without friction. The formula for each single gradient was right all the time. And now
-# the moons:
+# Up to 3 the gathered sum grows. Beyond 3 the gradients have the other sign and eat it up, until at 6 w turns round. It
+# is like a ball in a bowl without friction. The formula for each single gradient was right all along. And now the
+# moons:
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # A ball in a bowl without friction: let a pen swing between two fingers. The surprise in the notebook, left out here,
@@ -324,17 +324,17 @@ print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1
 # does not prove that the gradients are what you think. Below, on a harder task, it will not help.
 #
 # Gathered speed *with* friction is a method, **momentum**: each step keeps a part of the step before, 0.9 of it in
-# `mg.optim.SGD(..., momentum=0.9)`. Go back to the ball, with a learning rate of 0.02. Without momentum it has come to
+# `mg.optim.SGD(..., momentum=0.9)`. Go back to the ball, with a learning rate of 0.02. Without momentum it has reached
 # 1.67 after 20 steps; with 0.9 it is past 3 after 9 steps, and turns round at 4.3.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same network, on arrays
 #
 # Thousands of values, each a Python object, are the price of single numbers. From here on the nodes are arrays, which
-# `mg.tensor` makes. `Linear(2, 8)` is a layer of 8 neurons on 2 inputs, and weighs all 60 points by one multiplication
-# of matrices; `Sequential` puts one layer behind another. The loss is the same as above; its name here, as in PyTorch,
-# is `binary_cross_entropy_with_logits`. `toposort` finds the nodes of arrays, as `history` finds Values. How many nodes
-# has the graph of the loss now?
+# `mg.tensor` makes. `Linear(2, 8)` is a layer of 8 neurons on 2 inputs, and weighs all 60 points with one matrix
+# multiplication; `Sequential` puts one layer after another. The loss is the same as above; its name here, as in
+# PyTorch, is `binary_cross_entropy_with_logits`. `toposort` finds the nodes of arrays, as `history` finds Values. How
+# many nodes does the graph of the loss have now?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes on arrays", "How many nodes has the graph, for all 60 points? Within 4 is right.", tolerance=4)
@@ -360,7 +360,7 @@ mg.draw(loss)
 # Every box is a whole array, with its shape written in it; norm is the length of its numbers taken as one vector. An
 # *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is −ln(1 + e⁻ˢ). The
 # loss of a point is #1 × s − ln σ, and #1 is 0 for a lower point and 1 for an upper one: the two formulas from above in
-# one. The chain rule is the one you stepped through. What has gone is Python's work for each single number.
+# one. The chain rule is the one you stepped through. What is gone is Python's work for each single number.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Have somebody find the four parameters in the picture, and say which of them are biases.
@@ -368,8 +368,8 @@ mg.draw(loss)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The loop is the one from the start of the lesson, with the names that PyTorch gives its parts: `loss.backward()`,
 # `optimizer.step()`, and `optimizer.zero_grad()` for the clearing. `TrainingView` runs it below, 20 steps a second, so
-# that you can watch. Its slider sets the learning rate while the network trains. For one number, 1.1 was too much. If
-# this network is trained at 18, the slider's right end, what is the loss doing?
+# that you can watch. Its slider sets the learning rate while the network trains. For one number, 1.1 was too much. When
+# this network is trained at 18, the slider's right end, what does the loss do?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("at 18", "What is the loss doing at 18?", options=["falling", "jumping, then settling", "running away"])
@@ -407,8 +407,8 @@ reveal("at 18", "running away" if not fell else "jumping, then settling" if jump
 # Slopes are small there, so this loss does not run away as (w − 3)² does, which only gets steeper. Nothing says that it
 # must settle; here it does.
 #
-# At 1.5 the loss falls at once, rests near 0.28 for some forty steps, and falls again. Look at the border meanwhile:
-# while the loss rests, it is nearly a straight line. Then it bends.
+# At 1.5 the loss falls at once, rests near 0.28 for some forty steps, and falls again. Watch the border: while the loss
+# rests, the border is nearly a straight line. Then it bends.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let it run once without a word. Then ask at which step the border bends, and go there with the slider of the steps.
@@ -418,8 +418,8 @@ reveal("at 18", "running away" if not fell else "jumping, then settling" if jump
 #
 # The loss as a height over all parameters is the **loss surface**. Ours lies over 33 numbers, and a picture has room
 # for two. So we lay a plane through three points of the path: its start, its end, and the point that strays farthest
-# from the straight line between them. Training did not go straight. First a guess: how many times as long
-# as that straight line was its path?
+# from the straight line between them. Training did not go straight. First a guess: how many times as long as that
+# straight line was the path it took?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("how winding", "How many times as long as the straight line is the path? Within 0.5 is right.", tolerance=0.5)
@@ -449,10 +449,11 @@ in_the_plane = ((path - path[-1]) @ np.stack([along, across]).T).round(3)
 GradientDescent(height, path=in_the_plane[::10], low=(-14, -8), high=(10, 8))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Each point is ten steps of training, and darker is higher. In some twenty steps the ball comes down a slope, to
-# the end of a valley; there it turns, and goes so slowly that its points touch: that is where the loss rests, and the
-# border is straight. Then it follows the floor of the valley, which still falls where we stopped. Of the other 31
-# directions we see nothing, but the path hardly uses them: its points are at most 1.2 from this plane, on a way of 12.
+# There is a point for every ten steps of training, and darker is higher. In some twenty steps the ball comes down a
+# slope, to the end of a valley; there it turns, and goes so slowly that its points touch: that is where the loss rests,
+# and the border is straight. Then it follows the floor of the valley, which was still falling where we stopped. Of the
+# other 31 directions we see nothing, but the path hardly uses them: its points are at most 1.2 from this plane, on a
+# path of length 12.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Cover the path and ask where a ball from (−10, 0) will go. A ball that follows the gradient crosses the contours at
@@ -462,7 +463,7 @@ GradientDescent(height, path=in_the_plane[::10], low=(-14, -8), high=(10, 8))
 # ## Handwritten digits
 #
 # Nearly two hundred of each digit, written by hand, as 8 × 8 pixels from 0 (paper) to 1 (ink). We learn from four
-# fifths of them, and hold back the rest, to judge the result by.
+# fifths of them, and hold back the rest to judge the result.
 
 # %% slideshow={"slide_type": "fragment"}
 digits = mg.data.digits()
@@ -534,7 +535,7 @@ reveal("per cent right", round(100 * unseen))
 # %% [markdown] slideshow={"slide_type": "skip"} folded=true
 # ### Further: the digits that it misreads
 #
-# Ten of them at most.
+# At most ten of them.
 
 # %% slideshow={"slide_type": "skip"}
 print(f"on the digits it learned from: {accuracy(model, digits.train_x, digits.train_y):.0%}")
@@ -566,7 +567,8 @@ print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", carele
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# From memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer shows.
+# Answer from memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer
+# shows.
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("03_train_a_network")
@@ -593,7 +595,8 @@ Quiz("03_train_a_network")
 #   away.
 # - A parameter that serves many examples gets the sum of their gradients: fan-out again.
 # - Forgotten clearing gathers speed. It may help, swing, or ruin; a falling loss alone does not show which.
-# - A rate that is too large for one loss surface is not for another: a bowl throws the ball out, flat ends hold it.
+# - A rate that is too large for one loss surface is not too large for another: a bowl throws the ball out, flat ends
+#   hold it.
 # - Arrays as nodes: thousands of scalar values become a handful, and the chain rule stays what it was.
 # - A network is judged by examples that it has not learned from.
 

@@ -10,7 +10,7 @@
 # %% [markdown]
 # # 03 A new op
 #
-# An op says its mathematics once: how to compute, and the derivative. Everything else the engine works out. You write
+# An op says its mathematics once: how to compute, and the derivative. The engine works out everything else. You write
 # three ops as if it did not have them, and then one of your own. The judge is `mg.laws`, which tests the engine's own
 # ops: it nudges, and compares. About 40 minutes, 10 points, in four parts.
 #
@@ -51,8 +51,8 @@ mg.tensor([0.0, 1.0]).apply(MyTanh())
 # %% [markdown]
 # ## 1. A soft corner
 #
-# **2 points, 8 minutes.** `Softplus(beta)` is y = ln(1 + e^(βx)) / β: like relu, with the corner at 0 rounded off,
-# the less so the larger β is. Its slope is e^(βx) / (1 + e^(βx)). Write `forward` and `partials`; β is `self.beta`:
+# **2 points, 8 minutes.** `Softplus(beta)` is y = ln(1 + e^(βx)) / β: like relu, with the corner at 0 rounded off, and
+# less so the larger β is. Its slope is e^(βx) / (1 + e^(βx)). Write `forward` and `partials`; β is `self.beta`:
 # `@dataclass` writes the `__init__` that keeps it there. A tensor has `x.exp()`, `x.log()` and `x.sigmoid()`, which is
 # 1 / (1 + e^(-x)).
 
@@ -159,7 +159,7 @@ class Softplus(Elementwise):
 # %% wrong="softplus"
 # Shows: The chain rule brings a factor β from the inside, and the division by β was forgotten: the slope is β times too
 # large.
-# Hint: y has a 1 / β in front. Differentiate that along: β / β is 1.
+# Hint: y has a 1 / β in front, and so has its slope: β / β is 1.
 @dataclass(frozen=True)
 class Softplus(Elementwise):
     beta: float
@@ -234,12 +234,12 @@ class Softplus(Elementwise):
 # %% [markdown]
 # ## 2. Many into one
 #
-# **3 points, 12 minutes.** `SumOfSquares(axes)` is y = Σ x², over the given axes. A `Reduction` knows which shape
-# comes out. Write `forward`, and `vjp`: from `gy`, the gradient that arrives at y, to a tuple with the gradient of x,
+# **3 points, 12 minutes.** `SumOfSquares(axes)` is y = Σ x², over the given axes. A `Reduction` knows the shape of its
+# result. Write `forward`, and `vjp`: from `gy`, the gradient that arrives at y, to a tuple with the gradient of x,
 # which has the shape of x. The arriving gradient is smaller than x: `self.spread(gy, x)` gives it back its reduced
-# axes, of length 1, so that it multiplies with x. How the result moves when x moves by `dx` is written out for you.
-# There, a tensor is summed by `.sum(self.axes, self.keepdims)`; in `forward` it is
-# `xp.sum(..., axis=self.axes, keepdims=self.keepdims)`: arrays want the names.
+# axes, of length 1, so that it multiplies with x. `jvp`, which says how the result moves when x moves by `dx`, is
+# written out for you. There, a tensor is summed by `.sum(self.axes, self.keepdims)`; in `forward` it is `xp.sum(...,
+# axis=self.axes, keepdims=self.keepdims)`: arrays want the names.
 
 
 # %% answer="squares" points=3 minutes=12
@@ -417,13 +417,14 @@ class SumOfSquares(Reduction):
 #
 # **3 points, 12 minutes.** `RunningTotal()` takes a row (x₁, x₂, x₃, …) to (x₁, x₁ + x₂, x₁ + x₂ + x₃, …). It is
 # linear: only moves and sums. So its derivative is itself, and backward is its *adjoint*: where an arrow went from xᵢ
-# to yⱼ, one goes from the gradient of yⱼ to that of xᵢ. Write three things, for rows, that is for one axis:
+# to yⱼ, one goes from the gradient of yⱼ to that of xᵢ. Write three things, for rows, that is, for arrays with one
+# axis:
 #
 # - `infer(x)`: from the spec of x (its shape, dtype and device, without the numbers) to the spec of the result. `x` as
 #   it is, or `x.with_shape(...)`.
 # - `forward(xp, x)`: `xp.cumsum(x)` is what you need.
-# - `adjoint(gy, x)`: a tensor, not a tuple. Into which totals does x₁ go? And the last x? A tensor is turned round by
-#   `gy[::-1]`, and `gy.apply(self)` is its running total.
+# - `adjoint(gy, x)`: a tensor, not a tuple. Into which totals does x₁ go? And the last x? `gy[::-1]` turns a tensor
+#   round, and `gy.apply(self)` is its running total.
 
 
 # %% answer="running_total" points=3 minutes=12
@@ -479,7 +480,7 @@ what_adjoint_gives()
 # 3. A sum from here to the end is a running total from the other side: turn round, apply, turn round again.
 
 # %% [markdown] shows="running_total"
-# The way back of a linear op is the same arrows turned round: each input collects from every output that it went
+# The way back of a linear op follows the same arrows, turned round: each input collects from every output that it went
 # into, and nothing has to be kept.
 
 
@@ -585,10 +586,10 @@ class RunningTotal(Linear):
 # %% [markdown]
 # ## 4. One of your own
 #
-# **2 points, 8 minutes.** Write an elementwise op of one operand that the engine does not have, under the name
-# `MyOp`, made by `MyOp()`. It must obey the laws for numbers between 0.5 and 2, and not be a straight line, whose
-# slope is the same everywhere, nor a power of x alone, which the engine has as `Pow`. Some that are used in earnest:
-# x · e^(−x), x / (1 + |x|), e^(−x²), ln(1 + x²).
+# **2 points, 8 minutes.** Write an elementwise op of one operand that the engine does not have, under the name `MyOp`,
+# made by `MyOp()`. It must obey the laws for numbers between 0.5 and 2. It may be neither a straight line, whose slope
+# is the same everywhere, nor just a power of x, which the engine has as `Pow`. Some that are used in practice: x ·
+# e^(−x), x / (1 + |x|), e^(−x²), ln(1 + x²).
 
 
 # %% answer="own" points=2 minutes=8
@@ -648,14 +649,14 @@ it_is_a_straight_line()
 # 3. In `forward`, functions come from `xp`; in `partials`, from the tensor. Both get and give whole arrays.
 
 # %% [markdown] shows="own"
-# Your op is differentiated like a built-in one, because of each op the engine asks the same two things: a value and a
+# Your op is differentiated like a built-in one, because the engine asks the same two things of every op: a value and a
 # slope.
 
 
 # %% wrong="own" misconception="M13"
 # Shows: The slope in `partials` is not the slope of what `forward` computes: nudging forward gives another.
-# Hint: A gradient that is there is not for that reason right: any slope leaves a number. Differentiate your formula
-# once more, with a pencil. Does each inner function bring its own factor?
+# Hint: A gradient is not right just because it is there: any slope leaves a number. Differentiate your formula once
+# more, with a pencil. Does each inner function bring its own factor?
 class MyOp(Elementwise):
     def forward(self, xp, x):
         return xp.exp(-x * x)
@@ -666,8 +667,8 @@ class MyOp(Elementwise):
 
 # %% wrong="own"
 # Shows: The engine has this op already.
-# Hint: Take another formula, or combine two, as x · e^(−x) does. Those that there are stand in `minigrad/ops/`: powers
-# in `arithmetic.py`, most others in `pointwise.py`.
+# Hint: Take another formula, or combine two, as x · e^(−x) does. Those it has are in `minigrad/ops/`: powers in
+# `arithmetic.py`, most others in `pointwise.py`.
 class MyOp(Elementwise):
     def forward(self, xp, x):
         return xp.tanh(x)
@@ -703,8 +704,9 @@ class MyOp(Elementwise):
 # %% [markdown]
 # ## What you have now
 #
-# Three ops that the engine drives as if it had always had them: in networks, in drawings, and compiled. `minigrad/ops/`
-# is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is what it asks of each.
+# You have ops that the engine drives as if it had always had them: in networks, in drawings, and compiled.
+# `minigrad/ops/` is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is what it
+# asks of each.
 #
 # **Next**: put `Softplus` in place of relu in [03 Train a network](../lessons/03_train_a_network.ipynb), and see
 # whether the loss minds. Copy your class into a new cell there, with the imports at the top of this page, and give the
