@@ -16,8 +16,8 @@
 #       shape: How many numbers an array has along each of its axes, written (rows, columns) for two axes
 #       axis: One of the directions in which the numbers of an array are counted, numbered from 0
 #       dtype: What kind of number an array is made of, such as float64, float32 or int64
-#       elementwise: Said of an operation that makes each number of its result from the numbers at the same place alone
-#       broadcasting: Using a number at several places where its array is shorter than its partner, or has an axis less
+#       elementwise: Said of an operation that makes each number of its result only from the numbers at the same place
+#       broadcasting: Using a number at several places where its array is shorter than its partner, or has fewer axes
 #       adjoint: The way back through a linear operation, which is the matrix of that operation transposed
 #       convolution: Sums of products of a few weights with the numbers at each place of an array, the same weights at
 #         every place
@@ -33,8 +33,8 @@
 # PyTorch says this once, and then trains on, towards a model that gives one answer to every question. At the end of
 # this lesson you will train that model, and see why no gradient was wrong.
 #
-# In lesson 03 one image took thousands of nodes as scalars, and 32 images took a handful as arrays. In the scalar
-# graph you could follow every arrow. **Where have the arrows gone, and who adds up what they bring back?**
+# In lesson 03 sixty points took thousands of nodes as scalars, and a handful as arrays. In the scalar graph you could
+# follow every arrow. **Where have the arrows gone, and who adds up what they bring back?**
 #
 # The rules that a linear layer needs are in this lesson: elementwise operations, broadcasting, sums, views and the
 # matrix product. None of them is new. Each is a scalar graph, read in bulk, and so are those that come later: indexing,
@@ -208,8 +208,8 @@ mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
 # shape came back to it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. The number 4 is often guessed as 1 (the slope) or 12 (all elements). Both are one question away from
-# right: "through how many additions does b[0] go?" Do not give the rule for shapes before the reason for the sum.
+# Six minutes. Instead of 4 many guess 1 (the slope) or 12 (all elements). Both are one question away from being right:
+# "through how many additions does b[0] go?" Do not give the rule for shapes before the reason for the sum.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Which shapes go together?
@@ -226,9 +226,9 @@ reveal("(4, 1) with (3,)", (c + b).shape)
 
 # %% [markdown]
 # Both were stretched: c along its axis 1, b along a new axis 0. On the way back a stretched axis has to go, and adding
-# up along it is what makes it go: `sum(axis=0)` adds the four rows of X up into one. With `keepdims=True` the axis
-# stays, with length 1. That is all we need for the gradient of any broadcast, `sum_to` below: add up over every axis
-# along which the array was stretched.
+# up along it removes it: `sum(axis=0)` adds the four rows of X up into one. With `keepdims=True` the axis stays, with
+# length 1. That is all we need for the gradient of any broadcast, `sum_to` below: add up over every axis along which
+# the array was stretched.
 
 # %% slideshow={"slide_type": "skip"}
 sums = {"(axis=0)": X.sum(axis=0), "(axis=1)": X.sum(axis=1), "(axis=1, keepdims=True)": X.sum(axis=1, keepdims=True)}
@@ -255,7 +255,7 @@ for one, other in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((5,), (
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sums, and the way back through them
 #
-# Now the other way round. `sum` takes many numbers to one, each with the slope 1. Backwards, then, each of them gets
+# Now the other way round. `sum` turns many numbers into one, each with the slope 1. Backwards, then, each of them gets
 # what arrived: a copy. For `mean` of eight numbers, what does each get when a 1 arrives?
 
 # %%
@@ -268,10 +268,10 @@ reveal("mean of eight", x.grad[0])
 
 # %% [markdown]
 # The mean is the sum, divided by 8, so each gets an eighth. A sum copies backwards, and broadcasting adds up backwards:
-# the two are each other's way back. Both are *linear*: each result is a sum of inputs, each times a fixed number. These
-# numbers make a table, the matrix A, with a row for each result. y = A x goes along its rows: yᵢ is the sum of
-# A[i, j] · xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j], and on the way back xⱼ adds up what comes
-# along its arrows, down a *column* of A. The table that has these columns as its rows is the *transpose*, Aᵀ.
+# each is the other's way back. Both are *linear*: each result is a sum of inputs, each times a fixed number. These
+# numbers make a table, the matrix A, with a row for each result. y = A x goes along its rows: yᵢ is the sum of A[i, j]
+# · xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j], and on the way back xⱼ adds up what comes along its
+# arrows, down a *column* of A. The table that has these columns as its rows is the *transpose*, Aᵀ.
 #
 # So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy, which is called the **adjoint**. For
 # the sum of three numbers (`@` is the product of matrices, `.T` transposes):
@@ -284,8 +284,8 @@ print("Aᵀ, three copies:  ", A.T @ [2])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Views: to move is not to compute
 #
-# Transposing makes rows of the columns; `reshape` reads the numbers off, row by row, into rows of another length.
-# Neither computes: every number is an old one, in another place. Take W of shape (1000, 1000), a million numbers of 8
+# Transposing turns columns into rows; `reshape` reads the numbers off, row by row, into rows of another length. Neither
+# computes anything: every number is an old one, in another place. Take W of shape (1000, 1000), a million numbers of 8
 # bytes each. How many of these 8,000,000 bytes does `W.T` copy?
 
 # %%
@@ -301,11 +301,11 @@ reveal("bytes copied by W.T", f"{copied:,}")
 
 # %% [markdown]
 # A **view** is another way to look at the same numbers. (In `reshape`, −1 stands for as many as there are left.) The
-# strides say how many bytes further on the next number along each axis is, and transposing swaps the two. The last line
-# could not be a view: no one stride walks down the columns and from each to the next. So that one was copied.
+# strides say how many bytes away the next number along each axis is, and transposing swaps the two. The last line could
+# not be a view: no single stride leads both down a column and on to the next one. So that one was copied.
 #
-# Because a view has no numbers of its own, writing into it writes into W as well; lesson 06 shows how the engine
-# watches over that. Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by
+# Because a view has no numbers of its own, writing into it writes into W as well; lesson 06 shows how the engine keeps
+# watch over that. Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by
 # transposing it back. Each number of x below gets the gradient that arrived at the place to which it had moved:
 
 # %%
@@ -368,7 +368,7 @@ print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a convolution, all eight products, and what the way back costs
 #
-# The lesson goes on without what is folded here. One word in it will be met again. A **convolution** slides a few
+# You can follow the lesson without what is folded here. One term in it will return. A **convolution** slides a few
 # weights k along x, and takes the sum of products at each place: with three weights, the first result is x[0] · k[0] +
 # x[1] · k[1] + x[2] · k[2], and the next one begins at x[1]. It is linear, like the matrix product, and each weight is
 # used at every place: on the way back it collects from all of them.
@@ -396,8 +396,8 @@ for left, right in pairs + [(b, a) for a, b in pairs]:
 
 # %% [markdown]
 # What the way back costs: forwards, each × in Z is one multiplication. Backwards it has two arrows, and each is a
-# multiplication. So there are two matrix products back for one forward, and a training step costs about three times
-# what a prediction does.
+# multiplication. So for one matrix product forward there are two back, and a training step costs about three times what
+# a prediction does.
 
 # %%
 products = [v for row in Z for z in row for v in history(z) if v.op == "×"]
@@ -424,7 +424,7 @@ ChainRule(loss)
 # You have all the rules, so take paper before you read on. The errors are e = X W + b − t, and the loss is the mean of
 # e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer, and we compare
 # them with the engine's. (The targets t are made by a rule that we know: weights of 2 and −3, and a bias of 4.) Then
-# the layer is to find that rule with our gradients. What a framework adds is that you need not write them.
+# the layer has to find that rule with our gradients. With a framework you need not write them.
 
 # %%
 rng = np.random.default_rng(0)
@@ -506,10 +506,10 @@ print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2
 # *The plots: predictions over targets, with a dashed diagonal on which both are equal. On the left all points lie on
 # it. On the right all lie on a level line: the layer predicts one number for everything.*
 #
-# Compared with all targets at once, the best that a prediction can do is their mean. The layer learned it perfectly,
-# and its loss is what is left, the variance: the mean of their squared distances from the mean. Every gradient was
-# exact, for a loss that was not meant: the referee compares backward with the function that you *wrote*. **A gradient
-# that is not None, has the right shape and passes the referee is still no better than its loss.**
+# When a prediction is compared with all targets at once, the best it can be is their mean. The layer learned it
+# perfectly, and its loss is what is left, the variance: the mean of their squared distances from the mean. Every
+# gradient was exact, for a loss that nobody meant: the referee compares backward with the function that you *wrote*.
+# **A gradient that is not None, has the right shape and passes the referee is still no better than its loss.**
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # To see it in time, look at the shape that is easily overlooked, the one before `mean`. Print `(p - t).shape`, or draw
@@ -533,8 +533,8 @@ mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Shape errors, read aloud
 #
-# A shape error is the kind one: it stops. Read each as a sentence: *who wanted what, and what came*. Then say, for each
-# of the three, which axis is meant, and what you would write instead.
+# A shape error is a kind one: it stops you. Read each as a sentence: *who wanted what, and what came*. Then say, for
+# each of the three, which axis is meant, and what you would write instead.
 #
 # <details><summary>What helps (open it after you have read the three)</summary>
 #
@@ -574,7 +574,7 @@ Quiz("04_tensors")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - An array as a node is a scalar graph in bulk: a few calls in the place of thousands, and the same gradients.
+# - An array as a node is a scalar graph in bulk: a few calls in place of thousands, and the same gradients.
 # - Elementwise: incoming × local, place by place. Broadcasting copies, and its gradient adds up over what was
 #   stretched.
 # - Sum and broadcast, transpose and transpose back: linear operations come in pairs, each the adjoint of the other.

@@ -84,7 +84,7 @@ first, second, third = (5, 2), (3, 2), (2,)
 b_grad, c_grad = [30, 60], [[2], [4], [6]]
 
 # %% wrong="shapes_by_hand"
-# Shows: The numbers of c_grad are right, and its shape is not c's: c has one column.
+# Shows: The numbers of c_grad are right, but its shape is not c's: c has one column.
 # Hint: c is [[1], [2], [3]], and its gradient is written in the same way.
 first, second, third = (5, 2), (3, 2), (2,)
 b_grad, c_grad = [6, 6], [30, 30, 30]
@@ -102,14 +102,14 @@ first, second, third = (5, 2), (3, 2), (5,)
 b_grad, c_grad = [6, 6], [[30], [30], [30]]
 
 # %% wrong="shapes_by_hand"
-# Shows: `third` is a number, and a shape is wanted.
+# Shows: `third` is a number, but a shape is wanted.
 # Hint: A shape with one axis is a tuple of one number, and is written with a comma: (2,). To Python (2) is the number
 # 2.
 first, second, third = (5, 2), (3, 2), 2
 b_grad, c_grad = [6, 6], [[30], [30], [30]]
 
 # %% wrong="shapes_by_hand"
-# Shows: The numbers of b_grad are right, and they have one pair of brackets too many.
+# Shows: The numbers of b_grad are right, but they have one pair of brackets too many.
 # Hint: b is [10, 20], with one axis. Its gradient is written in the same way.
 first, second, third = (5, 2), (3, 2), (2,)
 b_grad, c_grad = [[6, 6]], [[30], [30], [30]]
@@ -229,7 +229,7 @@ def layer_back(x, W, gy):
 
 
 # %% wrong="layer_back"
-# Shows: gb has an axis of length 1 that b has not.
+# Shows: gb has an axis of length 1 that b does not have.
 # Hint: b has the shape (m,): add up without keepdims.
 def layer_back(x, W, gy):
     return gy @ W.T, x.T @ gy, gy.sum(axis=0, keepdims=True)
@@ -243,7 +243,7 @@ def layer_back(x, W, gy):
 
 
 # %% wrong="layer_back"
-# Shows: The three are right, and what arrived was written over: its first row is gb now.
+# Shows: The three are right, but what arrived was overwritten: its first row is gb now.
 # Hint: gy[0] is a view of gy, and += writes into it. gy.sum(axis=0) is an array of its own.
 def layer_back(x, W, gy):
     gx, gW = gy @ W.T, x.T @ gy
@@ -254,7 +254,7 @@ def layer_back(x, W, gy):
 
 
 # %% wrong="layer_back"
-# Shows: gb adds up along each row; the bias is added to each row, and so it is the columns that are added up.
+# Shows: gb adds up along each row. But the bias is added to each row, so gb must add up down each column.
 # Hint: b has m numbers, one for each column of y: add up along axis 0.
 def layer_back(x, W, gy):
     return gy @ W.T, x.T @ gy, gy.sum(axis=1)
@@ -263,7 +263,7 @@ def layer_back(x, W, gy):
 # %% [markdown]
 # ## 3. A loss that trains wrongly
 #
-# **2 points, 8 minutes.** This is in use:
+# **2 points, 8 minutes.** Somebody uses this:
 #
 # ```python
 # def squared_error(p, t):
@@ -271,8 +271,8 @@ def layer_back(x, W, gy):
 # ```
 #
 # Predictions p have the shape (n, 1) or (n,), targets t have the shape (n, 1) or (n,), and in two of these four cases
-# training goes wrong without an error. Repair it: in all four cases `squared_error` is to be the mean over n pairs. And
-# where p and t have different numbers of elements, (5, 1) and (4,) say, it is to raise `ValueError`. (The engine's
+# training goes wrong without an error. Repair it: in all four cases `squared_error` should be the mean over n pairs.
+# And where p and t have different numbers of elements, (5, 1) and (4,) say, it should raise `ValueError`. (The engine's
 # ShapeError is one; `p.numel()` is how many numbers p has.)
 
 
@@ -347,21 +347,21 @@ def squared_error(p, t):
 
 
 # %% wrong="squared_error"
-# Shows: All four cases are right, and a single target is still stretched over four predictions without an error.
+# Shows: All four cases are right, but a single target is still stretched over four predictions without an error.
 # Hint: (4,) with (1,) fits, so no ShapeError comes. Compare the numbers of elements before you subtract.
 def squared_error(p, t):
     return ((p.reshape(-1) - t.reshape(-1)) ** 2).mean()
 
 
 # %% wrong="squared_error"
-# Shows: An error is raised where the shapes differ, and (4, 1) with (4,) was to be the mean over 4 pairs.
+# Shows: An error is raised where the shapes differ, but (4, 1) with (4,) was to be the mean over 4 pairs.
 # Hint: Refuse where the *numbers of elements* differ; where only the shapes do, reshape.
 def squared_error(p, t):
     return mg.nn.functional.mse_loss(p, t)
 
 
 # %% wrong="squared_error"
-# Shows: Whatever differs in shape is refused, and (4, 1) with (4,) was to be the mean over 4 pairs.
+# Shows: Whatever differs in shape is refused, but (4, 1) with (4,) was to be the mean over 4 pairs.
 # Hint: Ask `p.numel() != t.numel()` before you raise. Where these agree, reshape both.
 def squared_error(p, t):
     if p.shape != t.shape:
@@ -377,7 +377,7 @@ def squared_error(p, t):
 
 
 # %% wrong="squared_error"
-# Shows: The targets were transposed, and an array with one axis stays what it was: there is no second axis to swap.
+# Shows: The targets were transposed, but an array with one axis stays what it was: there is no second axis to swap.
 # Hint: (4,) becomes (4, 1) by reshape, not by .T. Give both p and t the same shape, whatever they had.
 def squared_error(p, t):
     if p.shape != t.shape:
@@ -394,7 +394,7 @@ def squared_error(p, t):
 
 
 # %% wrong="squared_error"
-# Shows: The loss is right, and it was computed from plain numbers: it has no graph to go back over.
+# Shows: The loss is right, but it was computed from plain numbers: it has no graph to go back over.
 # Hint: `.numpy()` gives numbers that remember nothing. Subtract the tensors p and t themselves.
 def squared_error(p, t):
     if p.numel() != t.numel():
@@ -413,7 +413,7 @@ def squared_error(p, t):
 
 
 # %% wrong="squared_error"
-# Shows: The loss is right, and it was computed from plain numbers: no gradient reaches p.
+# Shows: The loss is right, but it was computed from plain numbers: no gradient reaches p.
 # Hint: Stay with tensors. What goes through .numpy() or .item() leaves the graph.
 def squared_error(p, t):
     if p.numel() != t.numel():
@@ -425,17 +425,17 @@ def squared_error(p, t):
 # %% [markdown]
 # ## 4. Distances on a budget
 #
-# **2 points, 8 minutes.** `distances(a, b)` is to give, for points a of shape (n, d) and b of shape (m, d), the squared
+# **2 points, 8 minutes.** For points a of shape (n, d) and b of shape (m, d), `distances(a, b)` gives the squared
 # distance of each point of a from each of b: shape (n, m). By broadcasting it is one line:
 #
 # ```python
 # ((a.reshape(n, 1, d) - b.reshape(1, m, d)) ** 2).sum(axis=2)
 # ```
 #
-# But on the way that makes arrays of n × m × d numbers. The budget: **no array of more than n × m numbers**, and **at
-# most 16 nodes** in the graph, so no loop. (d is small beside n and m: arrays as large as a or b are within it.) What
-# helps: |a − b|² = |a|² − 2 a·b + |b|², where |a|² is the sum of the squares of a point's numbers, a·b the sum of the
-# products of two points' numbers, and a·b for all pairs is a matrix product.
+# But on the way, that line makes arrays of n × m × d numbers. The budget: **no array of more than n × m numbers**, and
+# **at most 16 nodes** in the graph, so no loop. (d is small beside n and m: arrays as large as a or b are within it.)
+# What helps: |a − b|² = |a|² − 2 a·b + |b|², where |a|² is the sum of the squares of a point's numbers, a·b the sum of
+# the products of two points' numbers, and a·b for all pairs is a matrix product.
 
 
 # %% answer="distances" points=2 minutes=8
@@ -493,7 +493,7 @@ budget(6, 5, 2)
 
 
 # %% wrong="distances"
-# Shows: The distances are right, and on the way there is an array of n × m × d numbers.
+# Shows: The distances are right, but on the way there is an array of n × m × d numbers.
 # Hint: Never make all differences. |a|² and |b|² are n and m numbers, and a @ b.T is (n, m) at once.
 def distances(a, b):
     (n, d), m = a.shape, b.shape[0]
@@ -543,7 +543,7 @@ def distances(a, b):
 
 
 # %% wrong="distances"
-# Shows: The root was taken, and the *squared* distance is wanted.
+# Shows: The root was taken, but the *squared* distance is wanted.
 # Hint: Leave the root out: |a − b|² is the result.
 def distances(a, b):
     return ((a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)).sqrt()
@@ -557,14 +557,14 @@ def distances(a, b):
 
 
 # %% wrong="distances"
-# Shows: The distances are right, and the graph has too many nodes: a loop makes some for each time round.
+# Shows: The distances are right, but the graph has too many nodes: a loop makes some each time round.
 # Hint: One matrix product has all pairs in it: a @ b.T.
 def distances(a, b):
     return mg.stack([((a[i] - b) ** 2).sum(axis=1) for i in range(a.shape[0])])
 
 
 # %% wrong="distances"
-# Shows: The distances are right, and they were computed outside the graph: nothing goes back to a and b.
+# Shows: The distances are right, but they were computed outside the graph: nothing goes back to a and b.
 # Hint: Stay with tensors from a and b to the result.
 def distances(a, b):
     a, b = a.detach().numpy(), b.detach().numpy()
@@ -576,15 +576,15 @@ def distances(a, b):
 # ## 5. A loss of your own design
 #
 # **2 points, 8 minutes.** A classifier gives scores s of shape (n, k), and only the differences within a row matter:
-# whoever adds 7 to a whole row has changed nothing. Design a loss `mine(s)` that respects this. There are many; any
-# will do that has these properties:
+# adding 7 to a whole row changes nothing. Design a loss `mine(s)` that respects this. There are many; any that has
+# these properties will do:
 #
 # - one number, of shape `()`, for any n ≥ 1 and k ≥ 2;
 # - the same when each row of s moves by a number of its own, up or down;
 # - *not* the same when one number of s alone moves;
 # - at most 12 nodes in its graph, s included.
 #
-# What must its gradient look like, if a row that moves as a whole moves nothing? Print `s.grad.sum(axis=1)`.
+# What must its gradient look like, if moving a whole row moves nothing? Print `s.grad.sum(axis=1)`.
 
 
 # %% answer="own_loss" points=2 minutes=8
@@ -660,7 +660,7 @@ nodes(20, 10)
 
 
 # %% wrong="own_loss"
-# Shows: The loss is one number, and it moves when a whole row does: the size of the scores counts, not only their
+# Shows: The loss is one number, but it moves when a whole row does: the size of the scores counts, not only their
 # differences.
 # Hint: Take something away from each row that moves with the row, such as its mean.
 def mine(s):
@@ -668,7 +668,7 @@ def mine(s):
 
 
 # %% wrong="own_loss"
-# Shows: The mean of *all* scores was subtracted: that helps when all rows move together, and not one alone.
+# Shows: The mean of *all* scores was subtracted: that helps when all rows move together, not when one moves alone.
 # Hint: One mean for each row: s.mean(axis=1, keepdims=True).
 def mine(s):
     return ((s - s.mean()) ** 2).sum()
@@ -704,7 +704,7 @@ def mine(s):
 
 
 # %% wrong="own_loss"
-# Shows: The properties hold, and the graph grows with the number of rows: a loop makes nodes for each.
+# Shows: The properties hold, but the graph grows with the number of rows: a loop makes nodes for each.
 # Hint: Broadcasting does all rows at once: s.mean(axis=1, keepdims=True) is one node.
 def mine(s):
     return sum(((s[i] - s[i].mean()) ** 2).sum() for i in range(s.shape[0]))
@@ -712,7 +712,7 @@ def mine(s):
 
 # %% wrong="own_loss"
 # Shows: In each row only some of the scores count: another can move and the loss stays as it is.
-# Hint: Compare every score with something of its row, not one with one other.
+# Hint: Compare every score with something from its row, not just one score with one other.
 def mine(s):
     return ((s[:, 0] - s[:, 1]) ** 2).sum() + (s[:, 1] - s[:, 0]).sum()
 
