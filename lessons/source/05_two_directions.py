@@ -19,7 +19,7 @@
 #       jvp: The Jacobian times a nudge of the inputs, found by one pass of forward mode
 #       vjp: The gradient that arrives at the outputs times the Jacobian, found by one pass of reverse mode
 #       expression swell: The growth of a derivative that is written out as a formula, equal parts repeated
-#       dot test: Checking that forward and reverse mode give one number for a nudge dx weighed by gy
+#       dot test: Checking that forward and reverse mode give the same number for a nudge dx weighed by gy
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -27,10 +27,10 @@
 #
 # > RuntimeError: grad can be implicitly created only for scalar outputs
 #
-# PyTorch says this when `backward()` is to begin at several numbers. What is special about one? Reverse mode finds
-# every derivative of a loss in one walk, from the end. Yet every engine can also walk the other way, from the inputs,
-# and PyTorch, TensorFlow and JAX each have a name for it. **What is the second direction good for, and which of the two
-# is cheaper?** And now that there are several ways to one derivative: who checks whom?
+# PyTorch says this when `backward()` is asked to begin at several numbers. What is special about one? Reverse mode
+# finds every derivative of a loss in one walk, from the end. Yet every engine can also walk the other way, from the
+# inputs, and PyTorch, TensorFlow and JAX each have a name for it. **What is the second direction good for, and which of
+# the two is cheaper?** And now that there are several ways to one derivative: who checks whom?
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -106,15 +106,15 @@ print("a pass for each: ", {name: pushed(loss, {v: 1.0}) for name, v in {"x": x,
 # derivatives, and forwards it took a pass for each.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Put `pushed` beside the loop of lesson 02: the order is the other one, and what is added is what arrives
-# from the parents, not what comes back from the users. Common stumble: a tangent is not "the derivative", it is the
-# derivative *in the direction of the nudge*.
+# Five minutes. Put `pushed` beside the loop of lesson 02: the order is reversed, and it adds what arrives from the
+# parents, not what comes back from the users. A common mistake: a tangent is not "the derivative", it is the derivative
+# *in the direction of the nudge*.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Dual numbers: no graph at all
 #
 # Forward mode goes in the order in which the program runs. So the tangent can travel *with* the value: a pair, x + dx
-# ε, where ε is a nudge so small that ε · ε counts as 0. Multiply two such pairs out:
+# ε, where ε is a nudge so small that ε · ε counts as 0. Multiply out two such pairs:
 #
 # > (x + dx ε)(y + dy ε) = x y + (x dy + dx y) ε
 #
@@ -144,9 +144,9 @@ y = cubed_and_more(Dual(3.0, 1.0))
 print("x³ + x at 3:", y.x, "  its slope:", y.dx)
 
 # %% [markdown]
-# 3x² + 1 = 28, with an ordinary loop, and with no graph. What does that save? We multiply a thousand times, as dual
-# numbers and as Values, and count the numbers that are alive afterwards. The Values are 1,001, one for each product and
-# the x. How many Duals?
+# 3x² + 1 = 28, with an ordinary loop, and with no graph. What does that save? We multiply a thousand times, with dual
+# numbers and with Values, and count the numbers that are alive afterwards. There are 1,001 Values, one for each product
+# and one for x. How many Duals?
 
 # %%
 Predict("duals alive", "How many Duals are alive after a thousand products, x included?")
@@ -178,15 +178,15 @@ print("and the slope is the same:", end.dx)
 
 # %% [markdown]
 # Two: where it began, and where it is. **Forward mode keeps nothing.** Reverse mode must keep the whole way, because it
-# begins at the end of it. That is the price of reverse mode, and we now look at what it buys.
+# begins at its end. That is the price of reverse mode, and we now look at what it buys.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A table of derivatives
 #
 # Give the function two outputs, s and s². With three inputs there are six derivatives. The table of them, a row for
 # each output and a column for each input, is the **Jacobian**. Step through it, and before each pass write down what it
-# will fill in: on the left a column, on the right a row. (The widget calls what travels backwards, the gradient of one
-# output by a value, its *cotangent*.)
+# will fill in: on the left a column, on the right a row. (What travels backwards is the gradient of one output with
+# respect to a value; the widget calls it that value's *cotangent*.)
 
 
 # %%
@@ -203,11 +203,11 @@ ForwardAndReverse(f, 2.0, 3.0, -4.0)
 # the first pass fill in, and which of them have you seen?"
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The table is not wanted for its own sake. What training needs is a product: the Jacobian J times a nudge, J dx, called
-# **jvp**; or what arrives at the outputs times the Jacobian, gy J, called **vjp**. One pass each, without the table.
-# `mg.func.jvp(f, (x,), (dx,))` gives f(x) and J dx. `mg.func.vjp(f, x)` gives f(x) and a function `pull`: the way back,
-# to be called with what arrives. With a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp a row. (The rows
-# of `mg.eye(3)` are [1, 0, 0], [0, 1, 0] and [0, 0, 1].)
+# We do not want the table for its own sake. Training needs a product: the Jacobian J times a nudge, J dx, called
+# **jvp**; or what arrives at the outputs times the Jacobian, gy J, called **vjp**. Each takes one pass, without the
+# table. `mg.func.jvp(f, (x,), (dx,))` gives f(x) and J dx. `mg.func.vjp(f, x)` gives f(x) and a function `pull`: the
+# way back, to be called with what arrives. With a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp a row.
+# (The rows of `mg.eye(3)` are [1, 0, 0], [0, 1, 0] and [0, 0, 1].)
 
 # %%
 W = mg.tensor(np.arange(6.0).reshape(3, 2) / 4 - 0.5)
@@ -225,15 +225,15 @@ print("3 columns, by jvp:\n", np.stack([c.numpy() for c in columns], axis=1).rou
 print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
 
 # %% [markdown]
-# What lesson 04 wrote for each operation, such as gX = gZ Wᵀ, was a vjp: a rule that gives the product, without ever
-# making the table. (`mg.func.jacfwd` and `jacrev` make the whole table, by columns and by rows.)
+# Each rule of lesson 04, such as gX = gZ Wᵀ, was a vjp: it gives the product without ever making the table.
+# (`mg.func.jacfwd` and `jacrev` make the whole table, by columns and by rows.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Counting passes
 #
 # A pass forwards walks every arrow once, and a pass back every arrow that leads to its output, with one multiplication
-# for each. Take a function of 3 inputs and 100 outputs, which share most of the way. For all its derivatives: which
-# mode is cheaper?
+# for each. Take a function of 3 inputs and 100 outputs, which share most of the way. Which mode is cheaper, if you want
+# all the derivatives?
 
 # %%
 Predict("3 inputs, 100 outputs", "Which is cheaper?", options=["forward mode", "reverse mode", "no difference"])
@@ -285,8 +285,8 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# *The plot: rising lines, both axes logarithmic. Reverse mode stays twice as high as the function itself, side by
-# side with it. Forward mode and nudging lie on one another, rise twice as steeply, and end a thousand times higher.*
+# *The plot: rising lines, both axes logarithmic. Reverse mode stays twice as high as the function itself and parallel
+# to it. Forward mode and nudging lie on top of each other, rise twice as steeply, and end a thousand times higher.*
 #
 # **The cheap gradient:** an operation of two operands has two arrows, so the walk back takes at most two
 # multiplications for each operation, however many inputs there are. Forward mode and nudging cost the same here. But
@@ -299,8 +299,8 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The way from school, counted
 #
-# The third way to a derivative is symbolic: rewrite the formula by the rules of school. Here a formula is the letter x,
-# or a sign with two formulas, such as ("×", "x", "x").
+# The third way to a derivative is symbolic: rewrite the formula by the rules from school. Here a formula is the letter
+# x, or a sign with two formulas, such as ("×", "x", "x").
 
 
 # %%
@@ -343,8 +343,8 @@ reveal("symbols, n = 10", symbols(derivative(formulas[10])))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # This is **expression swell**. Each round writes both y and y′ out twice, (y′ × y) + (y × y′), and so it more than
-# doubles the symbols. Why does the engine not suffer from it? Because it shares: y is used twice and computed once.
-# Give the formula the same gift, and count each *different* part once:
+# doubles the symbols. Why does the engine not suffer from it? Because it shares: y is used twice and computed once. Do
+# the same for the formula, and count each *different* part once:
 
 
 # %%
@@ -450,14 +450,14 @@ except mg.errors.GradcheckError as error:
     print(re.sub(r"(\.\d{4})\d+", r"\1", str(error)))  # four digits of each are enough
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Take a vote before the reveal; "no" wins as a rule. The sentence about witnesses is worth a pause: ask
+# Six minutes. Take a vote before the reveal; "no" usually wins. The sentence about witnesses is worth a pause: ask
 # where else in their work two checks share a source. (A test that copies the formula from the code, for one.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What the referee cannot see
 #
 # **Where it breaks.** The referee has its limits, and each looks like an answer. Run the wrong swish past it at another
-# point, 0; and then a right function, relu, at its kink.
+# point, 0; and then a correct function, relu, at its kink.
 
 # %%
 print("the wrong swish, at 0:", mg.gradcheck(swish, mg.zeros(3)))
@@ -470,7 +470,7 @@ for name, g, at in [("relu", mg.Tensor.relu, mg.tensor([1.0, 0.0])), ("swish", s
 # %% [markdown]
 # - At 0 the forgotten factor does not show: x σ is 0 there, with it or without. A mistake can be right at a point, so
 #   **check at random points, several.**
-# - relu has no slope at 0. Backward says 0, a central difference sees one side flat and one side steep, and says a
+# - relu has no slope at 0. Backward says 0; a central difference sees one flat side and one steep side, and says a
 #   half. Neither is wrong. **Stay away from kinks.**
 # - float32 has seven digits, and a nudge needs more (lesson 02): the referee refuses. **Check in float64.**
 # - And it takes two runs for each input, and three more, so it is for small shapes:
@@ -490,7 +490,7 @@ for n in (10, 100, 1000):
     print(f"{n:4} inputs: the referee ran the function {len(runs):4} times")
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# What each check knows, from nothing to most:
+# What each check knows, from the least to the most:
 #
 # | it says "fine" if | what it compares | what it cannot see |
 # |---|---|---|
@@ -516,9 +516,9 @@ Quiz("05_two_directions")
 # | `mg.func.jacfwd`, `jacrev` | `torch.func.jacfwd`, `jacrev` | `tape.jacobian` | `jax.jacfwd`, `jacrev` |
 # | `mg.gradcheck` | `torch.autograd.gradcheck` | `tf.test.compute_gradient` | `jax.test_util.check_grads` |
 #
-# TensorFlow's accumulator is a block, as its tape is: `with tf.autodiff.ForwardAccumulator(x, dx) as acc:`, and then
+# TensorFlow's accumulator is a block, like its tape: `with tf.autodiff.ForwardAccumulator(x, dx) as acc:`, and then
 # `acc.jvp(y)`. `tf.test.compute_gradient` gives both tables, and leaves the comparison to you. JAX's check has to be
-# imported by itself: `import jax.test_util`.
+# imported separately: `import jax.test_util`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

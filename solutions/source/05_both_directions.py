@@ -39,7 +39,7 @@ from minigrad.core.node import toposort
 # ```
 #
 # - `column`: nudge x alone. The tangents of p and of q, as a list of two numbers.
-# - `row`: ask q. Its gradients by x and by y, as a list of two numbers.
+# - `row`: ask q. Its gradients with respect to x and to y, as a list of two numbers.
 # - `both`: nudge x by 1 and y by −1, in one pass. The tangents of p and of q.
 # - `forward_passes` and `reverse_passes`: how many passes each mode takes for all derivatives of a function of 5 inputs
 #   and 3 outputs.
@@ -216,7 +216,7 @@ def slope(f, x):
 
 
 # %% wrong="dual_numbers"
-# Shows: The tangents were divided by each other, as the numbers are.
+# Shows: The tangents were divided one by the other, as the numbers are.
 # Hint: A quotient has a rule of its own: (u′ v − u v′) / v².
 class Dual:
     def __init__(self, x, dx=0.0):
@@ -340,8 +340,8 @@ def slope(f, x):
 #
 # **2 points, 8 minutes.** `push` and `pull` make one pass each, and count it. Write `jacobian(f, x)`: for an x of shape
 # (n,) and an f that gives shape (m,), the whole table as a NumPy array of shape (m, n), with **no more passes than
-# needed**: the smaller of n and m. `mg.eye(n)` has the n nudges as its rows. (To run f itself, for its shape, is no
-# pass.)
+# needed**: the smaller of n and m. `mg.eye(n)` has the n nudges as its rows. (Running f itself, to see its shape, does
+# not count as a pass.)
 
 # %% name="passes"
 passes = []
@@ -402,8 +402,8 @@ table(3, 1)
 [spent(2, 6), spent(6, 2), spent(7, 1), spent(1, 7), spent(3, 3)]
 
 # %% [markdown] hints="jacobian_on_a_budget"
-# 1. A pass of `push` with the i-th row of mg.eye(n) is the i-th column. A pass of `pull` with the j-th row of mg.eye(m)
-# is the j-th row.
+# 1. A pass of `push` with the i-th row of mg.eye(n) gives the i-th column. A pass of `pull` with the j-th row of
+#    mg.eye(m) gives the j-th row.
 # 2. n is x.shape[0], m is f(x).shape[0]. If n is the smaller, columns; if m is, rows.
 # 3. `np.stack(columns, axis=1)` puts columns side by side, `np.stack(rows)` puts rows below one another; each of them
 # as `.numpy()`.
@@ -414,21 +414,21 @@ table(3, 1)
 
 
 # %% wrong="jacobian_on_a_budget"
-# Shows: The table is right, and it was always made by columns: with few outputs that is too many passes.
+# Shows: The table is right, but it was always made by columns: with few outputs that is too many passes.
 # Hint: Compare n with m, and make it by rows, with `pull`, where m is smaller.
 def jacobian(f, x):
     return np.stack([push(f, x, dx).numpy() for dx in mg.eye(x.shape[0])], axis=1)
 
 
 # %% wrong="jacobian_on_a_budget"
-# Shows: The table is right, and it was always made by rows: with few inputs that is too many passes.
+# Shows: The table is right, but it was always made by rows: with few inputs that is too many passes.
 # Hint: Compare n with m, and make it by columns, with `push`, where n is smaller.
 def jacobian(f, x):
     return np.stack([pull(f, x, gy).numpy() for gy in mg.eye(f(x).shape[0])])
 
 
 # %% wrong="jacobian_on_a_budget"
-# Shows: The table is right, and the dearer mode was chosen each time.
+# Shows: The table is right, but the more expensive mode was chosen each time.
 # Hint: Forward mode takes n passes: choose it where n is the smaller.
 def jacobian(f, x):
     n, m = x.shape[0], f(x).shape[0]
@@ -457,14 +457,14 @@ def jacobian(f, x):
 # %% [markdown]
 # ## 4. Which direction is wrong?
 #
-# **2 points, 9 minutes.** An operation can say its forward rule, `jvp`, and its way back, `vjp`, each by itself, and
-# each can be wrong. Write `wrong_directions(f, x)`: a list with `"forward"` in it if `mg.func.jvp` of f at x is wrong,
-# and `"reverse"` if `mg.func.vjp` is; empty if both are right. x has the shape (n,), and what f gives has some shape of
-# its own. A referee that has read neither rule: for a random dx and h = 0.00001, f moves by
-# `(f(x + h * dx) - f(x - h * dx)) / (2 * h)`. (Ask `jvp` and `vjp` themselves: `mg.func.jacfwd` makes its columns from
-# the way back, and cannot judge the forward rule.)
+# **2 points, 9 minutes.** An operation can state its forward rule, `jvp`, and its way back, `vjp`, separately, and each
+# can be wrong. Write `wrong_directions(f, x)`: a list with `"forward"` in it if `mg.func.jvp` of f at x is wrong, and
+# `"reverse"` if `mg.func.vjp` is; empty if both are right. x has the shape (n,), and what f gives has some shape of its
+# own. Here is a referee that has read neither rule: for a random dx and h = 0.00001, f moves by `(f(x + h * dx) - f(x -
+# h * dx)) / (2 * h)`. (Ask `jvp` and `vjp` themselves: `mg.func.jacfwd` makes its columns from the way back, and cannot
+# judge the forward rule.)
 #
-# Two operations to try it on are given. Of `Turned` only the way back is wrong. `Bent` has one slope, read by both
+# Two operations to try it on are given. In `Turned` only the way back is wrong. `Bent` has one slope, read by both
 # directions, and it is wrong.
 
 # %% name="operations"
@@ -577,12 +577,12 @@ report(lambda x: x.reshape(2, 3).T @ x.reshape(2, 3), 6)
 # rtol=1e-4 for both comparisons, since a nudge is good to some digits only.
 
 # %% [markdown] shows="wrong_directions"
-# Both directions read one Jacobian, so one nudge can judge them both, and it has to know neither rule.
+# Both directions read one Jacobian, so one nudge can judge them both, without knowing either rule.
 
 
 # %% wrong="wrong_directions" misconception="M13"
-# Shows: It was asked whether there are derivatives, not whether they are right. A gradient that is not None is not for
-# that reason right.
+# Shows: The question asked was whether there are derivatives, not whether they are right. A gradient is not right just
+# because it is not None.
 # Hint: Compare each direction with the nudge, which knows neither rule.
 def wrong_directions(f, x):
     y, back = mg.func.vjp(f, x)
@@ -666,7 +666,7 @@ def wrong_directions(f, x):
 # `causal(x)`, from shape (n,) to shape (n,), for any n:
 #
 # - output i depends on **each** of the inputs 0 to i, and on no later one;
-# - the derivatives themselves depend on x: they are other ones at another place;
+# - the derivatives themselves depend on x: they differ from place to place;
 # - at most 12 nodes in its graph, x included, for any n.
 #
 # What does its Jacobian look like? Print `mg.func.jacfwd(causal)(x)` for a random x.
@@ -745,7 +745,7 @@ nodes(30)
 
 
 # %% wrong="causal"
-# Shows: The pattern is right, and the derivatives are the same everywhere: the function is linear.
+# Shows: The pattern is right, but the derivatives are the same everywhere: the function is linear.
 # Hint: Put something bent into it, such as tanh, before the running total or after it.
 def causal(x):
     return x.cumsum(0)
@@ -767,7 +767,7 @@ def causal(x):
 
 # %% wrong="causal"
 # Shows: Every output depends on every input: it looks ahead.
-# Hint: A sum over all of x has the last input in it. Take a running total in its place.
+# Hint: A sum over all of x has the last input in it. Take a running total instead.
 def causal(x):
     return x * x.sum()
 
@@ -780,7 +780,7 @@ def causal(x):
 
 
 # %% wrong="causal"
-# Shows: The properties hold, and the graph grows with n: a loop makes nodes for each number.
+# Shows: The properties hold, but the graph grows with n: a loop makes nodes for each number.
 # Hint: cumsum is one node, whatever n is.
 def causal(x):
     total, outputs = 0, []
@@ -798,7 +798,7 @@ def causal(x):
 
 
 # %% wrong="causal"
-# Shows: Each output looks back through a window: enough for a few inputs, and too short for more of them.
+# Shows: Each output looks back through a window: long enough for a few inputs, but too short for more.
 # Hint: Output i is to depend on *all* inputs up to i, for any n. Take nothing off the running total.
 def causal(x):
     total = x.tanh().cumsum(0)
@@ -809,6 +809,6 @@ def causal(x):
 # ## Done
 #
 # The two directions walk one graph with one set of slopes; what they cost depends on how much goes in and how much
-# comes out; and a derivative is believed when a witness agrees that has not read the same rule.
+# comes out; and a derivative is believed when a witness who has not read the same rule agrees.
 #
 # **Next**: [06 The dynamic graph](../lessons/06_the_dynamic_graph.ipynb).
