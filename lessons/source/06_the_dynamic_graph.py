@@ -12,7 +12,7 @@
 #     builds_on: [04_tensors]
 #     widgets: [StaticVsDynamic, MemoryTimeline, Predict, Quiz]
 #     terms:
-#       dynamic graph: the graph that eager code leaves behind, built anew by each run, of what has run
+#       dynamic graph: the graph of what has run, which eager code leaves behind and each run builds anew
 #       saved value: an array that an operation keeps in the forward pass, because its derivative will read it
 #       gradient accumulation: leaving .grad uncleared over several backward passes, so that one step follows the sum of
 #         their gradients
@@ -177,7 +177,7 @@ print("y.grad =", y.grad)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `.grad` is an account
 #
-# `backward()` pays into `.grad` of the leaves; lesson 02 showed that a second pass adds to the first. In training,
+# `backward()` pays into the `.grad` of the leaves; lesson 02 showed that a second pass adds to the first. In training,
 # `zero_grad()` empties the account before each step. Which accounts must it empty? There are a few leaves and, in a
 # network, thousands of intermediate results. Backward does not leave a `.grad` on those, unless you ask with
 # `retain_grad()`. So let us ask, run forward and backward twice, and clear **nothing.** What is in `h.grad` after the
@@ -200,8 +200,8 @@ print("after the first run:  x.grad =", x.grad, " h.grad =", first.grad)
 Predict("h.grad after two", "What is in the second h.grad, when nothing was cleared?")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 4 minutes. This is the belief that zero_grad clears every node. Let somebody argue for 4 before the reveal, then ask:
-# how many h are there?
+# 4 minutes. This is about the belief that zero_grad clears every node. Let somebody argue for 4 before the reveal, then
+# ask: how many h are there?
 
 # %% slideshow={"slide_type": "fragment"}
 second = run(x)
@@ -210,11 +210,11 @@ print("is it the same h?", first is second)
 reveal("h.grad after two", second.grad)
 
 # %% [markdown]
-# `x.grad` went from 12 to 24, and `h.grad` did not double: the second run made a new `h`, and a new tensor starts
-# with an empty account. `zero_grad` is about what lives on from run to run, and those are the leaves that you train.
-# That is why an optimizer needs to know the parameters, and nothing of the graph.
+# `x.grad` went from 12 to 24, and `h.grad` did not double: the second run made a new `h`, and a new tensor starts with
+# an empty account. `zero_grad` is about what lives on from run to run, and that means the leaves that you train. That
+# is why an optimizer needs to know the parameters, and nothing about the graph.
 #
-# An emptied account is `None`: nothing has been paid in, which is not the same as 0. And adding up is of use: two
+# An emptied account is `None`: nothing has been paid in, which is not the same as 0. And adding up is useful: two
 # losses, one `backward()` each, leave the gradient of their sum. So a batch that is too large for memory can be taken
 # in parts, with one `step()` after the last: **gradient accumulation**.
 
@@ -300,16 +300,16 @@ for line in ("x + w", "x * w", "x @ w", "x.exp()", "x.sin()", "x.tanh()", "x.rel
 print("x * w    keeps", keeps(lambda x, w: x * w, a, b.detach()), "when w wants no gradient")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Read it as a list of slopes. × needs the other operand, twice; exp, tanh and relu have slopes that their own result
-# gives; sin needs its operand, for cos x; + and sum need nothing. If the gradient of one operand is not wanted, less is
-# kept.
+# Read it as a list of slopes. × needs the other operand, twice; exp, tanh and relu can read their slopes off their own
+# results; sin needs its operand, for cos x; + and sum need nothing. If the gradient of one operand is not wanted, less
+# is kept.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What backward frees
 #
 # When backward has passed an entry, its saved values are not needed again. So they are let go at once, one by one on
-# the way back, and not at the end. `y` still exists afterwards, and so do the entries behind it; what they had saved is
-# gone. And where no gradient will be asked for, `no_grad` keeps nothing in the first place:
+# the way back, rather than all at the end. `y` still exists afterwards, and so do the entries behind it; what they had
+# saved is gone. And where no gradient will be asked for, `no_grad` keeps nothing in the first place:
 
 # %%
 y.backward()
@@ -340,15 +340,15 @@ MemoryTimeline(model, mg.nn.functional.mse_loss, mg.ones(256, 8), mg.zeros(256, 
 # The first step has its peak, 192,416 bytes, early in backward: three of the four results of tanh are still there, and
 # the first gradients are on their way. *Saved for backward* falls from 133,120 bytes to 0: first by the 2,048 of ^2,
 # then a tanh at a time. *Gradients* rises to 72,208, those on their way and those of the parameters together; in the
-# end the latter alone are left, 7,816 bytes, as many as the parameters take themselves. The second step starts with
+# end only the latter are left, 7,816 bytes, as many as the parameters themselves take. The second step starts with
 # 15,632 bytes more than the first, in the row *optimizer state*: the optimizer here is Adam, and from its first step on
-# it keeps two numbers for each parameter, by which it chooses how far that one goes.
+# it keeps two numbers for each parameter, from which it chooses how far that parameter moves.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A second backward
 #
-# Lesson 02 met the error, and now you can say what it means, word by word. *Reached Mul a second time*: the entry is
-# still there. *Freed what it had saved*: its x and y are not.
+# You met this error in lesson 02, and now you can say what it means, word by word. *Reached Mul a second time*: the
+# entry is still there. *Freed what it had saved*: its x and y are not.
 #
 # That was a product. What happens if we do the same with a **sum?** The table above has the answer.
 
@@ -435,8 +435,8 @@ reveal("two passes", steps.count)
 # ## Further: a stethoscope, and one more account
 #
 # Between the loss and the leaves, gradients pass by and are gone. A **hook** sees them: a function that you register on
-# a tensor and that is called with the gradient on arrival. The lesson goes on without what is folded here: two hooks,
-# and an exception to *`zero_grad` is about leaves*.
+# a tensor and that is called with the gradient on arrival. You can follow the lesson without what is folded here: two
+# hooks, and an exception to *`zero_grad` is about leaves*.
 
 # %% [markdown]
 # Six sigmoids in a row, and a hook on each:
@@ -452,11 +452,11 @@ print("arriving, from the last sigmoid back:", " ".join(f"{size:.4f}" for size i
 print(f"arriving at x: {x.grad.item():.6f}")
 
 # %% [markdown]
-# Where a sigmoid gives s, its slope is s · (1 − s). That is never above 1/4, which it is at s = 1/2; so each one takes
-# at least three quarters of what came. After six of them little is left: this is why deep networks of sigmoids learn
-# slowly at the front, and the hook shows it happening.
+# Where a sigmoid gives s, its slope is s · (1 − s). That is at most 1/4, at s = 1/2; so each one takes away at least
+# three quarters of what arrives. After six of them little is left: this is why deep networks of sigmoids learn slowly
+# at the front, and the hook shows it happening.
 #
-# What a hook returns goes on in place of what came. Here one limits a gradient that has grown too large:
+# What a hook returns goes on in place of what arrived. Here one limits a gradient that has grown too large:
 
 # %%
 x = mg.tensor([1.0, 10.0], requires_grad=True)
@@ -467,7 +467,7 @@ print("limited at h:", x.grad, " without the hook: 4 x³ =", 4 * x.detach() ** 3
 
 # %% [markdown]
 # And the exception. On a graph that was kept by `retain_graph=True` there is no new `h`, so its account adds up too,
-# and the optimizer does not know it:
+# and the optimizer does not know about it:
 
 # %%
 x = mg.tensor(3.0, requires_grad=True)
@@ -493,8 +493,8 @@ x = mg.tensor(3.0, requires_grad=True)
 reveal("x * x.detach()", x.grad)
 
 # %% [markdown]
-# One arrow of the two was cut. The engine takes you at your word: *this factor is a constant*. It is an honest answer
-# to another question, and no error will tell you that it was not yours.
+# One of the two arrows was cut. The engine takes you at your word: *this factor is a constant*. It is an honest answer
+# to a different question, and no error will tell you that it was not the one you asked.
 #
 # The step of gradient descent is the place where you must stop the record. It edits a leaf that wants a gradient, and
 # while the record runs the engine refuses that:
@@ -511,9 +511,9 @@ print("\ninside no_grad:", x)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An edit in place
 #
-# `x -= …` wrote into x's own memory: an **in-place edit**. Methods that end in an underscore do too: `h.add_(1)` is
-# `h = h + 1` without a new array. It saves memory. But what if the old number was a saved value? Here exp has saved its
-# result, and then we edit it. What does backward do?
+# `x -= …` wrote into x's own memory: an **in-place edit**. Methods that end in an underscore do the same: `h.add_(1)`
+# is `h = h + 1` without a new array. It saves memory. But what if the old number was a saved value? Here exp has saved
+# its result, and then we edit it. What does backward do?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict(
@@ -610,17 +610,17 @@ Quiz("06_the_dynamic_graph")
 # | `h.add_(1)`, `h._version` | the same | `v.assign_add(1)`, a variable only | `h.at[:].add(1)`, a new array |
 # | `saved_tensors_hooks(pack, unpack)` | the same, in `torch.autograd.graph` | none | `print_saved_residuals` |
 #
-# TensorFlow and JAX have no edit in place of a tensor; PyTorch and minigrad allow it, to save memory, and check. A
-# jaxpr is JAX's record of a traced function, and a residual its word for a saved value; `print_saved_residuals` shows
-# them, and changes none. It is in `jax.ad_checkpoint`, which has an import of its own.
+# TensorFlow and JAX cannot edit a tensor in place; PyTorch and minigrad allow it, to save memory, and check. A jaxpr is
+# JAX's record of a traced function, and a residual is its word for a saved value; `print_saved_residuals` shows them,
+# and changes none. It is in `jax.ad_checkpoint`, which has to be imported separately.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - A graph is recorded while the lines run: an entry for each operation that a gradient may pass, and no other.
 # - `.grad` adds up on what lives on: the leaves. Everything else is new in each run.
-# - What costs memory are saved values. Which ones, you can read off the slopes: + saves nothing, × both operands, exp
-#   its result. Backward lets them go on its way, and so it can pass once.
+# - Saved values cost memory. You can read off the slopes which ones there are: + saves nothing, × both operands, exp
+#   its result. Backward lets them go on its way, and so it can pass only once.
 # - A second pass costs a second pass. Add the losses, and go back once.
 # - `no_grad` and `detach` stop the record; the version counter refuses an edit of what was saved. Through `.numpy()`
 #   an edit is not counted.

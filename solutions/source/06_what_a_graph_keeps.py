@@ -43,7 +43,7 @@ from minigrad.course import check, solution
 # ```
 #
 # Give five numbers: `x_after_two`, and, when all of it has run, `x_grad`, `a_grad`, `b_grad` and `c_grad`, which are
-# what is in `x.grad`, `a.grad`, `b.grad` and `c.grad`. Write `None` for an account into which nobody has paid.
+# the contents of `x.grad`, `a.grad`, `b.grad` and `c.grad`. Write `None` for an account that nobody has paid into.
 
 # %% answer="accounts" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -108,7 +108,7 @@ x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 108, 12, 12, 12
 x_after_two, x_grad, a_grad, b_grad, c_grad = 36, 36, 12, 12, 12
 
 # %% wrong="accounts"
-# Shows: h.grad is right, and on the way from h to x the slope of `3 * x` was left out.
+# Shows: h.grad is right, but on the way from h to x the slope of `3 * x` was left out.
 # Hint: What arrives at h is 12. Outgoing is incoming times slope, and the slope of 3 * x is 3.
 x_after_two, x_grad, a_grad, b_grad, c_grad = 24, 12, 12, 12, 12
 
@@ -123,7 +123,7 @@ x_after_two, x_grad, a_grad, b_grad, c_grad = 36, 18, 6, 6, 6
 x_after_two, x_grad, a_grad, b_grad, c_grad = 72, None, 12, 12, 12
 
 # %% wrong="accounts"
-# Shows: h is no leaf, and so its .grad is thought to be empty. It was told to retain_grad().
+# Shows: h is not a leaf, and so its .grad is thought to be empty. But it was told to retain_grad().
 # Hint: Backward leaves nothing on intermediate results, unless they ask for it: see the second line of run().
 x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, None, None, None
 
@@ -138,8 +138,8 @@ x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, None, None, None
 # ```
 #
 # Start from `y.grad_fn`. An entry has `name()`, and `next_functions`: pairs of an entry, or `None`, and a 0. An entry
-# that several others lead to is one entry, and is counted once. (It is equal to itself, `==`, wherever you come by it;
-# for `is` and `id` it is another object each time.) What was not recorded gives `{}`.
+# that several others lead to is one entry, and is counted once. (It is equal to itself, `==`, wherever you meet it; for
+# `is` and `id` it is another object each time.) A tensor that was not recorded gives `{}`.
 
 
 # %% answer="census" points=2 minutes=9
@@ -193,9 +193,9 @@ dict(sorted(census(minigrad.tensor(2.0) * 3).items()))
 dict(sorted(census(leaf(2.0)).items()))
 
 # %% [markdown] hints="census"
-# 1. You need a list of entries that still wait, and a set of those that were seen.
-# 2. Take one from the list. If it is None or was seen, go on; else count its name, and put what `next_functions` lead
-# to on the list.
+# 1. You need a list of entries that are still waiting, and a set of those that were seen.
+# 2. Take one from the list. If it is None or was seen, go on; else count its name, and put the entries in
+#    `next_functions` on the list.
 # 3. `while waiting: entry = waiting.pop()`, and inside `waiting += [before for before, _ in entry.next_functions]`. A
 # loop, not a function that calls itself: a record can be thousands of entries deep.
 
@@ -245,7 +245,7 @@ def census(y):
 
 # %% wrong="census"
 # Shows: The function calls itself, and a long chain of operations is deeper than Python allows.
-# Hint: Keep a list of the entries that still wait, and go on with a loop while there are any.
+# Hint: Keep a list of the entries that are still waiting, and go on with a loop while there are any.
 def census(y):
     seen = set()
 
@@ -286,8 +286,8 @@ def census(y):
 
 
 # %% wrong="census"
-# Shows: None was taken for an entry. It stands for an operand of which nobody wants a gradient, and for the grad_fn of
-# a leaf.
+# Shows: None was taken for an entry. It stands for an operand whose gradient nobody wants, and for the grad_fn of a
+# leaf.
 # Hint: Before you ask an entry for its name, look whether it is None.
 def census(y):
     counts, seen, waiting = {}, set(), [y.grad_fn]
@@ -303,7 +303,7 @@ def census(y):
 # %% [markdown]
 # ## 3. An edit to repair
 #
-# **2 points, 7 minutes.** `shares(x)` is to make positive numbers of x that add up to 1. To save an array, somebody
+# **2 points, 7 minutes.** `shares(x)` should turn x into positive numbers that add up to 1. To save an array, somebody
 # wrote the division in place, and now backward refuses:
 #
 # ```python
@@ -314,7 +314,7 @@ def census(y):
 # ```
 #
 # "Then I edit it where the engine does not look", said somebody else, and wrote `e.numpy()[...] /= e.sum().item()`. The
-# error went away. Write `shares` so that its values *and* its gradient are right, and x stays as it is.
+# error went away. Write `shares` so that its values *and* its gradient are right, and x is left as it was.
 
 
 # %% answer="shares" points=2 minutes=7
@@ -366,7 +366,7 @@ minigrad.gradcheck(shares, minigrad.tensor([0.2, -0.4, 0.1]), raise_exception=Fa
 # %% wrong="shares" misconception="M12"
 # Shows: exp had saved e, and e was edited in place. Editing a saved value is not harmless: backward would read the
 # wrong number, and so it refuses.
-# Hint: Let the division make a new tensor in place of writing into e.
+# Hint: Let the division make a new tensor instead of writing into e.
 def shares(x):
     e = x.exp()
     e /= e.sum()
@@ -386,8 +386,8 @@ def shares(x):
 
 
 # %% wrong="shares"
-# Shows: The values are right, and there is no way back to x: the exponentials were cut off from where they came.
-# Hint: No detach and no no_grad: every operation from x on is to be recorded.
+# Shows: The values are right, but there is no way back to x: the exponentials were cut off from where they came from.
+# Hint: No detach and no no_grad: every operation from x on must be recorded.
 def shares(x):
     e = x.exp().detach()
     e /= e.sum()
@@ -395,7 +395,7 @@ def shares(x):
 
 
 # %% wrong="shares"
-# Shows: x itself was edited. It belongs to whoever called.
+# Shows: x itself was edited, and it belongs to the caller.
 # Hint: Methods with an underscore write into their operand. Use `x.exp()`, and a division without `=`.
 def shares(x):
     with mg.no_grad():
@@ -414,7 +414,7 @@ def shares(x):
 # ## 4. Once for all
 #
 # **2 points, 9 minutes.** A network has a long trunk and several losses that share it. Write `pay_in(losses)`: for
-# every leaf, add the gradients of all losses to its `.grad`. This works, and costs too much:
+# every leaf, add the gradients of all losses to its `.grad`. This works, but costs too much:
 #
 # ```python
 # def pay_in(losses):
@@ -537,7 +537,7 @@ def pay_in(losses):
 
 # %% wrong="pay_in"
 # Shows: The gradient is that of the mean of the losses.
-# Hint: What each loss gives is to be added, and not divided by how many there are.
+# Hint: What each loss gives is to be added, not divided by the number of losses.
 def pay_in(losses):
     (sum(losses) / len(losses)).backward()
 
@@ -627,19 +627,19 @@ nudging_agrees()
 # 3. exp keeps its result, and so does tanh. `3 * (x + 1).tanh() + x` has four operations; make another.
 
 # %% [markdown] shows="thrifty"
-# Memory depends on what the derivatives read and not on how many operations ran: sums, and products with a constant,
-# keep no array.
+# Memory depends on what the derivatives read, not on how many operations ran: sums, and products with a constant, keep
+# no array.
 
 
 # %% wrong="thrifty"
-# Shows: The curve bends, and rises, and keeps more than one array.
+# Shows: The curve bends and rises, but it keeps more than one array.
 # Hint: Count with the table: each exp, tanh or sigmoid keeps its result, and each product of two arrays both of them.
 def curve(x):
     return ((x + 1).tanh() + x).exp()
 
 
 # %% wrong="thrifty"
-# Shows: Nothing is kept, and it is a straight line: the slope is the same everywhere.
+# Shows: Nothing is kept, but it is a straight line: the slope is the same everywhere.
 # Hint: An operation whose slope changes with x has to keep something to know it by. Put in one such operation.
 def curve(x):
     return (2 * x + 1) * 3 + x
@@ -661,7 +661,7 @@ def curve(x):
 
 # %% wrong="thrifty"
 # Shows: The curve is cut off from x: nothing is recorded, and there is no slope.
-# Hint: Leave no_grad and detach out: the curve is to be recorded, and to keep little all the same.
+# Hint: Leave no_grad and detach out: the curve must be recorded, and keep little all the same.
 def curve(x):
     with mg.no_grad():
         return 3 * (x + 1).tanh() + x
@@ -675,7 +675,7 @@ def curve(x):
 
 
 # %% wrong="thrifty"
-# Shows: The curve gives one number. It is to give one for each element of x.
+# Shows: The curve gives one number. It must give one for each element of x.
 # Hint: Leave the sum out.
 def curve(x):
     return (3 * (x + 1).tanh() + x).sum()
