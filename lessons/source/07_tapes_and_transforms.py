@@ -12,7 +12,7 @@
 #     builds_on: [05_two_directions, 06_the_dynamic_graph]
 #     widgets: [ForwardAndReverse, Predict, Quiz]
 #     terms:
-#       gradient tape: a block of code in which some tensors are watched, so that derivatives can be asked of it later
+#       gradient tape: a block of code in which some tensors are watched, so that it can be asked for derivatives later
 #       persistent tape: a tape that may be asked more than once, and so keeps all that it has saved
 #       functional transform: a function that takes a function and gives another, such as its gradient
 #       pure function: a function whose result depends on its arguments alone, and that changes nothing else
@@ -25,8 +25,8 @@
 #
 # > RuntimeError: The differentiated Tensor at index 0 appears to not have been used in the graph.
 #
-# PyTorch says this where a tape of TensorFlow's answers `None`, and a function of JAX's 0. All three say the same:
-# between these two no path was recorded. After this lesson you will know where to look for it.
+# PyTorch says this where a TensorFlow tape answers `None`, and a JAX function 0. All three say the same thing: between
+# these two no path was recorded. After this lesson you will know where to look for it.
 #
 # `loss.backward()` leaves its answer in `.grad` of the leaves. That is one way to ask for a derivative, and it is
 # PyTorch's. TensorFlow asks a *tape*. JAX turns a function into another *function*. **Are these three engines, or three
@@ -78,22 +78,22 @@ print("from the tape:", gx, gy)
 Predict("x.grad", "What is in x.grad now?", options=["3", "0", "None"])
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 3 minutes. Show of hands. Whoever says 3 thinks of a tape as a spelling of backward(). It is a question whose answer
-# is handed back, and nothing is left behind: no account, nothing to clear.
+# 3 minutes. Show of hands. Anyone who says 3 thinks of a tape as another spelling of backward(). It is a question whose
+# answer is handed back, and nothing is left behind: no account, nothing to clear.
 
 # %% slideshow={"slide_type": "fragment"}
 print("z.grad_fn:", z.grad_fn, " x wants a gradient after the block:", x.requires_grad)
 reveal("x.grad", str(x.grad))
 
 # %% [markdown]
-# There is a graph, and it is the one that you know: an entry called MulBackward. A tape is not another record. It is
-# *a span of time* on the same one: inside it some tensors count as wanting a gradient, and later it asks only what
-# was recorded while it listened. Because the answer is returned, there is nothing to clear: no `zero_grad` here.
+# There is a graph, and it is the one that you know: an entry called MulBackward. A tape is not another record. It is *a
+# span of time* on the same one: inside it some tensors count as wanting a gradient, and later it looks only at what was
+# recorded while it listened. Because the answer is returned, there is nothing to clear: no `zero_grad` here.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What the tape has heard
 #
-# A leaf that wants gradients anyway, as parameters do, is watched without asking. But a tape hears only what runs
+# A leaf that wants gradients anyway, as parameters do, is watched without your asking. But a tape hears only what runs
 # inside its block. Here h = w² was computed *before*. The derivative of z = w³ at 2 is 12; what does the tape say?
 
 # %% slideshow={"slide_type": "fragment"}
@@ -117,14 +117,14 @@ reveal("heard", g)
 #
 # **Where it breaks.** `None` from a tape says: *between this target and this source I have heard nothing.* Look for a
 # forgotten `watch`, for a line above the block, and for a value that left the graph through `.numpy()` or `.item()` on
-# its way. `unconnected_gradients="zero"` turns the `None` into a 0, and with it you lose the only warning.
+# its way. `unconnected_gradients="zero"` turns the `None` into a 0, and you lose the only warning.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two questions to one tape
 #
 # A tape gives one answer and lets go, for the reason that you know from lesson 06: what was saved is freed on the way.
 # Ask for both at once, `tape.gradient(z, [h, x])`, or make a **persistent tape**. It keeps what was saved until you let
-# go of it, which is `retain_graph=True` under another name, with the same price. Here are the error and the way out:
+# go of it, which is `retain_graph=True` under another name, at the same price. Here are the error and the way out:
 
 # %%
 with mg.GradientTape() as tape:
@@ -146,7 +146,7 @@ del tape
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A tape inside a tape
 #
-# The answer of a tape is a tensor, computed by operations. If another tape is listening meanwhile, it hears them. So
+# The answer of a tape is a tensor, computed by operations. If another tape is listening at the time, it hears them. So
 # the slope of a slope needs two tapes, and the question is *where* the inner one is asked. We ask it too late:
 
 
@@ -248,8 +248,9 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More than one number
 #
-# Lesson 05 went in two directions: `vjp` goes back from the outputs, `jvp` forward from the inputs. As transforms they
-# are the two that all others are made of. `vjp` returns a *function* that you may call again: the graph in it is kept.
+# Lesson 05 went in two directions: `vjp` goes back from the outputs, `jvp` forward from the inputs. As transforms, they
+# are what all the other derivatives are made of. `vjp` returns a *function* that you may call again: the graph in it is
+# kept.
 #
 # The whole Jacobian has an entry for each pair of an output and an input. Below, x has shape (2, 3), and `waves(x)` has
 # 4 numbers. What is the shape of the Jacobian?
@@ -278,9 +279,9 @@ for transform in (jacrev, jacfwd):
 reveal("shape of J", J.shape)
 
 # %% [markdown]
-# The output's shape first, the input's behind it. Both ran the function once. `jacrev` then computed 4 rows side
-# by side, one for each output; `jacfwd` 6 columns, one for each input. So its arrays were longer.
-# Here rows are cheaper; for a tall Jacobian, of many outputs and few inputs, it is the other way round.
+# The output's shape comes first, then the input's. Both ran the function once. `jacrev` then computed 4 rows side by
+# side, one for each output; `jacfwd` 6 columns, one for each input. So its arrays were longer. Here rows are cheaper;
+# for a tall Jacobian, of many outputs and few inputs, it is the other way round.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The backward pass is a computation, too
@@ -315,18 +316,18 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 4 minutes. The gradient is (y · eˣ, eˣ). Let them fill the table by hand first, at x = 0 and y = 3: 3, 1, 1, 0. It is
-# its own mirror image, and so rows and columns come to the same.
+# its own mirror image, so rows and columns come to the same thing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The Hessian, and without it
 #
 # For n inputs the Hessian has n² numbers. A network with a million weights would need a million million of them, 8
-# terabytes. But often one wants only its product with a direction v: how the *gradient* changes when x moves along v.
+# terabytes. But often you want only its product with a direction v: how the *gradient* changes when x moves along v.
 # That is a `jvp` of the gradient, and the Hessian is never made: the **Hessian-vector product**.
 #
 # Take n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, and gives 200 columns. How often
-# does it run `springs`, and how often does `hvp`? `Count` counts operations, and the numbers that they give, too: like
-# `Steps` in lesson 06 it watches, and the engine calls its `saw` for each operation.
+# does it run `springs`, and how often does `hvp`? `Count` counts operations, and the numbers that they give. Like
+# `Steps` in lesson 06 it watches: the engine calls its `saw` for each operation.
 
 
 # %%
@@ -385,19 +386,19 @@ reveal("runs for a product", product[0])
 # %% [markdown]
 # One run each, whatever n is. But the Hessian grows with n², and so do the numbers that are computed on the way to it.
 # For the product they grow with n, and it has as many bytes as the gradient. Reverse over reverse does it as well:
-# weigh the gradient with v, add up, and take the gradient of that number. PyTorch and TensorFlow users write it so,
-# with `create_graph=True` or with two tapes.
+# weigh the gradient with v, add up, and take the gradient of that number. PyTorch and TensorFlow users write it that
+# way, with `create_graph=True` or with two tapes.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a gradient for each example, and what another order costs
 #
-# The lesson goes on without what is folded here: two more uses of the same transforms. A loss over a batch gives one
-# gradient, the sum over all examples. `vmap` of `grad` gives one for each example, and a cell below counts what the
+# You can follow the lesson without what is folded here: two more uses of the same transforms. A loss over a batch gives
+# one gradient, the sum over all examples. `vmap` of `grad` gives one for each example, and a cell below counts what the
 # second, third and fourth derivative cost.
 
 # %% [markdown]
 # To know how hard each example pulls, you need the gradients apart, and `backward()` cannot tell: it has added them up.
-# As functions it is one line. (`in_dims` says along which axis each argument is sliced: X and Y along axis 0, and w,
+# With transforms it is one line. (`in_dims` says along which axis each argument is sliced: X and Y along axis 0, and w,
 # with `None`, not at all.)
 
 
@@ -429,7 +430,7 @@ for order in range(6):
 
 # %% [markdown]
 # Each order runs all that the one before ran, and a backward pass over it, so the work about doubles from order to
-# order. Two is common, three is rare, and the tenth derivative is not computed in this way.
+# order. Two is common, three is rare, and nobody computes a tenth derivative in this way.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How fast may it learn?
@@ -467,7 +468,7 @@ Predict(
 )
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 4 minutes. Ten products, each as cheap as a gradient or two, found what otherwise is found by trial. Point out that
+# 4 minutes. Ten products, each as cheap as a gradient or two, found what is otherwise found by trial. Point out that
 # nothing of this made a 50 by 50 table.
 
 # %% slideshow={"slide_type": "fragment"}
@@ -523,8 +524,8 @@ print(hessian(impure)(one))
 print("the gradient, asked twice:", grad(impure)(one), grad(impure)(one))
 
 # %% [markdown]
-# The same question, asked twice, is answered in two ways: each run is of another function. No error: each number is
-# the right derivative of *something*. A cache is a more usual way to come by this: at 1, below, the factor e⁰ of the
+# The same question, asked twice, gets two answers: each run is a run of a different function. No error: each number is
+# the right derivative of *something*. A cache is a more common way to get here: at 1, below, the factor e⁰ of the
 # earlier call comes along as a constant. And a value that leaves the graph on its way is a constant too, and `grad`
 # gives 0 where nothing arrives.
 

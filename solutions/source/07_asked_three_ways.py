@@ -61,16 +61,16 @@ w_grad
 
 # %% [markdown] hints="heard"
 # 1. Underline what ran inside the block. Whatever came before, the tape takes as given.
-# 2. w wants a gradient, and is watched without asking. c is a plain tensor, and nobody called watch.
+# 2. w wants a gradient, and is watched without your asking. c is a plain tensor, and nobody called watch.
 # 3. Inside, z = 9 · w + 2 · w to the tape, since h is 9 and c is 2. A tape returns its answers, and pays into no
 # account.
 
 # %% [markdown] shows="heard"
-# To a tape everything is a constant but what it watches, and what has happened to it inside the block.
+# To a tape everything is a constant, except what it watches and what is computed from that inside the block.
 
 # %% wrong="heard"
 # Shows: The derivative of w³ + 2w was taken, 27 + 2. But h = w · w ran before the block, and the tape did not hear it.
-# Hint: To the tape h is a given number, 9, and no function of w.
+# Hint: To the tape h is a given number, 9, not a function of w.
 by_w, by_c, by_w_again, w_grad = 29, None, 29, None
 
 # %% wrong="heard"
@@ -84,7 +84,7 @@ by_w, by_c, by_w_again, w_grad = 11, 3, 11, None
 by_w, by_c, by_w_again, w_grad = 11, None, 11, 11
 
 # %% wrong="heard"
-# Shows: The second answer is thought to add up with the first.
+# Shows: The second answer is thought to be added to the first.
 # Hint: What adds up is .grad, and a tape does not touch it. Each question gets its own answer.
 by_w, by_c, by_w_again, w_grad = 11, None, 22, None
 
@@ -197,7 +197,7 @@ def ladder(f, x, n):
 
 
 # %% wrong="ladder"
-# Shows: The slope of the slope was asked of a slope without a past. mg.grad forgets how it computed its answer.
+# Shows: The slope of the slope was asked for, but the slope has no past. mg.grad forgets how it computed its answer.
 # Hint: Say create_graph=True where the answer is to be differentiated again, or use the transform `grad`.
 def ladder(f, x, n):
     x = mg.tensor(x, requires_grad=True)
@@ -208,8 +208,8 @@ def ladder(f, x, n):
 
 
 # %% wrong="ladder"
-# Shows: The rungs are tensors, and plain numbers are wanted.
-# Hint: `.item()` makes a plain number of a tensor of one number.
+# Shows: The rungs are tensors, but plain numbers are wanted.
+# Hint: `.item()` turns a tensor of one number into a plain number.
 def ladder(f, x, n):
     rungs = []
     for _ in range(n + 1):
@@ -221,8 +221,8 @@ def ladder(f, x, n):
 # %% [markdown]
 # ## 3. Two tapes to mend
 #
-# **2 points, 9 minutes.** This is to give the first and the second derivative of `f` at `x`, a tensor of one number,
-# and it gives `(None, None)`:
+# **2 points, 9 minutes.** This should give the first and the second derivative of `f` at `x`, a tensor of one number,
+# but it gives `(None, None)`:
 #
 # ```python
 # def slope_and_bend(f, x):
@@ -234,7 +234,7 @@ def ladder(f, x, n):
 #     return slope, bend
 # ```
 #
-# There are two mistakes in it. Mend them; it is to work for a plain tensor, and for a leaf that wants a gradient.
+# There are two mistakes in it. Mend them, so that it works for a plain tensor and for a leaf that wants a gradient.
 
 
 # %% answer="two_tapes" points=2 minutes=9
@@ -272,7 +272,7 @@ both(lambda x: x.tanh() * x, 0.5)
 both(lambda x: (x * x).exp(), -0.5, True)
 
 # %% [markdown] hints="two_tapes"
-# 1. Why is even the slope None? What does a tape watch without asking, and what not?
+# 1. Why is even the slope None? What does a tape watch without being asked, and what does it not?
 # 2. The slope is there, and the bend is None: the outer tape has to hear how the slope is computed. Where must the
 # inner tape be asked?
 # 3. `outer.watch(x)` and `inner.watch(x)`, each first thing in its block; and `slope = inner.gradient(y, x)` one step
@@ -296,7 +296,7 @@ def slope_and_bend(f, x):
 
 
 # %% wrong="two_tapes"
-# Shows: The slope is right, and the bend is None: the inner tape is asked when the outer one no longer listens.
+# Shows: The slope is right, but the bend is None: the inner tape is asked when the outer one is no longer listening.
 # Hint: The backward pass is a computation too, and the outer tape must hear it: ask the inner tape inside the outer
 # block.
 def slope_and_bend(f, x):
@@ -311,8 +311,7 @@ def slope_and_bend(f, x):
 
 
 # %% wrong="two_tapes"
-# Shows: The inner tape is asked in the right place; but of a plain tensor there is nothing to hear, for nobody watches
-# it.
+# Shows: The inner tape is asked in the right place, but there is nothing to hear of a plain tensor: nobody watches it.
 # Hint: Without asking, a tape watches only leaves that want a gradient. Call watch(x) in both blocks.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer:
@@ -324,7 +323,7 @@ def slope_and_bend(f, x):
 
 
 # %% wrong="two_tapes"
-# Shows: The inner tape watches x, and the outer one does not: a plain tensor gets its slope, and no bend.
+# Shows: The inner tape watches x, but the outer one does not: a plain tensor gets its slope, and no bend.
 # Hint: Both tapes have to know that x matters: outer.watch(x), first thing in the outer block.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer:
@@ -351,7 +350,7 @@ def slope_and_bend(f, x):
 
 
 # %% wrong="two_tapes"
-# Shows: The two are there, and in the wrong order.
+# Shows: Both are there, but in the wrong order.
 # Hint: First the slope, then the bend.
 def slope_and_bend(f, x):
     return grad(grad(f))(x), grad(f)(x)
@@ -363,8 +362,8 @@ def slope_and_bend(f, x):
 # **2 points, 9 minutes.** Write `curvature(f, x, v)`: the number vᵀ H v, which says how f bends at x along v. H is the
 # Hessian of f at x; `f` takes an array of n numbers and gives one.
 #
-# **The budget:** f is run at most twice, and no array is made that has more than 10 · n numbers. The number is to be
-# exact to rounding.
+# **The budget:** f is run at most twice, and no array is made that has more than 10 · n numbers. The number must be
+# exact up to rounding.
 
 
 # %% answer="along" points=2 minutes=9
@@ -450,7 +449,7 @@ def curvature(f, x, v):
 
 
 # %% wrong="along"
-# Shows: The gradient was nudged. That comes near, and is no more exact than nudging is.
+# Shows: The gradient was nudged. That comes close, but it is no more exact than nudging is.
 # Hint: jvp moves the gradient along v without a step size.
 def curvature(f, x, v):
     h = 1e-5
@@ -458,7 +457,7 @@ def curvature(f, x, v):
 
 
 # %% wrong="along"
-# Shows: The gradient was nudged, on one side. That comes near, and is no more exact than nudging is.
+# Shows: The gradient was nudged, on one side. That comes close, but it is no more exact than nudging is.
 # Hint: With jvp there is no step size to choose: it moves the gradient along v exactly.
 def curvature(f, x, v):
     h = 1e-6
@@ -467,14 +466,14 @@ def curvature(f, x, v):
 
 # %% wrong="along"
 # Shows: This is the slope of f along v, the first derivative.
-# Hint: Take the jvp of grad(f) in place of f: how does the gradient change along v? Of the pair that jvp gives, the
-# second is the change; the first is the gradient itself.
+# Hint: Take the jvp of grad(f), not of f: how does the gradient change along v? In the pair that jvp gives, the second
+# is the change; the first is the gradient itself.
 def curvature(f, x, v):
     return jvp(f, (x,), (v,))[1]
 
 
 # %% wrong="along"
-# Shows: The slope along v was squared. That says how steep f is, and not how it bends.
+# Shows: The slope along v was squared. That says how steep f is, not how it bends.
 # Hint: A second derivative is the slope of a slope: differentiate the gradient.
 def curvature(f, x, v):
     return jvp(f, (x,), (v,))[1] ** 2
@@ -498,12 +497,12 @@ def curvature(f, x, v):
 # ## 5. A landscape of your own
 #
 # **2 points, 9 minutes.** Design `land(p)`: the height of a landscape at the place p, a tensor of two numbers. At the
-# place (1, 2) it is to have a *saddle*, like a mountain pass:
+# place (1, 2) it must have a *saddle*, like a mountain pass:
 #
 # - the gradient there is zero;
 # - it bends upwards in one direction and downwards in another: the determinant of the Hessian there, a · d − b · c for
 #   [[a, b], [c, d]], is below zero;
-# - it is no quadratic: its Hessian at (0, 0) is another one than at (1, 2).
+# - it is not a quadratic: its Hessian at (0, 0) differs from the one at (1, 2).
 #
 # The judge uses `grad`, `hessian` and the referee.
 
@@ -568,7 +567,7 @@ nudging_agrees()
 
 
 # %% wrong="landscape"
-# Shows: There is a pass at the right place, and it is a quadratic: its Hessian is the same everywhere.
+# Shows: There is a pass at the right place, but the landscape is a quadratic: its Hessian is the same everywhere.
 # Hint: Add a term of third or higher order in p[0] − 1 or p[1] − 2: at the pass it changes nothing.
 def land(p):
     return (p[0] - 1) ** 2 - (p[1] - 2) ** 2
@@ -589,7 +588,7 @@ def land(p):
 
 
 # %% wrong="landscape"
-# Shows: A constant came between: part of the landscape left the graph through item(), and nudging sees it move.
+# Shows: A constant got in the way: part of the landscape left the graph through item(), and nudging sees it move.
 # Hint: Compute with p[0] and p[1] themselves; they are tensors.
 def land(p):
     u, v = p[0] - 1, p[1] - 2
@@ -597,7 +596,7 @@ def land(p):
 
 
 # %% wrong="landscape"
-# Shows: The landscape has a height for each of the two numbers. It is to have one height at each place.
+# Shows: The landscape has a height for each of the two numbers. It must have one height at each place.
 # Hint: Combine p[0] and p[1] into one number.
 def land(p):
     return p**2
@@ -606,7 +605,7 @@ def land(p):
 # %% [markdown]
 # ## What you have now
 #
-# Three ways to ask, and the habit of counting what an answer costs: runs, passes, bytes. The saddle is no toy: in many
-# dimensions most flat places are saddles, and `hvp` is how one finds the way down from them.
+# Three ways to ask, and the habit of counting what an answer costs: runs, passes, bytes. The saddle is not a toy: in
+# many dimensions most flat places are saddles, and `hvp` is how you find the way down from them.
 #
 # **Next**: [08 A graph for each input](../lessons/08_a_graph_for_each_input.ipynb).
