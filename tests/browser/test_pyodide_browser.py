@@ -123,7 +123,7 @@ def errors(outputs: list[dict[str, Any]]) -> list[str]:
 
 def test_the_courses_wheel_has_the_runs_that_a_browser_cannot_make(tmp_path):
     """And of those lessons nothing else. `%%parallel` found no lesson there, and the cells after it no names."""
-    with zipfile.ZipFile(packages.course(tmp_path)) as wheel:
+    with zipfile.ZipFile(packages.course(tmp_path, {})) as wheel:
         kept = {name: json.loads(wheel.read(name))["cells"] for name in wheel.namelist() if "/_course/" in name}
 
     assert [Path(name).name[:2] for name in kept] == ["22", "23", "25"]

@@ -34,9 +34,9 @@ def build(out: Path, pyodide: Path | None = None) -> None:
         core.mkdir(parents=True)
         lock = pyodide_core.unpack(core)
         preloaded = packages.collect(core, lock, pyodide)
-        lessons.copy(work / "contents")
+        lessons.copy(work / "files")
         if pyodide is None:
-            go_on(work / "contents" / "lessons")
+            go_on(work / "files" / "lessons")
         configure(work, preloaded)
         made = work / "made"
         command = [sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", work, "--output-dir", made]
@@ -62,9 +62,8 @@ def configure(work: Path, preloaded: list[str]) -> None:
     """What JupyterLite is told: where Python is, which extensions there are, and the course's own settings."""
     installed = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     own = ROOT / "share" / "jupyterlab"
-    extensions = [*(installed / name for name in EXTENSIONS), own / "minigrad-present", extension(work)]
+    extensions = [*(installed / name for name in EXTENSIONS), own / "minigrad-present", HERE / "minigrad-lite"]
     said = {
-        "contents": ["contents"],
         "apps": ["lab"],
         "no_sourcemaps": True,
         "no_unused_shared_packages": True,
@@ -86,17 +85,6 @@ def configure(work: Path, preloaded: list[str]) -> None:
     write(work / "jupyter_lite_config.json", {"LiteBuildConfig": said})
     write(work / "jupyter-lite.json", {"jupyter-lite-schema-version": 0, "jupyter-config-data": site})
     shutil.copy(own / "overrides.json", work)
-
-
-def extension(work: Path) -> Path:
-    """Ours, by which cells run in turn, as JupyterLab wants extensions to lie."""
-    folder = work / "minigrad-lite"
-    (folder / "static").mkdir(parents=True)
-    shutil.copy(HERE / "run-in-turn.js", folder / "static")
-    build = {"load": "static/run-in-turn.js", "extension": "./extension"}
-    about = {"extension": True, "outputDir": ".", "_build": build}
-    write(folder / "package.json", {"name": folder.name, "version": "1.0.0", "license": "MIT", "jupyterlab": about})
-    return folder
 
 
 def write(path: Path, content: object) -> None:

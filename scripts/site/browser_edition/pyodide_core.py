@@ -23,17 +23,10 @@ CACHE = user_cache_path("minigrad-course") / "site"
 def unpack(folder: Path) -> dict[str, Any]:
     """Write the core into a folder; what Pyodide's own lock says of the packages that it was built with."""
     with tarfile.open(fileobj=io.BytesIO(archive())) as packed:
-        for name in FILES:
-            (folder / name).write_bytes(member(packed, name))
-        lock: dict[str, Any] = json.loads(member(packed, "pyodide-lock.json"))
-    return lock
-
-
-def member(packed: tarfile.TarFile, name: str) -> bytes:
-    file = packed.extractfile(f"package/{name}")
-    if file is None:
-        raise RuntimeError(f"pyodide {VERSION} of npm has no {name}")
-    return file.read()
+        inside = {name: packed.extractfile(f"package/{name}").read() for name in (*FILES, "pyodide-lock.json")}
+    for name in FILES:
+        (folder / name).write_bytes(inside[name])
+    return json.loads(inside["pyodide-lock.json"])
 
 
 def archive() -> bytes:
@@ -42,7 +35,7 @@ def archive() -> bytes:
     if path.is_file() and is_known(found := path.read_bytes()):
         return found
     with urllib.request.urlopen(URL, timeout=120) as answer:
-        fetched: bytes = answer.read()
+        fetched = answer.read()
     if not is_known(fetched):
         raise RuntimeError(
             f"{URL} gave {len(fetched)} bytes that are not those of pyodide {VERSION}: nothing was written"
