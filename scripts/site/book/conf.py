@@ -20,11 +20,13 @@ project = html_title = html_short_title = "minigrad"
 extensions = ["myst_nb"]
 suppress_warnings = ["config.cache"]
 html_theme = "furo"
+html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["book.css"]
 html_js_files = [("model.js", {"defer": "defer"}), ("book.js", {"defer": "defer"})]
 html_show_sourcelink = html_copy_source = html_show_copyright = html_show_sphinx = False
 html_use_index = html_domain_indices = False
+toc_object_entries_show_parents = "hide"
 html_permalinks_icon = "#"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
@@ -60,6 +62,9 @@ def formula(writer, node):
 def link(_, page):
     """Links to places as JupyterLab spells them; links to files that are no page, of which exercises are kept."""
     for one in list(page.findall(pending_xref)):
+        if one["refdomain"] == "py":  # a type in a signature: of those with that name, which?
+            one.replace_self(one.children)
+            continue
         if one.get("reftargetid"):
             one["reftargetid"] = re.sub(r"[^\w-]", "", one["reftargetid"].lower())
         file = posixpath.normpath(posixpath.join(posixpath.dirname(one["refdoc"]), one["reftarget"]))

@@ -6,6 +6,8 @@ import ast
 import inspect
 import re
 import sys
+from collections.abc import Iterable
+from dataclasses import fields, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -21,13 +23,14 @@ from minigrad.base.errors import MinigradError
 from minigrad.base.spec import Spec
 from minigrad.core.op import Elementwise, Op
 from minigrad.draw.rules import rules_of
+from minigrad.draw.words import NUMBER, number, shorten
 from minigrad.tensor.symbol import placeholder
 
-NAMESPACES = (
+NAMESPACES = ["mg"] + [f"mg.{name}" for name in (
     *("nn", "functional", "optim", "autograd", "func", "graph", "lax", "linalg", "special", "fft", "random", "data"),
     *("amp", "quantization", "saving", "onnx", "profiler", "distributed", "zoo", "laws", "widgets"),
     *("utils.checkpoint", "utils.data", "utils.tensorboard"),
-)
+)]  # fmt: skip
 LONGEST = 200  # characters of a derivative that are shown
 
 
@@ -40,44 +43,54 @@ def pages() -> dict[str, str]:
     ]
     made = {f"api/ops/{name}": family(import_module(f"minigrad.ops.{name}"), examples) for name in families}
     with mock(["onnx"]):
-        spaces = {"api/mg": contents()} | {f"api/{name}": namespace(name) for name in NAMESPACES}
-    trees = tree("The ops", [f"/{name}" for name in made], "") + tree("Namespaces", [f"/{name}" for name in spaces], "")
+        spaces = {f"api/{name.removeprefix('mg.')}": namespace(name) for name in NAMESPACES}
+    trees = tree("The ops", [f"/{name}" for name in made], "")
+    trees += tree("Namespaces", [f"/{name}" for name in spaces], ":maxdepth: 1")
     text = Path(__file__).with_name("text") / "api.md"
     return made | spaces | {"api/index": text.read_text("utf-8") + trees}
 
 
-def contents() -> str:
-    """What `mg` has itself, by the modules that it is from."""
-    mg = import_module("minigrad")
-    sections = [
-        one for one in ast.parse((HOUSE / "__init__.pyi").read_text("utf-8")).body if isinstance(one, ast.ImportFrom)
-    ]
-    return "# mg\n\n" + "".join(
-        f"## {one.module}\n\n{listed(mg, 'mg', [alias.name for alias in one.names])}" for one in sections if one.module
-    )
-
-
 def namespace(name: str) -> str:
-    module = import_module(f"minigrad.{name}")
-    names = getattr(module, "NAMES", [one for one in dir(module) if not one.startswith("_")])
-    return f'# mg.{name}\n\n<div class="prose">{prose(module.__doc__)}</div>\n\n{listed(module, f"mg.{name}", names)}'
+    """All that it offers: what a module imports without `as` is for its own use."""
+    module = import_module(name.replace("mg", "minigrad", 1))
+    imports = [each for each in parsed(file_of(module.__name__)).body if isinstance(each, ast.ImportFrom)]
+    inside = {one.asname or one.name for each in imports for one in each.names if one.name != one.asname}
+    names = getattr(module, "NAMES", [one for one in dir(module) if one not in inside])
+    return f'# {name}\n\n<div class="prose">{prose(module.__doc__)}</div>\n\n{listed(module, name, names)}'
 
 
-def listed(home: ModuleType, prefix: str, names: list[str]) -> str:
-    """Names of a namespace, each with its signature, where it is, and its docstring."""
-    found = {name: getattr(home, name) for name in names}
+def file_of(module: str) -> str:
+    return Path(sys.modules[module].__file__ or "").relative_to(HOUSE).with_suffix("").as_posix()
+
+
+def listed(home: Any, prefix: str, names: Iterable[str]) -> str:
+    """What of a namespace or of a class is ours, each with its signature, its docstring, and where it is."""
+    found = {f"{prefix}.{name}": getattr(home, name) for name in names if not name.startswith("_")}
     return "".join(
-        f'<div class="entry" id="{prefix}.{name}"><p class="signature"><code><b>{prefix}.{name}</b>'
-        f"{escape(signature(value))}</code> {link(value, '../')}</p>{prose(value.__doc__)}</div>\n\n"
+        described(value, f"{name}{signature(value)}", f"{prose(value.__doc__)}<p>{link(value, '../')}</p>")
+        + listed(value, name, methods(value))
         for name, value in found.items()
         if callable(value) and str(getattr(value, "__module__", "")).startswith("minigrad")
     )
 
 
+def methods(value: Any) -> list[str]:
+    """The methods that a class defines, as far as they say more than their name."""
+    names = vars(value) if isinstance(value, type) else ()
+    return [name for name in names if inspect.isroutine(one := getattr(value, name)) and one.__doc__]
+
+
+def described(value: Any, said: str, html: str) -> str:
+    """As Sphinx knows what is Python: search finds it by its name, and the page lists it beside itself."""
+    kind = "class" if isinstance(value, type) else "function"
+    return f"```{{py:{kind}}} {said}\n:no-index-entry:\n\n{html}\n```\n\n"
+
+
 def signature(value: Any) -> str:
-    """Annotations stand as in the source, without the quotes of a text."""
+    """Annotations and defaults stand as in the source."""
     try:
-        return re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))
+        said = re.sub(r"(?<=: |> )'([^']*)'|<class '([\w.]+)'>", r"\1\2", str(inspect.signature(value)))
+        return said.removesuffix(" -> None")
     except (TypeError, ValueError):
         return "(…)"
 
@@ -85,8 +98,7 @@ def signature(value: Any) -> str:
 def link(value: Any, up: str) -> str:
     """A link to what defines it: to its place in the page of a file, if it has one."""
     value = inspect.unwrap(value)
-    file = Path(sys.modules[value.__module__].__file__ or "").relative_to(HOUSE)
-    name, anchor = file.with_suffix("").as_posix(), getattr(value, "__qualname__", "").partition(".")[0]
+    name, anchor = file_of(value.__module__), getattr(value, "__qualname__", "").partition(".")[0]
     place = f"#{anchor}" if anchor in {title for _, title, _ in definitions(parsed(name))} else ""
     return f'<a class="source" href="{up}minigrad/{name}.html{place}">{name}.py</a>'
 
@@ -110,7 +122,8 @@ def entry(one: type[Op], examples: list[Any]) -> str:
     rows["source"] = link(one, "../../")
     table = "".join(f"<dt>{key}</dt><dd>{html}</dd>" for key, html in rows.items())
     said = f'<p class="formula">{words(formula)}</p>\n<div class="prose">{prose(more)}</div>'
-    return f'## {one.__name__}\n\n{said}\n<dl class="facts">{table}</dl>\n\n'
+    parameters = ", ".join(getattr(one, "__match_args__", ()))
+    return described(one, f"ops.{one.__name__}({parameters})", f'{said}\n<dl class="facts">{table}</dl>')
 
 
 def code(*texts: str) -> str:
@@ -126,17 +139,27 @@ def operands(op: Op, *xs: Any) -> list[str]:
 
 
 def derivative(names: list[str], op: Op, *xs: Any) -> str:
-    """The op's rules in words, a line for each operand."""
-    y, specs = "z" if "y" in names else "y", [x.spec for x in xs]
+    """The op's rules in words; its parameters have their names in them, where no other numbers come of these."""
+    parameters = [each.name for each in fields(op) if isinstance(getattr(op, each.name), float)]
+    odd = {name: 0.1371 + n / 10 for n, name in enumerate(parameters)}  # as no rule has them
+    plain, named = (rules(names, one, [x.spec for x in xs]) for one in (op, replace(op, **odd)))
+    for name, value in odd.items():
+        named = named.replace(number(value), name)
+    return named if {*NUMBER.findall(named)} <= {*NUMBER.findall(plain)} else plain
+
+
+def rules(names: list[str], op: Op, specs: list[Spec]) -> str:
+    """A line for each operand."""
+    y = "z" if "y" in names else "y"
     if isinstance(op, Elementwise):  # of one shape, and so without the sum that undoes broadcasting
         specs = [Spec(op.infer(*specs).shape, spec.dtype) for spec in specs]
     symbols = [placeholder(name, spec) for name, spec in zip(names, specs, strict=True)]
     try:
-        rules = rules_of(symbols[0].apply(op, *symbols[1:]).node, [y, *names])
+        found = rules_of(symbols[0].apply(op, *symbols[1:]).node, [y, *names])
     except MinigradError:
         return "none"
-    said = [(f"g{x}" if rule.is_whole else f"∂{y}/∂{x}", rule.text) for x, rule in zip(names, rules) if rule.text]
-    return code(*(f"{x} = {text[:LONGEST]}{' …' * (len(text) > LONGEST)}" for x, text in said)) or "none"
+    said = [(f"g{x}" if rule.is_whole else f"∂{y}/∂{x}", rule.text) for x, rule in zip(names, found) if rule.text]
+    return code(*(f"{x} = {shorten(text, LONGEST)}" for x, text in said)) or "none"
 
 
 def shapes(example: Any) -> str:
