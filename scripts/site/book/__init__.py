@@ -6,17 +6,14 @@ links between pages; conf.py says what Sphinx makes of it.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from sphinx.application import Sphinx
+from sphinx.cmd.build import build_main
 from sphinx.errors import SphinxError
-from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from book import engine, lessons, pages, reference
 
@@ -37,28 +34,17 @@ def build(out: Path, site: lessons.Site, stepping: Callable[[str], bool] = lambd
 
     stepping    of a lesson's name: whether its widgets step, for which it is run; if not, they are pictures
     """
+    files = out / "_static" / "files"
+    files.mkdir(parents=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         source = Path(folder) / "source"
-        files = source / "_static" / "files"
-        files.mkdir(parents=True)
         made = lessons.pages(files, site, stepping) | pages.pages(lessons.first(files)) | reference.pages()
         for name, text in {**made, **engine.pages("".join(made.values()))}.items():
             path = source / (name if name.endswith(".ipynb") else f"{name}.md")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
-        sphinx(source, out, Path(folder) / "doctrees")
-
-
-def sphinx(source: Path, out: Path, doctrees: Path) -> None:
-    options = {"html_static_path": [str(HERE / "static"), str(source / "_static")]}
-    with patch_docutils(str(HERE)), docutils_namespace():
-        app = Sphinx(
-            source, HERE, out, doctrees, "html", options,
-            status=None, warning=sys.stderr, warningiserror=True, parallel=os.cpu_count() or 1,
-        )  # fmt: skip
-        app.build()
-    if app.statuscode:
-        raise SphinxError("the book has pages that are not right: what is wrong is said above")
+        if build_main(["-qW", "-jauto", f"-c{HERE}", f"-d{folder}/doctrees", str(source), str(out)]):
+            raise SphinxError("the book has pages that are not right: what is wrong is said above")
     shutil.rmtree(out / "_sources", ignore_errors=True)
     for path in out.rglob("*.html"):
         text = path.read_text("utf-8")

@@ -35,16 +35,14 @@ from minigrad.widgets.page import MODEL
 from minigrad.widgets.training_view import TrainingView
 from minigrad.widgets.widget import Widget, scope
 
-SLOW = ("12_three_ways", "03_train_a_network")  # which begin first, so that two processors end together
 RUN = "run/lab/index.html?path="
 SCALAR = ("00", "01", "02")  # the lessons that the browser edition runs without NumPy, to their arrays
-READING = (
-    "This page is for reading: nothing runs here, and what you lock is compared only where the lesson runs. "
-    "<b>Run this lesson</b> opens it in your browser in some 20 seconds; what you write stays in that browser."
+READING = "This page is for reading: nothing runs here, and what you lock is compared only where the lesson runs"
+IN_THE_BROWSER = (
+    ". <b>Run this lesson</b> opens it in your browser in some 20 seconds; what you write stays in that browser."
 )
 ELSEWHERE = (
-    "This page is for reading: nothing runs here, and what you lock is compared only where the lesson runs: "
-    '<a href="../index.html#on-your-own-machine">on your own machine</a>, for this site has no NumPy in the browser.'
+    ': <a href="../index.html#on-your-own-machine">on your own machine</a>, for this site has no NumPy in the browser.'
 )
 
 
@@ -66,11 +64,10 @@ Asked = tuple[Any, str]  # a widget, and what it held when it asked, if it is a 
 def pages(files: Path, site: Site, stepping: Callable[[str], bool]) -> dict[str, str]:
     """The notebooks by their names, a process for each, and what they load written to `files`."""
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # forked, they need not import
-    slow_first = sorted(LESSONS, key=lambda path: path.stem not in SLOW)
     with multiprocessing.get_context(method).Pool(os.cpu_count(), maxtasksperchild=1) as pool:
-        asked = [(path, files, site, stepping(path.stem)) for path in slow_first]
+        asked = [(path, files, site, stepping(path.stem)) for path in LESSONS]
         made = pool.starmap(page, asked, chunksize=1)
-    return {f"lessons/{path.stem}.ipynb": text for path, text in zip(slow_first, made)}
+    return {f"lessons/{path.name}": text for path, text in zip(LESSONS, made)}
 
 
 def page(path: Path, files: Path, site: Site, is_run: bool) -> str:
@@ -94,7 +91,7 @@ def ways(lesson: str, site: Site) -> str:
         links += [f'<a class="button quiet" href="{colab}">Open in Colab</a>']
         links += [f'<a class="button quiet" href="{binder}">Launch Binder</a>']
     buttons = f'\n<p class="ways">{" ".join(links)}</p>' if links else ""
-    return f'<p class="caption">{READING if runs else ELSEWHERE}</p>{buttons}'
+    return f'<p class="caption">{READING}{IN_THE_BROWSER if runs else ELSEWHERE}</p>{buttons}'
 
 
 def run(nb: NotebookNode, path: Path) -> tuple[dict[str, list[Asked]], dict[str, str]]:
@@ -193,6 +190,5 @@ def first(files: Path) -> str:
     s = temp + w
     z = s * x
     one = mg.widgets.ChainRule(z, names={"x": x, "y": y, "w": w, "temp": temp, "s": s, "z": z})
-    written(files, "first", "svg", one.svg)
-    picture = f'<img class="picture" src="_static/files/first.svg" alt="{escape(one.label)}">'
+    picture = drawn(one.fallback, files).replace("../", "")
     return placed(one, held(one), "first", picture, files)
