@@ -17,21 +17,19 @@ STACK = 1 << 16  # bytes: about 100 calls through operators, or 40 imports in on
 
 
 def set_up() -> None:
-    keep_to_the_stack()
-    hear_interrupts()
-
-
-def keep_to_the_stack() -> None:
-    """Have Python stop before the browser's stack ends, now and in each cell. Before 3.14 it counts calls by itself."""
-    if hasattr(ctypes.pythonapi, "PyUnstable_ThreadState_SetStackProtection"):
-        limit()
-        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-        if shell is not None:
-            shell.events.register("pre_run_cell", limit)  # Pyodide forgets it when it has answered
+    """Have Python stop before the browser's stack ends, now and in each cell, and hear when a cell is to end."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    limit()
+    if shell is not None:
+        shell.events.register("pre_run_cell", limit)  # Pyodide forgets it when it has answered
+        hear_interrupts(shell)
 
 
 def limit(_: object = None) -> None:
+    """Say where the stack ends."""
     api = ctypes.pythonapi
+    if not hasattr(api, "PyUnstable_ThreadState_SetStackProtection"):  # before 3.14 Python counts calls by itself
+        return
     api.PyThreadState_Get.restype = api.emscripten_stack_get_base.restype = ctypes.c_size_t
     thread, top = api.PyThreadState_Get(), api.emscripten_stack_get_base()
     api.PyUnstable_ThreadState_SetStackProtection(*map(ctypes.c_size_t, (thread, top - STACK, STACK)))

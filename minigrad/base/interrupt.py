@@ -6,7 +6,7 @@ the page (decision 043).
 
 from __future__ import annotations
 
-import sys
+from typing import Any
 
 LISTEN = """(session) => {
   const asked = new URL(`api/interrupt?${session}`, location.href.split("extensions/")[0]);
@@ -25,11 +25,8 @@ LISTEN = """(session) => {
 }"""
 
 
-def hear_interrupts() -> None:
+def hear_interrupts(shell: Any) -> None:
     """Have a cell that runs ask twice a second whether it is to end: the service worker knows, and nobody else can."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is None:
-        return
     import js
     import pyodide_js  # type: ignore[import-not-found]
 
