@@ -22,6 +22,7 @@ import pytest
 from browser.conftest import ROOT, Visit
 from playwright.sync_api import Page, expect
 
+pytestmark = pytest.mark.timeout(900)  # the first test builds the book: a minute, or five beside much other work
 NIGHTLY = bool(os.environ.get("NIGHTLY"))
 STEPPING = ("02_chain_rule_backwards", "06_the_dynamic_graph", "90_gallery")  # by day; by night all lessons are run
 KINDS = (  # a page of each kind, for what takes a second a page

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from browser.conftest import CONNECTED, ROOT
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from minigrad.course import exercise
 from minigrad.course.cli import main
@@ -119,6 +119,20 @@ def cells(lesson: str) -> list[str]:
 def test_lesson_00_is_open_and_gives_a_first_result(seat):
     assert seat.run("import minigrad") == "'ready'"
     assert "z = 7: 5 boxes" in seat.run("x = mg.Value(2.0)\ny") + seat.run("mg.draw(z)")
+
+
+def test_a_phone_shows_the_lesson_and_the_list_of_files_when_it_is_asked_for(seat, browser):
+    """JupyterLab opens that list with each file that an address names: of 360 pixels it left the lesson 30."""
+    page = browser.new_context(viewport={"width": 360, "height": 740}).new_page()
+    page.goto(f"{seat.url}lab/index.html?path=lessons/00_start_here.ipynb")
+    page.get_by_role("heading", name="00 Start here").wait_for(timeout=120_000)
+    page.wait_for_function(CONNECTED, timeout=120_000)  # by then it has been opened twice
+    assert page.locator(".jp-Notebook").bounding_box()["width"] > 250
+
+    page.get_by_role("tab", name="File Browser").click()
+
+    expect(page.locator("#filebrowser")).to_be_visible()
+    page.context.close()
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

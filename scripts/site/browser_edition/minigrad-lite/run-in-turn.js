@@ -1,8 +1,9 @@
-// How cells run in the browser edition, as an extension of JupyterLab that no bundler has made.
+// How cells run in the browser edition, and how it opens on a phone, as an extension of JupyterLab that no bundler made.
 
 (() => {
   const NAME = "minigrad-lite";
   const KEEP_MS = 20_000; // until the first results are there; then the rest of the site is fetched, to be kept
+  const NARROW = 600; // pixels, where the list of files would leave no room for a notebook
   let scope;
 
   const shared = async (name) => (await Object.values(scope[name])[0].get())();
@@ -34,12 +35,20 @@
     };
   };
 
+  // JupyterLab opens its list of files with each file that an address names: here not before the first touch.
+  const keepClosed = (shell) => {
+    const close = () => { if (!shell.leftCollapsed) shell.collapseLeft(); };
+    shell.layoutModified.connect(close);
+    window.addEventListener("pointerdown", () => shell.layoutModified.disconnect(close), { once: true, capture: true });
+  };
+
   window._JUPYTERLAB ??= {};
   window._JUPYTERLAB[NAME] = {
     init: (given) => { scope = given; },
     get: async () => {
       const { INotebookCellExecutor, runCell } = await shared("@jupyterlab/notebook");
       const activate = ({ commands, shell }) => {
+        if (window.innerWidth < NARROW) keepClosed(shell);
         commands.commandExecuted.connect(async (_, { id }) => {
           const kernel = shell.currentWidget?.sessionContext?.session?.kernel;
           if (!/interrupt/.test(id) || kernel?.status !== "busy") return;
