@@ -269,6 +269,12 @@ def test_a_word_says_what_it_means_to_pointer_and_keys(reader):
     page.wait_for_url("**/GLOSSARY.html#term-*")
 
 
+def test_no_page_shows_what_was_meant_as_html(book):
+    """A word of the glossary in a formula, the loss of lesson 20, was a link there, and MathML showed its letters."""
+    shown = [name for name in book.pages if '&lt;a class="' in (book.folder / name).read_text("utf-8")]
+    assert shown == []
+
+
 def test_words_of_everyday_senses_are_not_explained(book):
     pages = [(book.folder / name).read_text("utf-8") for name in book.pages if name.startswith("lessons/")]
     explained = {term for page in pages for term in re.findall(r'class="term" href="GLOSSARY.html#term-([^"]+)"', page)}

@@ -18,7 +18,10 @@ EVERYDAY = {  # in other senses too, which letters do not tell apart
 MEANINGS = {term.lower(): escape(meaning.replace("`", "")) for term, meaning in ENTRY.findall(TEXT)}
 LONGEST_FIRST = "|".join(map(re.escape, sorted(MEANINGS.keys() - EVERYDAY, key=len, reverse=True)))
 WORDS = re.compile(rf"(?<![\w-])({LONGEST_FIRST})s?(?![\w-])", re.IGNORECASE)
-APART = (nodes.FixedTextElement, nodes.literal, nodes.reference, nodes.title, nodes.strong, nodes.raw, nodes.table)
+APART = (
+    *(nodes.FixedTextElement, nodes.literal, nodes.math, nodes.raw),
+    *(nodes.reference, nodes.title, nodes.strong, nodes.table),
+)
 
 
 def anchor(term: str) -> str:

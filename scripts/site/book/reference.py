@@ -32,6 +32,9 @@ NAMESPACES = ["mg"] + [f"mg.{name}" for name in (
     *("utils.checkpoint", "utils.data", "utils.tensorboard"),
 )]  # fmt: skip
 LONGEST = 200  # characters of a derivative that are shown
+UNLISTED = (
+    ":no-contents-entry:\n"  # all names but ops: for each page Sphinx copies the contents of all, 30 s with 1,200 more
+)
 
 
 def pages() -> dict[str, str]:
@@ -67,7 +70,7 @@ def listed(home: Any, prefix: str, names: Iterable[str]) -> str:
     """What of a namespace or of a class is ours, each with its signature, its docstring, and where it is."""
     found = {f"{prefix}.{name}": getattr(home, name) for name in names if not name.startswith("_")}
     return "".join(
-        described(value, f"{name}{signature(value)}", f"{prose(value.__doc__)}<p>{link(value, '../')}</p>")
+        described(value, f"{name}{signature(value)}", f"{prose(value.__doc__)}<p>{link(value, '../')}</p>", UNLISTED)
         + listed(value, name, methods(value))
         for name, value in found.items()
         if callable(value) and str(getattr(value, "__module__", "")).startswith("minigrad")
@@ -80,10 +83,10 @@ def methods(value: Any) -> list[str]:
     return [name for name in names if inspect.isroutine(one := getattr(value, name)) and one.__doc__]
 
 
-def described(value: Any, said: str, html: str) -> str:
+def described(value: Any, said: str, html: str, option: str = "") -> str:
     """As Sphinx knows what is Python: search finds it by its name, and the page lists it beside itself."""
     kind = "class" if isinstance(value, type) else "function"
-    return f"```{{py:{kind}}} {said}\n:no-index-entry:\n\n{html}\n```\n\n"
+    return f"```{{py:{kind}}} {said}\n:no-index-entry:\n{option}\n{html}\n```\n\n"
 
 
 def signature(value: Any) -> str:
