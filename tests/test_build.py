@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
@@ -9,10 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +23,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from notebooks import exercise as making  # noqa: E402
 from notebooks.difference import difference, same  # noqa: E402
+from notebooks.execution import executed  # noqa: E402
 from notebooks.source import BuildError, notebook  # noqa: E402
 
 SOLUTION = ROOT / "solutions" / "source" / "01_scalar_engine.py"
@@ -201,6 +205,15 @@ def test_a_notebook_that_cannot_be_built_leaves_the_file_that_was_there_and_stop
         assert path.read_text("utf-8") == "as it was"
     assert "written lessons/99_good.ipynb\n" in said
     assert list(course.lessons.glob(".*")) == []
+
+
+def test_nobody_looks_for_a_kernel_that_has_ended():
+    """The heartbeat of a lesson's kernel went on, came to the next one's port, and its error stood in that lesson."""
+    before = threading.active_count()
+    made = asyncio.run(executed(new_notebook(cells=[new_code_cell("6 * 7")]), "lessons/none.ipynb", 60))
+
+    assert made.cells[0].outputs[0].data["text/plain"] == "42"
+    assert threading.active_count() == before
 
 
 def test_a_cell_put_in_between_changes_the_id_of_no_other(course):

@@ -66,6 +66,8 @@ async def executed(nb: NotebookNode, name: str, seconds: float) -> NotebookNode:
                 raise BuildError(f"{where} is still running: the notebook has {seconds:g} s, and was stopped") from None
             raise BuildError(f"{where} fails:\n{plain_text(str(error)).strip()}") from None
         finally:
+            if client.kc:  # or its heartbeat goes on, and knocks at a port that another kernel may have by then
+                client.kc.stop_channels()
             if km.has_kernel:
                 await km.shutdown_kernel(now=True)
     nb.metadata.language_info = nbformat.from_dict({"name": "python"})
