@@ -20,6 +20,18 @@ def build(out, repository):
     (out / "index.html").write_text(f"new, of {repository}")
 """
 FAILS = f"{BOOK}    raise RuntimeError('a link leads nowhere')\n"
+WITHOUT_ONNX = """
+import importlib.abc, sys
+
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.split(".")[0] in ("onnx", "onnxruntime", "google"):
+            raise ModuleNotFoundError(f"No module named {name!r}")
+
+sys.meta_path.insert(0, Missing())
+from book import reference
+print("mg.onnx.load(" in reference.pages()["api/onnx"])
+"""
 EDITION = "def build(out, pyodide): (out / 'run').mkdir()"
 
 
@@ -79,3 +91,14 @@ def test_a_repository_is_an_owner_and_a_name(tmp_path, repository):
 
     assert refused.returncode == 2
     assert "is not OWNER/NAME" in refused.stderr
+
+
+def test_the_reference_is_made_where_onnx_is_not():
+    """Who publishes has `lite` alone: a mock of onnx, and not of its protobuf, ended the command there."""
+    path = os.pathsep.join(map(str, (ROOT / "scripts" / "site", ROOT)))
+    made = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ONNX], env=os.environ | {"PYTHONPATH": path},
+        capture_output=True, check=False, encoding="utf-8",
+    )  # fmt: skip
+
+    assert made.stdout == "True\n", made.stderr

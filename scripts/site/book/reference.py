@@ -45,7 +45,7 @@ def pages() -> dict[str, str]:
         name for row in re.findall(r"^    (\S.*?) {2,}", ops.__doc__ or "", re.MULTILINE) for name in row.split()
     ]
     made = {f"api/ops/{name}": family(import_module(f"minigrad.ops.{name}"), examples) for name in families}
-    with mock(["onnx"]):
+    with mock(["onnx", "google"]):
         spaces = {f"api/{name.removeprefix('mg.')}": namespace(name) for name in NAMESPACES}
     trees = tree("The ops", [f"/{name}" for name in made], "")
     trees += tree("Namespaces", [f"/{name}" for name in spaces], ":maxdepth: 1")
