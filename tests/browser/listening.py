@@ -1,8 +1,11 @@
-"""A server on this machine, for as long as a test asks it."""
+"""Servers on this machine, for as long as a test asks them."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import uvicorn
 
@@ -20,3 +23,18 @@ def listening(config: uvicorn.Config) -> Iterator[str]:
         yield f"http://127.0.0.1:{at.getsockname()[1]}"
         server.should_exit = True
         thread.join()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[ThreadingHTTPServer]:
+    """What gives out the files of a folder until the end of the block."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()

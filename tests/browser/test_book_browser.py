@@ -8,18 +8,16 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from html import unescape
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 from browser.conftest import ROOT, Visit
+from browser.listening import served
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds the book: a minute, or five beside much other work
@@ -41,11 +39,6 @@ TOO_WIDE = """() => [document.documentElement, document.querySelector(".content"
   (box) => box.scrollWidth > box.clientWidth)"""  # the theme lets its column scroll in the place of the page
 WHOLE = 1_000_000  # bytes of a page and all that it loads, compressed, without what widgets hold
 REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", re.DOTALL)
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @dataclass
@@ -90,11 +83,8 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
         encoding="utf-8",
     )
     assert built.returncode == 0, built.stdout + built.stderr
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield Book(folder, f"http://127.0.0.1:{server.server_port}/")
-    server.shutdown()
-    server.server_close()
+    with served(folder) as server:
+        yield Book(folder, f"http://127.0.0.1:{server.server_port}/")
 
 
 @pytest.fixture

@@ -6,16 +6,15 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from browser.conftest import CONNECTED, ROOT
+from browser.listening import served
 from playwright.sync_api import Browser, Page, expect
 
 from minigrad.course import exercise
@@ -60,11 +59,6 @@ KEEP = """async () => {
 }"""
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @dataclass
 class Seat:
     """One page, in one browser that keeps what it is given, before a server that can go away."""
@@ -96,19 +90,16 @@ def seat(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator
     command = [sys.executable, "-c", BUILD, str(folder)]
     built = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, check=False, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    page = context.new_page()
-    page.set_default_timeout(120_000)
-    seat = Seat(f"http://127.0.0.1:{server.server_port}/run/", folder / "run", page, server)
-    context.on("request", lambda request: seat.asked.append(request.url))
-    page.on("pageerror", lambda error: seat.errors.append(error.stack or str(error)))
-    seat.open("lessons/00_start_here.ipynb")
-    yield seat
-    context.close()
-    server.shutdown()
-    server.server_close()
+    with served(folder) as server:
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        seat = Seat(f"http://127.0.0.1:{server.server_port}/run/", folder / "run", page, server)
+        context.on("request", lambda request: seat.asked.append(request.url))
+        page.on("pageerror", lambda error: seat.errors.append(error.stack or str(error)))
+        seat.open("lessons/00_start_here.ipynb")
+        yield seat
+        context.close()
 
 
 def cells(lesson: str) -> list[str]:

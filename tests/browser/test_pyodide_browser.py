@@ -14,21 +14,19 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import ThreadingHTTPServer
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser.conftest import ROOT
-from browser.test_lite_browser import BUILD, Quiet, Seat
+from browser.listening import served
+from browser.test_lite_browser import BUILD, Seat
 from playwright.sync_api import Browser, ConsoleMessage, TimeoutError
 
 sys.path.insert(0, str(ROOT / "scripts" / "site"))
@@ -85,18 +83,15 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     command = [sys.executable, "-c", build, str(folder), str(DISTRIBUTION)]
     built = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, check=False, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.set_default_timeout(120_000)
-    seat = Seat(f"http://127.0.0.1:{server.server_port}/run/", folder / "run", page, server)
-    kernel = Kernel(seat)
-    page.on("console", kernel.heard)
-    kernel.start()
-    yield kernel
-    page.close()
-    server.shutdown()
-    server.server_close()
+    with served(folder) as server:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(120_000)
+        seat = Seat(f"http://127.0.0.1:{server.server_port}/run/", folder / "run", page, server)
+        kernel = Kernel(seat)
+        page.on("console", kernel.heard)
+        kernel.start()
+        yield kernel
+        page.close()
 
 
 def ran(kernel: Kernel, notebook: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
