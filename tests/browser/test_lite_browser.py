@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from browser.conftest import CONNECTED, ROOT
@@ -68,6 +70,7 @@ class Seat:
     page: Page
     server: ThreadingHTTPServer
     asked: list[str] = field(default_factory=list)
+    needed: set[str] = field(default_factory=set)  # by the page, and not to be kept for later
     errors: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> None:
@@ -96,6 +99,7 @@ def seat(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator
         page.set_default_timeout(120_000)
         seat = Seat(f"http://127.0.0.1:{server.server_port}/run/", folder / "run", page, server)
         context.on("request", lambda request: seat.asked.append(request.url))
+        page.on("request", lambda request: seat.needed.add(unquote(urlsplit(request.url).path)))
         page.on("pageerror", lambda error: seat.errors.append(error.stack or str(error)))
         seat.open("lessons/00_start_here.ipynb")
         yield seat
@@ -107,9 +111,12 @@ def cells(lesson: str) -> list[str]:
     return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def test_lesson_00_is_open_and_gives_a_first_result(seat):
+def test_lesson_00_is_open_and_gives_a_first_result_for_less_than_17_mb(seat):
     assert seat.run("import minigrad") == "'ready'"
     assert "z = 7: 5 boxes" in seat.run("x = mg.Value(2.0)\ny") + seat.run("mg.draw(z)")
+
+    files = [path for path in (seat.folder.parent / name[1:] for name in seat.needed) if path.is_file()]
+    assert 10e6 < sum(len(gzip.compress(path.read_bytes(), 6)) for path in files) < 17e6  # what has come, in bytes
 
 
 def test_a_phone_shows_the_lesson_and_the_list_of_files_when_it_is_asked_for(seat, browser):
