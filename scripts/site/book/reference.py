@@ -31,6 +31,7 @@ NAMESPACES = ["mg"] + [f"mg.{name}" for name in (
     *("amp", "quantization", "saving", "onnx", "profiler", "distributed", "zoo", "laws", "widgets"),
     *("utils.checkpoint", "utils.data", "utils.tensorboard"),
 )]  # fmt: skip
+QUOTED = re.compile(r"(?<=: |> )'([^']*)'|<class '([\w.]+)'>|<function (\S+) at \w+>")  # names, as Python shows them
 LONGEST = 200  # characters of a derivative that are shown
 UNLISTED = (
     ":no-contents-entry:\n"  # all names but ops: for each page Sphinx copies the contents of all, 30 s with 1,200 more
@@ -92,8 +93,7 @@ def described(value: Any, said: str, html: str, option: str = "") -> str:
 def signature(value: Any) -> str:
     """Annotations and defaults stand as in the source."""
     try:
-        said = re.sub(r"(?<=: |> )'([^']*)'|<class '([\w.]+)'>", r"\1\2", str(inspect.signature(value)))
-        return said.removesuffix(" -> None")
+        return QUOTED.sub(r"\1\2\3", str(inspect.signature(value))).removesuffix(" -> None")
     except (TypeError, ValueError):
         return "(…)"
 
