@@ -371,13 +371,11 @@ def to_the_last_bit():
 
 def alive_at_the_peak():
     """How much is alive at the most, beside x, as tracemalloc counts."""
-    import gc
     import tracemalloc
 
     x = engine.tensor(ROWS)
     with engine.no_grad():
         features(x)
-        gc.collect()
         tracemalloc.start()
         features(x)
         peak = tracemalloc.get_traced_memory()[1]

@@ -9,7 +9,16 @@ from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.widgets import AllReduce, ChainRule, ForwardAndReverse, GraphView, PassViewer, Pipeline, StaticVsDynamic
+from minigrad.widgets import (
+    AllReduce,
+    ChainRule,
+    ForwardAndReverse,
+    GraphView,
+    PassViewer,
+    Pipeline,
+    StaticVsDynamic,
+    TrainingView,
+)
 
 SIDEWAYS = """() => [...document.querySelectorAll(".mg-view, .mg-code")]
   .map((view) => view.scrollWidth - view.clientWidth).filter((over) => over > 1)"""
@@ -53,6 +62,13 @@ def matrices():
     return ChainRule(((a @ b).tanh()).sum())
 
 
+def untrained():
+    """Before the first step there is no loss, and no dot on its curve."""
+    model = nn.Linear(2, 2)
+    data = mg.ones(4, 2), np.array([0, 1, 0, 1])
+    return TrainingView(model, mg.cross_entropy, data, mg.optim.SGD(model.parameters(), lr=0.1))
+
+
 WIDGETS = {
     "GraphView": network,
     "ChainRule": scalars,
@@ -62,8 +78,9 @@ WIDGETS = {
     "PassViewer": lambda: PassViewer(mg.function(layer), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16)),
     "Pipeline": Pipeline,
     "AllReduce": AllReduce,
+    "TrainingView": untrained,
 }
-GRAPHS = sorted(WIDGETS.keys() - {"Pipeline"})  # a timetable, as wide as the time is long
+GRAPHS = sorted(WIDGETS.keys() - {"Pipeline", "TrainingView"})  # not a timetable, and not a curve
 
 
 @pytest.fixture(scope="module")
