@@ -10,8 +10,9 @@ CUT = """smallest => [...document.querySelectorAll("svg.mg-picture")].flatMap((s
   const frame = view.getBoundingClientRect(), named = widget.getAttribute("aria-label");
   if (!frame.width || !svg.checkVisibility()) return [];
   const outside = [...svg.querySelectorAll("rect, circle, text")].filter((part) => {
-    const { left, right, width } = part.getBoundingClientRect(), seen = part.checkVisibility({ visibilityProperty: true });
-    return width && seen && (left < frame.left - 1 || right > frame.right + 1);
+    const { left, right, width } = part.getBoundingClientRect();
+    const seen = width && part.checkVisibility({ visibilityProperty: true });
+    return seen && (left < frame.left - 1 || right > frame.right + 1);
   }).length;
   const sizes = [...svg.querySelectorAll("text:not(.mg-cell text)")].filter((text) => text.textContent)
     .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a);
