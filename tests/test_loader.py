@@ -166,7 +166,7 @@ def test_workers_load_ahead_side_by_side_but_not_without_end():
     class Slow(Squares):
         def __getitem__(self, i):
             started.append(i)
-            barrier.wait(10)  # passes only if two samples are loaded at once
+            barrier.wait(60)  # passes only if two samples are loaded at once
             return super().__getitem__(i)
 
     barrier = threading.Barrier(2)

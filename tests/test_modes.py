@@ -185,13 +185,13 @@ def test_a_thread_begins_recording_whatever_its_parent_does_and_keeps_its_mode_t
         mg.set_grad_enabled(False)
         heard["then"] = recorded()
         turn.set()
-        parent_has_looked.wait(10)
+        parent_has_looked.wait(60)
 
     turn, parent_has_looked = threading.Event(), threading.Event()
     with mg.no_grad():
         thread = threading.Thread(target=other)
         thread.start()
-        turn.wait(10)
+        turn.wait(60)
         with mg.enable_grad():
             heard["parent"] = recorded()
         parent_has_looked.set()

@@ -391,11 +391,11 @@ def test_each_call_of_a_decorated_function_is_a_block_of_its_thread():
 
     def here():
         other.start()
-        has_entered.wait(10)
+        has_entered.wait(60)
 
     def there():
         has_entered.set()
-        has_left.wait(10)
+        has_left.wait(60)
         mg.ones(2) * 2
 
     def take_part():

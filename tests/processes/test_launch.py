@@ -209,8 +209,8 @@ def test_no_process_is_left_of_a_launcher_that_was_ended(tmp_path, n, end):
     assert all(map(alive, pids))
 
     launcher.send_signal(end)
-    launcher.wait(10)
+    launcher.wait(30)
 
-    assert soon(lambda: not any(map(alive, pids)), 10)
+    assert soon(lambda: not any(map(alive, pids)))
     assert launcher.returncode == {signal.SIGINT: 130}.get(end, -end)
     launcher.stderr.close()
