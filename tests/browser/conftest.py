@@ -27,7 +27,7 @@ from typing import Any
 from urllib.error import URLError
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUMS = (
@@ -69,6 +69,17 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(each)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Beside a failure, what its pages show and have said: it may have met a moment that nobody meets again."""
+    report = yield
+    lab = getattr(item, "funcargs", {}).get("lab")
+    if lab and report.when == "call" and report.failed:
+        report.sections += [(visit.page.url, visit.story()) for visit in lab.visits]
+        report.sections.append(("JupyterLab", (lab.folder.parent / "log.txt").read_text("utf-8")[-3000:]))
+    return report
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, or the reason why there is none."""
@@ -93,11 +104,21 @@ class Visit:
     page: Page
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
 
     def watch(self) -> None:
         self.page.set_default_timeout(PATIENCE_MS)
+        self.page.on("console", lambda said: self.console.append(f"{said.type}: {said.text}"[:500]))
         self.page.on("request", lambda request: None if local(request.url) else self.outside.append(request.url))
         self.page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
+
+    def story(self) -> str:
+        """What the console said last, and the text on the screen, for who was not there."""
+        try:
+            shown = "" if self.page.is_closed() else self.page.inner_text("body", timeout=5000)
+        except Error as error:
+            shown = str(error)
+        return "\n".join([*[said for said in self.console if not said.startswith("debug")][-20:], shown[-4000:]])
 
     def violations(self, selector: str) -> list[str]:
         """What axe-core finds wrong for people who do not see, or do not see colours, or use no mouse."""
