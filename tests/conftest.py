@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fresh import INSTALLER, Fresh, module, with_uv
@@ -41,6 +43,22 @@ def unprivileged() -> list[str]:
     if setpriv is None:
         pytest.skip("run by root, who may write everywhere, and there is no setpriv to give that up")
     return [setpriv, "--bounding-set", "-dac_override,-dac_read_search"]
+
+
+@pytest.fixture
+def stands_still() -> Any:
+    """The module time on a machine that stands still for a minute, 0.1 s after this."""
+    began = time.monotonic()
+
+    class Clock:
+        def monotonic(self) -> float:
+            now = time.monotonic()
+            return now + 60 * (now - began > 0.1)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(time, name)
+
+    return Clock()
 
 
 @pytest.fixture

@@ -99,6 +99,16 @@ def test_a_copy_that_waits_for_a_thread_it_has_not_is_not_believed():
 
 
 @forking
+def test_a_machine_that_stands_still_takes_no_time_from_an_answer(monkeypatch, stands_still):
+    """A copy that had not worked meanwhile was taken for one that waits, and the notebook's own process was ended."""
+    monkeypatch.setattr(apart, "in_this_process", lambda *_: pytest.fail("it was not believed"))
+    monkeypatch.setattr(child, "time", stands_still)
+
+    assert kinds(HELD["a power"]) == ["endless"]
+    assert kinds("import time\ndef f(x):\n time.sleep(0.2)\n return 2 * x") == ["gave", "gave", "gave"]
+
+
+@forking
 def test_where_no_copy_can_be_made_or_its_end_is_ignored_an_answer_is_looked_at_all_the_same(monkeypatch):
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minigrad.course import probe
 from minigrad.course.probe import GRACE, Odd, Outcome, Stop, equal, limited, plain
 
 
@@ -124,6 +125,20 @@ def test_on_a_busy_machine_a_probe_has_seconds_of_work_and_not_of_the_wall():
     enough.set()
     other.join()
     assert (outcome.kind, outcome.value) == ("gave", True)
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="it is not known here what a thread has worked")
+def test_a_machine_that_stands_still_takes_no_time_from_a_probe(monkeypatch, stands_still):
+    """As a laptop does that is shut: after it, a right answer had been running for too long."""
+
+    def work():
+        began = time.thread_time()
+        while time.thread_time() - began < 0.3:
+            pass
+        return Outcome("gave", 2)
+
+    monkeypatch.setattr(probe, "time", stands_still)
+    assert limited(work, 0.5).value == 2
 
 
 def test_what_stops_but_slowly_has_seconds_of_work_to_stop_too():

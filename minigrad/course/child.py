@@ -17,22 +17,29 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at how it is doing
+LATE = 10  # times as long after the last, and who looks has stood still too, as on a machine that sleeps
 ENDING = 1.0  # seconds in which what it has started has to be gone
 MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
 
 
 class Clock:
-    """The time that a process has: seconds of work, `patience` times as many on the wall, and no more than another."""
+    """The time that a process has: seconds of work, `patience` times as many on the wall, and no more than another.
+
+    It is asked at each look, so that time in which nobody looked is nobody's.
+    """
 
     def __init__(self, process: int, seconds: float, patience: float, whole: Clock | None = None):
         self.process, self.seconds, self.patience, self.whole = process, seconds, patience, whole
-        self.before, self.began = worked(process), time.monotonic()
+        self.before, self.seen, self.looked = worked(process), 0.0, time.monotonic()
 
     def work(self) -> float:
         return worked(self.process) - self.before
 
     def wall(self) -> float:
-        return time.monotonic() - self.began
+        now = time.monotonic()
+        self.seen += min(now - self.looked, LATE * LOOK)
+        self.looked = now
+        return self.seen
 
     def left(self) -> float:
         mine = min(self.seconds - self.work(), self.patience * self.seconds - self.wall())
