@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.error import URLError
 
 import pytest
+from browser.listening import end
 from miniature import Checkout
 
 LOG = Path(".jupyter") / "log.txt"
@@ -62,8 +63,7 @@ class Lab:
                 time.sleep(0.2)
 
     def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(SECONDS)
+        end(self.process)
         self.process.stdout.close()
 
 

@@ -27,6 +27,7 @@ from typing import Any
 from urllib.error import URLError
 
 import pytest
+from browser.listening import end
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -264,8 +265,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
             wait_for(f"http://127.0.0.1:{port}/api/status", process, log)
             yield f"http://127.0.0.1:{port}", folder
         finally:
-            process.terminate()
-            process.wait(PATIENCE_MS / 1000)
+            end(process)
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

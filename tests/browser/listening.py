@@ -1,5 +1,6 @@
 """Servers on this machine, for as long as a test asks them."""
 
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,15 @@ def listening(config: uvicorn.Config) -> Iterator[str]:
         yield f"http://127.0.0.1:{at.getsockname()[1]}"
         server.should_exit = True
         thread.join()
+
+
+def end(jupyter: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
+    """A Jupyter server that is told to end may not: a thread of AnyIO holds it, or a kernel that is only starting.
+
+    Kernels end with it, for they look for their parent.
+    """
+    jupyter.kill()
+    jupyter.wait()
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
 
 from browser.conftest import PATIENCE_MS, ROOT, local, wait_for
+from browser.listening import end
 from grading import prose
 from grading.test_batch import Told
 from grading.test_readers import ANSWER
@@ -60,8 +61,7 @@ def served(folder, home):
             wait_for(f"http://127.0.0.1:{port}/api/status", process, log)
             yield f"http://127.0.0.1:{port}/formgrader"
         finally:
-            process.terminate()
-            process.wait(30)
+            end(process)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from browser.conftest import PATIENCE_MS, ROOT, Visit
+from browser.listening import end
 from playwright.sync_api import expect
 
 WIDGET = """
@@ -366,8 +367,7 @@ def test_the_command_opens_a_lesson_at_its_first_page(browser, tmp_path):
         opened.page.context.close()
         assert (opened.outside, opened.errors) == ([], [])
     finally:
-        process.kill()  # told to end, it would wait for a kernel that is only starting, and that ends with its parent
-        process.wait()
+        end(process)
 
 
 def printed(log, process):
