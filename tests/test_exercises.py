@@ -165,12 +165,6 @@ def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercis
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_probe_goes_through_all_that_a_learner_has_in_memory(name):
-    """A collection takes as long as there are objects: a right answer beside twenty million was out of time."""
-    assert not [part.name for part in exercise.named(name).parts if "gc.collect" in part.probes]
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_every_part_says_its_points_and_minutes_to_the_learner_too(name):
     header = notebook(ROOT / "solutions" / "source" / f"{name}.py").metadata.minigrad
     tasks = {cell["id"]: "".join(cell["source"]) for cell in cells("exercises", name)}
@@ -201,6 +195,11 @@ def test_no_two_parts_of_the_course_have_one_name():
 
     assert len(set(names)) == len(names) >= 9
     assert sorted(each.name for each in exercise.every()) == NAMES
+
+
+def test_no_probe_goes_through_all_that_a_learner_has_in_memory():
+    """A collection takes as long as there are objects: a right answer beside twenty million was out of time."""
+    assert not [part.name for each in exercise.every() for part in each.parts if "gc.collect" in part.probes]
 
 
 # -- submissions that are not as they should be -------------------------------------------------

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at how it is doing
-LATE = 10  # times as long after the last, and who looks has stood still too, as on a machine that sleeps
+LATE = 10  # times LOOK after the last look, and who looks has stood still too, as on a machine that sleeps
 ENDING = 1.0  # seconds in which what it has started has to be gone
 MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
 
@@ -25,7 +25,7 @@ MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
 class Clock:
     """The time that a process has: seconds of work, `patience` times as many on the wall, and no more than another.
 
-    It is asked at each look, so that time in which nobody looked is nobody's.
+    Ask it at each look. Of what goes by between two looks, LATE times LOOK counts at most: the rest went by for both.
     """
 
     def __init__(self, process: int, seconds: float, patience: float, whole: Clock | None = None):
