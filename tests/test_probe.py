@@ -129,7 +129,7 @@ def test_on_a_busy_machine_a_probe_has_seconds_of_work_and_not_of_the_wall():
 
 @pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="it is not known here what a thread has worked")
 def test_a_machine_that_stands_still_takes_no_time_from_a_probe(monkeypatch, stands_still):
-    """As a laptop does that is shut: after it, a right answer had been running for too long."""
+    """As a virtual one does whose host is busy: after it, a right answer had been running for too long."""
 
     def work():
         began = time.thread_time()

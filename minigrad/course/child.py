@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at how it is doing
-LATE = 10  # times LOOK after the last look, and who looks has stood still too, as on a machine that sleeps
+LATE = 10  # times LOOK after the last look, and who looks has stood still too, as a virtual machine does
 ENDING = 1.0  # seconds in which what it has started has to be gone
 MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
 
