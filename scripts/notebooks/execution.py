@@ -1,132 +1,108 @@
-"""A notebook is run in a fresh kernel of this very Python, and only what is the same every time is kept.
+"""A notebook gets its outputs from nbval, through the same plugin that later checks them (validation.py).
 
-Dropped: widget views (their ids are random; the text and the picture beside them stay), the author's folders in
-tracebacks, the program's name in a picture, and the outputs of cells tagged "measured". Refused: a cell that fails, a
-warning, an address in memory.
+Stored are the outputs that are the same on every run. A cell tagged "measured" shows figures of one machine, and its
+outputs are not stored, except for the figures of `%%parallel`, which a reader without MPI is shown.
 """
 
 from __future__ import annotations
 
-import asyncio
-import base64
+import contextlib
+import io
 import os
-import platform
 import re
-import struct
-import tempfile
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import nbformat
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
-from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
+import pytest
 from nbformat import NotebookNode
 
-from notebooks.source import BuildError
+from notebooks.outputs import refuse_unfit, storable
+from notebooks.source import BuildError, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL_SECONDS = 90
-ENVIRONMENT = {
-    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-    "OMP_NUM_THREADS": "1",  # the order of a threaded sum is not the same twice
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    "PYTHONHASHSEED": "0",
-    "PYTHONUTF8": "1",
-    "TQDM_DISABLE": "1",
-}
-if platform.machine() in ("x86_64", "AMD64"):  # each processor has last digits of its own: here, the same
-    ENVIRONMENT |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
-WIDGET = "application/vnd.jupyter.widget-view+json"
-CHANGING = re.compile(r"\b0x[0-9a-f]{6,}|ipykernel_\d+")
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-PNG_REMARKS = (b"tEXt", b"zTXt", b"iTXt", b"tIME")
+PYTEST = (
+    *("-x", "-q", "--color=no", "-c", os.devnull, "--rootdir", str(ROOT), "-p", "no:cacheprovider"),
+    *("--disable-plugin-autoload", "-p", "nbval", "-p", "notebooks.validation", "--nbval"),
+)
 
 
-async def executed(nb: NotebookNode, name: str, seconds: float) -> NotebookNode:
-    """The notebook with its outputs, run in the folder of its name. Raises BuildError naming the cell that fails."""
-    kernels = KernelSpecManager(kernel_dirs=[])  # none found on this machine, and so this Python
-    km = AsyncKernelManager(kernel_spec_manager=kernels, kernel_name="python3")
-    started: list[int] = []
-    client = NotebookClient(
-        nb, km=km, timeout=CELL_SECONDS, store_widget_state=False, record_timing=False, coalesce_streams=True,
-        extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": str((ROOT / name).parent)}},
-        on_cell_start=lambda cell, cell_index: started.append(cell_index),
-    )  # fmt: skip
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as ipython:
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        environment = os.environ | ENVIRONMENT | {"IPYTHONDIR": ipython, "PYTHONPATH": path}
-        try:
-            async with asyncio.timeout(seconds) as clock:
-                await client.async_execute(env=environment)
-        except (TimeoutError, CellExecutionError, CellControlSignal, DeadKernelError) as error:
-            where = f"{name}, cell {started[-1] if started else 0}"
-            if clock.expired():  # and nbclient, when it is stopped, takes its kernel for dead
-                raise BuildError(f"{where} is still running: the notebook has {seconds:g} s, and was stopped") from None
-            raise BuildError(f"{where} fails:\n{plain_text(str(error)).strip()}") from None
-        finally:
-            if client.kc:  # or its heartbeat goes on, and knocks at a port that another kernel may have by then
-                client.kc.stop_channels()
-            if km.has_kernel:
-                await km.shutdown_kernel(now=True)
-    nb.metadata.language_info = nbformat.from_dict({"name": "python"})
-    for number, cell in enumerate(nb.cells):
-        if cell.cell_type == "code":
-            cell.outputs = [kept for output in cell.outputs if (kept := fit_to_keep(output))]
-            refuse_unfit(cell, f"{name}, cell {number}")
-            if "measured" in cell.metadata.get("tags", ()):
-                cell.outputs = recorded(cell, name) if cell.source.startswith("%%parallel") else []
-                if "nbval-ignore-output" not in cell.metadata.tags:
-                    raise BuildError(f'{name}, cell {number}: what is "measured" is "nbval-ignore-output", too')
+class Recorder:
+    """Keeps the cells of a run, which hold their outputs, and the report of the first that failed."""
+
+    cells: tuple[Any, ...] = ()
+    failure: pytest.TestReport | None = None
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.cells = tuple(session.items)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.failure:
+            self.failure = report
+
+
+def execute(nb: NotebookNode, name: str, seconds: float = CELL_SECONDS) -> NotebookNode:
+    """The notebook with its outputs, run in the folder of its name. Raises BuildError naming the cell that fails.
+
+    seconds    the most that one cell may take
+    """
+    part = (ROOT / name).with_name(f".{Path(name).stem}.run.ipynb")
+    recorder = Recorder()
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text_of(deepcopy(nb)), "utf-8")
+        with contextlib.redirect_stdout(io.StringIO()) as report:
+            status = pytest.main([*PYTEST, f"--nbval-cell-timeout={seconds}", str(part)], plugins=[recorder])
+    finally:
+        part.unlink(missing_ok=True)
+    if recorder.failure:
+        raise BuildError(f"{name}, {describe(recorder, nb)}")
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        raise BuildError(f"{name} could not be run:\n{report.getvalue()}")
+    store(nb, {item.cell.id: item.test_outputs or [] for item in recorder.cells}, name)
     return nb
 
 
-def recorded(cell: NotebookNode, name: str) -> list[NotebookNode]:
-    """The run of these ranks that is kept, for where there are none: the first one, until the cell is another."""
+def describe(recorder: Recorder, nb: NotebookNode) -> str:
+    """Which cell failed, by its place in the notebook, and what nbval reports."""
+    code = [number for number, cell in enumerate(nb.cells) if cell.cell_type == "code"]
+    failure = recorder.failure
+    number = code[next(i for i, item in enumerate(recorder.cells) if item.nodeid == failure.nodeid)]
+    return f"cell {number} fails:\n{plain_text(failure.longreprtext).strip()}"
+
+
+def store(nb: NotebookNode, outputs: dict[str, list[NotebookNode]], name: str) -> None:
+    """Put the outputs of each code cell, by the cell's id, into the notebook. Raises BuildError for what is unfit."""
+    count = 0
+    for number, cell in enumerate(nb.cells):
+        if cell.cell_type == "code":
+            count += bool(cell.source.strip())
+            cell.execution_count = count
+            cell.outputs = [nbformat.from_dict(output) for output in storable(outputs[cell.id])]
+            refuse_unfit(cell, f"{name}, cell {number}")
+            if "measured" in cell.metadata.get("tags", ()):
+                cell.outputs = first_run(cell, name) if cell.source.startswith("%%parallel") else []
+                if "nbval-ignore-output" not in cell.metadata.tags:
+                    raise BuildError(f'{name}, cell {number}: what is "measured" is "nbval-ignore-output", too')
+
+
+def first_run(cell: NotebookNode, name: str) -> list[NotebookNode]:
+    """The outputs that these ranks had in the first run, which are kept until the cell's source changes."""
     path = ROOT / name
     old = nbformat.read(path, 4).cells if path.exists() else []
     outputs: list[NotebookNode] = next((past.outputs for past in old if past.source == cell.source), cell.outputs)
     return outputs
 
 
-def fit_to_keep(output: NotebookNode) -> NotebookNode | None:
-    """The output without what differs from run to run; None if nothing is left."""
-    if output.output_type == "error":
-        output.traceback = [f"{output.ename}: {output.evalue}"]
-    if "data" in output:
-        output.data.pop(WIDGET, None)
-        output.metadata.pop(WIDGET, None)
-        if "image/png" in output.data:
-            output.data["image/png"] = base64.b64encode(bare_png(base64.b64decode(output.data["image/png"]))).decode()
-        if not output.data:
-            return None
-    return output
-
-
-def refuse_unfit(cell: NotebookNode, where: str) -> None:
-    """Raises BuildError for a warning, an address in memory, or a folder of this machine in a cell's outputs."""
-    for output in cell.outputs:
-        if output.get("name") == "stderr" and "raises-exception" not in cell.metadata.get("tags", ()):
-            raise BuildError(f"{where} writes to stderr, where a lesson says nothing:\n{output.text.strip()}")
-        data = {mime: text for mime, text in output.get("data", {}).items() if not mime.startswith("image/png")}
-        text = output.get("text", "") + output.get("evalue", "") + "".join(map(str, data.values()))
-        found = CHANGING.search(text)
-        if found or str(ROOT) in text:
-            shown = found.group() if found else str(ROOT)
-            raise BuildError(f"{where} shows {shown}, which is another on the next run: give it a repr of its own")
-
-
-def bare_png(png: bytes) -> bytes:
-    """The picture without remarks on the program that drew it and when."""
-    kept, at = [PNG_SIGNATURE], len(PNG_SIGNATURE)
-    while at < len(png):
-        (length,) = struct.unpack(">I", png[at : at + 4])
-        chunk = png[at : at + 12 + length]
-        if chunk[4:8] not in PNG_REMARKS:
-            kept.append(chunk)
-        at += len(chunk)
-    return b"".join(kept)
+def borrow_outputs(nb: NotebookNode, name: str) -> NotebookNode:
+    """The notebook with the outputs that the stored file has for the same cells; nothing is run."""
+    path = ROOT / name
+    if path.exists():
+        stored = {cell.id: cell.get("outputs", []) for cell in nbformat.read(path, 4).cells}
+        store(nb, {cell.id: stored.get(cell.id, []) for cell in nb.cells}, name)
+    return nb
 
 
 def plain_text(text: str) -> str:

@@ -17,10 +17,12 @@ Markdown before an answer is its task.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
@@ -32,6 +34,7 @@ from minigrad.course.probe import Outcome, observe, parsed
 from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 
+Outcomes = Callable[[NotebookNode, str, str, str, str], list[Outcome]]  # nb, part, answer, probes, where
 ASIDE = ("probes", "wrong", "hints", "shows")  # what the learner does not see
 MARKS = ("answer", "points", "minutes", "misconception")
 FEWEST_WRONG = 3
@@ -113,15 +116,18 @@ def stub(source: str) -> str:
 # -- what check must know -----------------------------------------------------------------------
 
 
-def answers(nb: NotebookNode, name: str) -> str:
-    """The text of answers/NAME.json: what the probes give on the solution and on each known-wrong answer."""
+def answers(nb: NotebookNode, name: str, outcomes: Outcomes) -> str:
+    """The text of answers/NAME.json: what the probes give on the solution and on each known-wrong answer.
+
+    outcomes    runs the probes (`outcomes`), or reads what they gave when this was last built (`Stored`)
+    """
     names = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata]
     refuse_strays(nb, names, name)
-    parts = {part: facts_of(nb, part, name) for part in names}
+    parts = {part: facts_of(nb, part, name, outcomes) for part in names}
     minutes, there_are = sum(part["minutes"] for part in parts.values()), nb.metadata.minigrad["minutes"]
     if minutes > there_are:
         raise BuildError(f"{name}: its parts take {minutes} minutes, and the header says {there_are}")
-    facts = {"title": nb.metadata.minigrad["title"], "parts": parts}
+    facts = {"title": nb.metadata.minigrad["title"], "digest": digest(nb), "parts": parts}
     return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -141,7 +147,7 @@ def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:
         )
 
 
-def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
+def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict[str, Any]:
     where = f"{name}, part {part!r}"
     answer = the_one(nb, "answer", part, where)
     if answer.cell_type == "markdown":
@@ -157,7 +163,7 @@ def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
     expected = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     again = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     refuse_unfit(probes, expected, again, where)
-    known = [wrong(nb, cell, part, probes, where) for cell in nb.cells if cell.metadata.get("wrong") == part]
+    known = [wrong(nb, cell, probes, where, outcomes) for cell in nb.cells if cell.metadata.get("wrong") == part]
     refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
     if len(known) < FEWEST_WRONG:
         raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are wanted")
@@ -218,14 +224,36 @@ def whole(cell: NotebookNode, key: str, where: str) -> int:
     return number
 
 
-def wrong(nb: NotebookNode, cell: NotebookNode, part: str, probes: str, where: str) -> dict[str, Any]:
+def wrong(nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcomes: Outcomes) -> dict[str, Any]:
     found = WRONG.fullmatch(cell.source)
     if not found:
         raise BuildError(f"{where}: a wrong answer opens with `# Shows: …` and `# Hint: …`, not {cell.source[:60]!r}")
     shows, hint = (" ".join(found[key].replace("\n# ", " ").split()) for key in ("shows", "hint"))
-    came = outcomes(nb, part, found["code"], probes, f"{where}: {shows}")
+    came = outcomes(nb, cell.metadata["wrong"], found["code"], probes, f"{where}: {shows}")
     named = {"misconception": cell.metadata.misconception} if "misconception" in cell.metadata else {}
     return {"shows": shows, "hint": hint, **named, "outcomes": came}
+
+
+def digest(nb: NotebookNode) -> str:
+    """Changes with the code of the source: an older digest in the file says that the outcomes are older, too."""
+    return hashlib.sha256("\0".join(cell.source for cell in nb.cells if cell.cell_type == "code").encode()).hexdigest()[:8]
+
+
+class Stored:
+    """The outcomes that were stored when answers/NAME.json was last built."""
+
+    def __init__(self, path: Path) -> None:
+        self.parts = json.loads(path.read_text("utf-8"))["parts"] if path.exists() else {}
+
+    def __call__(self, nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:
+        sources = [cell.source for cell in nb.cells if cell.metadata.get("wrong") == part]
+        number = next((i for i, source in enumerate(sources) if source.endswith(answer)), None)
+        try:
+            facts = self.parts[part]
+            kept = facts["expected"] if number is None else facts["wrong"][number]["outcomes"]
+        except (KeyError, IndexError):
+            raise BuildError(f"{where}: its outcomes are not stored yet: run `python scripts/build`") from None
+        return [Outcome(*outcome) for outcome in kept]
 
 
 def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:

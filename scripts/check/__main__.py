@@ -1,0 +1,64 @@
+"""Everything that must hold before a change lands, all of it as tests.
+
+    python scripts/check                      every promise once: minutes
+    python scripts/check --browser            the rest of tests/browser: every widget and lesson in JupyterLab, the book
+    python scripts/check --all                everything, and more of what is tried at random: a night
+    python scripts/check --changed [REF]      lint, types and the tests of what has changed since REF (default: HEAD)
+    python scripts/check tests/test_start.py  pytest alone, with these arguments
+
+Options after these go to pytest, such as `--share 17` (tests/plugins/tiers.py).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from changes import ROOT, affected_tests
+
+NOTEBOOKS = ["lessons", "solutions", "exercises"]
+TIERS = {"default": ["tests", *NOTEBOOKS], "browser": ["tests/browser"], "all": ["tests", *NOTEBOOKS]}
+SIDE_BY_SIDE = [
+    *("-n", str(min(4, os.cpu_count() or 1))),
+    *("--dist", "loadfile", "--no-loadscope-reorder"),  # a notebook's cells in one process
+    "--max-worker-restart=0",  # where one has crashed, the others would wait for it for ever
+]
+REPORT = ["--durations=10", "--durations-min=1"]
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["--browser" | "--all" as option, *options]:
+            return run_tier(option.strip("-"), options)
+        case ["--changed", *reference]:
+            return run(["--tier", "changed", *affected_tests(*reference[:1]), *SIDE_BY_SIDE, *REPORT, *reference[1:]])
+        case [] | ["--share", *_]:
+            return run_tier("default", arguments)
+    return run(arguments)
+
+
+def run_tier(tier: str, options: list[str]) -> int:
+    return run(["--tier", tier, *TIERS[tier], *SIDE_BY_SIDE, *REPORT, *options])
+
+
+def run(arguments: list[str]) -> int:
+    """Run pytest in this Python, which its kernels use too, and away from the user's own IPython start-up files."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        environment = os.environ | {
+            "IPYTHONDIR": folder,
+            "OMP_NUM_THREADS": "1",  # as notebooks are built: the order of a threaded sum is not the same twice
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+            "TQDM_DISABLE": "1",
+            "JUPYTER_PREFER_ENV_PATH": "1",
+            "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
+            "PYTHONUTF8": "1",
+        }
+        command = [sys.executable, "-m", "pytest", "--nbval", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+"""What is stored of a cell's outputs: only what is the same on every run.
+
+Dropped: widget views (their ids are random; the text and the picture beside them stay), the author's folders in
+tracebacks, the drawing program's name in a picture. Refused: a warning, an address in memory, a folder of this machine.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from notebooks.source import BuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+WIDGET = "application/vnd.jupyter.widget-view+json"
+CHANGING = re.compile(r"\b0x[0-9a-f]{6,}|ipykernel_\d+")
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PNG_REMARKS = (b"tEXt", b"zTXt", b"iTXt", b"tIME")
+
+
+def storable(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """The outputs without what differs from run to run."""
+    return [kept for output in outputs if (kept := constant(output))]
+
+
+def constant(output: NotebookNode) -> NotebookNode | None:
+    """The output without what differs from run to run; None if nothing is left."""
+    if output.output_type == "error":
+        output.traceback = [f"{output.ename}: {output.evalue}"]
+    if "data" in output:
+        output.data.pop(WIDGET, None)
+        output.metadata.pop(WIDGET, None)
+        if "image/png" in output.data:
+            output.data["image/png"] = base64.b64encode(bare_png(base64.b64decode(output.data["image/png"]))).decode()
+        if not output.data:
+            return None
+    return output
+
+
+def refuse_unfit(cell: NotebookNode, where: str) -> None:
+    """Raises BuildError for a warning, an address in memory, or a folder of this machine in a cell's outputs."""
+    for output in cell.outputs:
+        if output.get("name") == "stderr" and "raises-exception" not in cell.metadata.get("tags", ()):
+            raise BuildError(f"{where} writes to stderr, where a lesson says nothing:\n{output.text.strip()}")
+        data = {mime: text for mime, text in output.get("data", {}).items() if not mime.startswith("image/png")}
+        text = output.get("text", "") + output.get("evalue", "") + "".join(map(str, data.values()))
+        found = CHANGING.search(text)
+        if found or str(ROOT) in text:
+            shown = found.group() if found else str(ROOT)
+            raise BuildError(f"{where} shows {shown}, which is another on the next run: give it a repr of its own")
+
+
+def bare_png(png: bytes) -> bytes:
+    """The picture without remarks on the program that drew it and when."""
+    kept, at = [PNG_SIGNATURE], len(PNG_SIGNATURE)
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        chunk = png[at : at + 12 + length]
+        if chunk[4:8] not in PNG_REMARKS:
+            kept.append(chunk)
+        at += len(chunk)
+    return b"".join(kept)

@@ -1,0 +1,131 @@
+"""The nbval plugin: how a notebook's cells are run, and how what they show is compared with what is stored.
+
+nbval runs each cell as a test. This adds what a course needs:
+
+- The kernel is this Python in a fixed environment, so that numbers and pictures come out the same everywhere.
+- Every part of an output is compared: text, HTML, errors, and pictures up to a few stray pixels.
+- A cell of an exercise may raise NotImplementedError, where the answer is still missing, and nothing else.
+
+`scripts/build` runs notebooks through this plugin too, so what it stores is what nbval will see.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import pytest
+from jupyter_client.manager import KernelManager
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager, RunningKernel
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from notebooks.difference import contrast, same
+from notebooks.outputs import storable
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",  # the order of a threaded sum is not the same twice
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "TQDM_DISABLE": "1",
+}
+if platform.machine() in ("x86_64", "AMD64"):  # each processor rounds the last digit its own way: here, the same
+    ENVIRONMENT |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
+OUTPUT_SECONDS = 60  # nbval waits 5 s for an output, which a busy machine can exceed
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(parent: pytest.Collector) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Puts our kind of notebook in place of nbval's."""
+    collectors = yield
+    return [Notebook.from_parent(parent, path=c.path) if isinstance(c, IPyNbFile) else c for c in collectors]
+
+
+class Kernel(RunningKernel):
+    """This Python as a kernel, away from the user's settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        self.km = KernelManager(
+            kernel_name=CURRENT_ENV_KERNEL_NAME,
+            kernel_spec_manager=NbvalKernelspecManager(),
+            connection_file=str(Path(self.scratch.name) / "kernel.json"),
+            # Two kernels that start at the same moment may choose one TCP port; sockets in a folder cannot collide.
+            transport="ipc" if os.name == "posix" else "tcp",
+        )
+        environment = os.environ | ENVIRONMENT | {"IPYTHONDIR": self.scratch.name, "PYTHONPATH": path}
+        with Path(os.devnull).open("w") as quiet:
+            self.km.start_kernel(
+                cwd=str(folder), env=environment, stderr=quiet, extra_arguments=["--log-level=ERROR"]
+            )
+        self.kc = self.km.client()
+        self.kc.start_channels()
+        self.kc.wait_for_ready(timeout=OUTPUT_SECONDS)
+        self._ensure_iopub_up()
+
+    def execute_cell_input(self, cell_input: str, allow_stdin: bool | None = None) -> str:
+        """Run a cell as JupyterLab does, with a number of its own: nbval's cells would all be In[1]."""
+        return self.kc.execute(cell_input, store_history=True, allow_stdin=False, stop_on_error=False)
+
+    def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
+        """Wait as nbval does, but no longer once the kernel has died."""
+        deadline = time.monotonic() + (timeout or OUTPUT_SECONDS)
+        while True:
+            try:
+                return super().await_reply(msg_id, timeout=1)
+            except Empty:
+                if not self.is_alive():
+                    raise RuntimeError("Kernel died") from None
+                if time.monotonic() > deadline:
+                    raise
+
+    def stop(self) -> None:
+        super().stop()
+        self.scratch.cleanup()
+
+
+class Notebook(IPyNbFile):
+    """A notebook: its code cells are tests, which share one kernel."""
+
+    def setup(self) -> None:
+        self.kernel = Kernel(self.path.parent)
+
+    def collect(self) -> Iterator[Cell]:
+        for item in super().collect():
+            facts = {key: getattr(item, key) for key in ("cell_num", "cell", "options")}
+            yield Cell.from_parent(self, name=item.name, **facts)
+
+    def teardown(self) -> None:
+        """Ends the kernel, also one that has died: its heartbeat would knock at a port that another may have by then."""
+        if self.kernel:
+            self.kernel.stop()
+
+
+class Cell(IPyNbCell):
+    """One code cell."""
+
+    def __init__(self, **facts: Any) -> None:
+        super().__init__(**facts)
+        self.output_timeout = OUTPUT_SECONDS
+
+    def runtest(self) -> None:
+        super().runtest()
+        if self.parent.path.parent.name == "exercises":
+            for output in self.test_outputs:
+                if output.output_type == "error" and output.ename != "NotImplementedError":
+                    self.raise_cell_error("Only NotImplementedError is expected here", output.evalue)
+
+    def compare_outputs(self, test: list[Any], ref: list[Any], skip_compare: Any = None) -> bool:
+        fresh = storable(test)
+        self.comparison_traceback = [contrast(ref, fresh)]
+        return same(ref, fresh)
