@@ -6,7 +6,7 @@
     python3 start.py --no-browser    or any option of JupyterLab
     python3 start.py site OUT        write the course as a web site: a book, and the course that runs in a browser
     python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor, mpi, serve or another
-    python3 start.py test            pass the tests; what follows goes to scripts/check, such as --all for a night
+    python3 start.py test            run the tests; --browser, --changed and --all run others, see scripts/check
     python3 start.py python FILE     run anything else with the Python that the tests run with, such as scripts/build
 
 The course is installed into the folder .venv beside this file, and what tests need into .venv-test, so that they change

@@ -1,8 +1,8 @@
-"""python -m benchmarks [profile WORKLOAD | gpu]: every workload on every engine that is installed, side by side.
+"""python -m benchmarks [profile WORKLOAD | gpu | checks]: every workload on every installed engine, side by side.
 
 A figure is the best round, in CPU seconds of the engine's process, one thread. Every engine is checked against a
 float64 reference first. Read the ratios: they hold from machine to machine. `profile` shows where minigrad's own
-time goes; `gpu` measures on a GPU (gpu.py).
+time goes; `gpu` measures on a GPU (gpu.py); `checks` measures the tests (checks.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import gpu, report, rounds
+from . import checks, gpu, report, rounds
 from .costs import COSTS
 from .engines import HOMES, PEERS
 from .workloads import WORKLOADS
@@ -53,8 +53,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     if sys.argv[1:2] == ["gpu"]:
         raise SystemExit(gpu.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["checks"]:
+        raise SystemExit(checks.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[1])
-    parser.add_argument("what", nargs="?", choices=["measure", "profile", "gpu"], default="measure")
+    parser.add_argument("what", nargs="?", choices=["measure", "profile", "gpu", "checks"], default="measure")
     parser.add_argument("workload", nargs="?", choices=[*WORKLOADS], help="the one to profile")
     parser.add_argument("--rounds", type=int, default=20, help="how often each engine has its turn; the best counts")
     parser.add_argument("--quick", action="store_true", help="three rounds")

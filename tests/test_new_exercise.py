@@ -33,7 +33,7 @@ def test_what_is_begun_builds_and_is_judged_as_an_exercise_is(root):
     path = new.exercise("02_slopes_again", root)
     nb = notebook(path)
 
-    facts = json.loads(making.answers(nb, path.stem))
+    facts = json.loads(making.answers(nb, path.stem, making.outcomes))
     made = text_of(making.exercise(making.solution(nb, path.stem)))
 
     parts = {name: part_of(name, said) for name, said in facts["parts"].items()}
@@ -127,7 +127,7 @@ def test_a_part_without_points_or_minutes_is_refused(root, old, instead, says):
     path.write_text(path.read_text("utf-8").replace(old, instead, 1), "utf-8")
 
     with pytest.raises(BuildError, match=says):
-        making.answers(notebook(path), path.stem)
+        making.answers(notebook(path), path.stem, making.outcomes)
 
 
 PROBE = "slopes_slopes([2.0])\n"
@@ -164,7 +164,7 @@ def test_an_exercise_that_nobody_could_pass_or_learn_by_is_refused(root, old, in
     path.write_text(text.replace(old, instead, -1 if instead == "product" else 1), "utf-8")
 
     with pytest.raises(BuildError, match=says):
-        making.answers(notebook(path), path.stem)
+        making.answers(notebook(path), path.stem, making.outcomes)
 
 
 def test_a_known_wrong_answer_may_name_its_misconception(root):
@@ -172,7 +172,7 @@ def test_a_known_wrong_answer_may_name_its_misconception(root):
     text = path.read_text("utf-8").replace('wrong="slopes_slopes"', 'wrong="slopes_slopes" misconception="M3"', 1)
     path.write_text(text, "utf-8")
 
-    answers = making.answers(notebook(path), path.stem)
+    answers = making.answers(notebook(path), path.stem, making.outcomes)
     made = text_of(making.exercise(making.solution(notebook(path), path.stem)))
 
     assert answers.count('"misconception": "M3"') == 1

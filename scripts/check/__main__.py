@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from changes import ROOT, affected_tests
 
@@ -53,7 +54,7 @@ def run(arguments: list[str]) -> int:
             "PYTHONHASHSEED": "0",
             "TQDM_DISABLE": "1",
             "JUPYTER_PREFER_ENV_PATH": "1",
-            "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
             "PYTHONUTF8": "1",
         }
         command = [sys.executable, "-m", "pytest", "--nbval", *arguments]

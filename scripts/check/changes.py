@@ -24,12 +24,12 @@ def affected_tests(reference: str = "HEAD") -> list[str]:
     """Test files and notebooks to run for what differs from the commit, files that git does not know yet included."""
     files = [*git("diff", "--name-only", "--diff-filter=d", reference), *git("ls-files", "-o", "--exclude-standard")]
     tests = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in ROOT.glob("tests/**/test_*.py")}
-    chosen = {path: "always" for path in ALWAYS}
+    chosen = dict.fromkeys(ALWAYS, "always")
     for file in files:
         for path in notebooks_of(file):
             chosen.setdefault(path, file)
         if file.startswith(tuple(f"minigrad/{room}/" for room in ENGINE)):
-            chosen |= {path: "the laws of the ops" for path in LAWS}
+            chosen |= dict.fromkeys(LAWS, "the laws of the ops")
         words = "|".join(sorted({re.escape(word) for word in words_of(file, reference)}))
         for path, text in tests.items():
             if path == file or (words and re.search(rf"\b({words})\b", f"{Path(path).stem[5:]} {text}")):

@@ -236,7 +236,9 @@ def wrong(nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcome
 
 def digest(nb: NotebookNode) -> str:
     """Changes with the code of the source: an older digest in the file says that the outcomes are older, too."""
-    return hashlib.sha256("\0".join(cell.source for cell in nb.cells if cell.cell_type == "code").encode()).hexdigest()[:8]
+    return hashlib.sha256("\0".join(cell.source for cell in nb.cells if cell.cell_type == "code").encode()).hexdigest()[
+        :8
+    ]
 
 
 class Stored:

@@ -65,9 +65,7 @@ class Kernel(RunningKernel):
         )
         environment = os.environ | ENVIRONMENT | {"IPYTHONDIR": self.scratch.name, "PYTHONPATH": path}
         with Path(os.devnull).open("w") as quiet:
-            self.km.start_kernel(
-                cwd=str(folder), env=environment, stderr=quiet, extra_arguments=["--log-level=ERROR"]
-            )
+            self.km.start_kernel(cwd=str(folder), env=environment, stderr=quiet, extra_arguments=["--log-level=ERROR"])
         self.kc = self.km.client()
         self.kc.start_channels()
         self.kc.wait_for_ready(timeout=OUTPUT_SECONDS)
@@ -106,7 +104,7 @@ class Notebook(IPyNbFile):
             yield Cell.from_parent(self, name=item.name, **facts)
 
     def teardown(self) -> None:
-        """Ends the kernel, also one that has died: its heartbeat would knock at a port that another may have by then."""
+        """Ends the kernel, even one that has died: its client's threads would outlive it."""
         if self.kernel:
             self.kernel.stop()
 

@@ -10,6 +10,8 @@ from grading.cases.case import SOLVED, after, write
 from minigrad.grading.grade import grade, task
 from minigrad.grading.sandbox import Limits, NoSandbox, found
 
+FIRST = {case.family: name for name, case in reversed(CASES.items())}  # of each family, one that no run leaves out
+ROWS = [pytest.param(name, marks=[] if name in FIRST.values() else [pytest.mark.share(8)]) for name in CASES]
 LIMITS = Limits(cell=2, part=8, all=40, memory=512 << 20)
 
 
@@ -21,7 +23,7 @@ def sandbox():
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ROWS)
 def test_it_gets_what_it_deserves(sandbox, name):
     case = CASES[name]
     result = grade(case.data, task(NAME, ROOT / "exercises"), sandbox)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
 
 import pytest
 
@@ -47,5 +46,3 @@ class News:
 
     def pytest_sessionfinish(self) -> None:
         self.finished.set()
-
-

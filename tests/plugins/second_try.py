@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 import pytest
+
 from plugins.tiers import BROWSER, ROOT
 
 MOST = 2

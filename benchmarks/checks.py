@@ -1,0 +1,72 @@
+"""Where the minutes of the checks go: `python -m benchmarks checks [default | browser | changed ...]`.
+
+Runs the checks in a clone of the last commit, as CI does, and prints for each the wall time and the seconds of its
+tests by kind. `changed` edits one op in the clone first. Seconds of tests are added over processes, so two processes at
+work make two seconds in one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNS = {"default": [], "browser": ["--browser"], "changed": ["--changed"]}
+OP, OLD, NEW = "minigrad/ops/pointwise.py", "class Tanh(Elementwise):", "class Tanh(Elementwise):  # edited"
+KINDS = {
+    "notebooks under nbval": ("lessons", "solutions", "exercises"),
+    "in a browser": ("tests.browser",),
+    "graded submissions": ("tests.grading", "tests.test_exercises"),
+    "compared with PyTorch": ("tests.torch_oracle", "tests.test_judges"),
+    "several processes": ("tests.processes",),
+    "lint, types, generated files": ("tests.test_source", "tests.test_layers", "tests.test_addresses"),
+}
+
+
+def main(names: list[str]) -> int:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        clone = Path(folder) / "minigrad"
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+        for name in names or RUNS:
+            if name == "changed":
+                edit(clone)
+            status, minutes, seconds = measure(clone, RUNS[name])
+            print(f"\n{name}: {minutes:.1f} minutes{'' if status == 0 else ', RED'}")
+            for kind, took in seconds.most_common():
+                print(f"  {took:7.0f} s  {kind}", flush=True)
+    return 0
+
+
+def edit(clone: Path) -> None:
+    path = clone / OP
+    text = path.read_text("utf-8")
+    if OLD not in text:
+        raise SystemExit(f"{OP} has no line {OLD!r}: name another op in {__file__}")
+    path.write_text(text.replace(OLD, NEW, 1), "utf-8")
+
+
+def measure(clone: Path, options: list[str]) -> tuple[int, float, Counter[str]]:
+    """The exit status of a check, its wall time in minutes, and the seconds of its tests by kind."""
+    report = clone.parent / "report.xml"
+    environment = os.environ | {"PYTEST_ADDOPTS": f"--junitxml={report}", "PYTHONPATH": str(clone)}
+    began = time.perf_counter()
+    status = subprocess.run([sys.executable, "scripts/check", *options], cwd=clone, env=environment, check=False)
+    minutes = (time.perf_counter() - began) / 60
+    seconds: Counter[str] = Counter()
+    for case in xml.parse(report).iter("testcase"):
+        seconds[kind_of(case.get("classname", ""))] += float(case.get("time", 0))
+    return status.returncode, minutes, seconds
+
+
+def kind_of(name: str) -> str:
+    return next((kind for kind, beginnings in KINDS.items() if name.startswith(beginnings)), "engine and course")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,128 @@
+"""A run takes the tests of its tier, gives a browser test a second try, and is never silent for long."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from miniature import ROOT
+
+PLUGINS = [part for name in ("tiers", "news", "second_try") for part in ("-p", f"plugins.{name}")]
+INI = """\
+[pytest]
+markers =
+    daily: in the default
+    night: in --all alone
+    share(n): one row in n
+"""
+TESTS = """\
+import pytest
+
+def test_law(): pass
+
+@pytest.mark.night
+def test_long(): pass
+
+@pytest.mark.share(3)
+@pytest.mark.parametrize("row", range(30))
+def test_row(row): pass
+"""
+IN_A_BROWSER = """\
+import pytest
+
+@pytest.mark.daily
+def test_widget(): pass
+
+def test_lab(): pass
+"""
+FLAKY = """\
+from pathlib import Path
+
+def test_{name}():
+    seen = Path(__file__).with_name("{name}.seen")
+    tries = len(seen.read_text()) if seen.exists() else 0
+    seen.write_text("x" * (tries + 1))
+    assert tries >= {failures}, "the page stayed empty"
+"""
+
+
+class Project:
+    """A folder with our plugins and some tests."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        shutil.copytree(ROOT / "tests" / "plugins", root / "tests" / "plugins")
+        (root / "pytest.ini").write_text(INI)
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / "tests" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+    def run(self, *options: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "pytest", "-v", *PLUGINS, "-p", "no:nbval", *options, "tests"]
+        environment = os.environ | {"PYTHONPATH": str(self.root / "tests"), "PYTEST_ADDOPTS": ""}
+        done = subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def names(printed: str) -> set[str]:
+    return set(re.findall(r"::(test_\S+) PASSED", printed))
+
+
+def test_each_tier_takes_its_tests_and_the_default_says_what_it_left(project):
+    project.write("test_engine.py", TESTS)
+    project.write("browser/test_page.py", IN_A_BROWSER)
+
+    _, default = project.run("--tier", "default", "--share", "0")
+    _, browser = project.run("--tier", "browser")
+    _, night = project.run("--tier", "all")
+
+    assert {name for name in names(default) if "[" not in name} == {"test_law", "test_widget"}
+    assert names(browser) == {"test_lab"}
+    assert len(names(night)) == 34
+    assert re.search(r"Left: .*1 for the night", default)
+    assert re.search(r"Left: .*1 of --browser", default)
+    assert "Left: " not in night
+
+
+def test_every_row_of_a_long_table_has_its_turn_and_a_share_can_be_repeated(project):
+    project.write("test_engine.py", TESTS)
+
+    rows = [{n for n in names(project.run("--tier", "default", "--share", share)[1]) if "[" in n} for share in "0123"]
+
+    assert rows[0] == rows[3]
+    assert sum(map(len, rows[:3])) == len(set().union(*rows[:3])) == 30
+    assert all(rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "tests", "status"),
+    [
+        ("browser/test_page.py", {"once": 1}, 0),
+        ("browser/test_page.py", {"twice": 2}, 1),
+        ("browser/test_page.py", {"a": 1, "b": 1}, 0),
+        ("browser/test_page.py", {"a": 1, "b": 1, "c": 1}, 1),
+        ("browser/test_page.py", {"once": 1, "twice": 2}, 1),
+        ("test_engine.py", {"once": 1}, 1),
+    ],
+)
+def test_only_a_browser_test_is_run_again_and_only_twice_a_run(project, file, tests, status):
+    project.write(file, "".join(FLAKY.format(name=name, failures=failures) for name, failures in tests.items()))
+
+    code, printed = project.run("--tier", "all")
+
+    assert code == status, printed
+    listed = re.findall(r"passed at second try: tests/browser/test_page.py::test_(\w+) \(load", printed)
+    assert listed == ([] if file == "test_engine.py" or len(tests) > 2 else [n for n in tests if tests[n] == 1])
+    assert printed.count("the page stayed empty")
