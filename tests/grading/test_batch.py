@@ -123,7 +123,6 @@ def test_what_runs_in_a_sandbox_is_ended_when_it_is_over_and_nothing_begins_afte
         sandbox.end()
         replies = [future.result(30) for future in [*running, pool.submit(sandbox.run, sleeps)]]
     assert [reply.data for reply in replies] == [None] * 3
-    assert max(reply.seconds for reply in replies) < Limits().cell
     assert not sandbox.running
 
 
