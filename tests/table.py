@@ -12,24 +12,24 @@ def table(names, rows, ids=None, groups=1):
     Its fixtures are made once, and each row has to leave them as they were.
     """
     names = [name.strip() for name in names.split(",")]
-    rows = [tuple(row) if len(names) > 1 else (row,) for row in rows]
-    titles = [None] * len(rows) if ids is None or callable(ids) else [*ids]
-    rows = [*zip(titles, rows, strict=True)]
+    rows = [row if hasattr(row, "marks") else pytest.param(*row if len(names) > 1 else (row,)) for row in rows]
+    if ids is not None and not callable(ids):
+        rows = [pytest.param(*row.values, id=title) for title, row in zip(ids, rows, strict=True)]
 
-    def title_of(title, row):
-        return title or "-".join((callable(ids) and ids(value)) or shown(value) for value in row)
+    def title_of(row):
+        return row.id or "-".join((callable(ids) and ids(value)) or shown(value) for value in row.values)
 
     def decorate(law):
         @wraps(law)
         def test(rows=rows, **fixtures):
             failures, skips = [], []
-            for title, row in rows:
+            for row in rows:
                 try:
-                    law(**fixtures, **dict(zip(names, row, strict=True)))
+                    law(**fixtures, **dict(zip(names, row.values, strict=True)))
                 except pytest.skip.Exception as skip:
                     skips.append(skip)
                 except (Exception, pytest.fail.Exception) as failure:
-                    failure.add_note(f"in the row {title_of(title, row)}")
+                    failure.add_note(f"in the row {title_of(row)}")
                     failures.append(failure)
                     if "pytest-timeout" in str(failure):
                         raise

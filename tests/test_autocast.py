@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from examples import EXAMPLES
 from in_a_thread import completed
+from table import table
 
 import minigrad as mg
 from minigrad import functional as F
@@ -137,7 +138,7 @@ def functions(m):
     return F if m is mg else m.nn.functional
 
 
-@pytest.mark.parametrize(("f", "wanted", "on_the_cpu_too"), SAID.values(), ids=SAID)
+@table("f, wanted, on_the_cpu_too", SAID.values(), ids=SAID)
 def test_the_dtype_is_pytorchs(f, wanted, on_the_cpu_too):
     x, y = np.random.default_rng(2).standard_normal((2, 8, 12)).astype("f4")
     with mg.autocast(dtype=mg.bfloat16):

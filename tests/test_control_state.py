@@ -6,6 +6,7 @@ to it, is refused.
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import EditedError, GraphError, NoGradientError
@@ -253,7 +254,7 @@ LOOPS = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", OPTIMISERS)
+@table("kind", OPTIMISERS)
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
 def test_a_loop_does_to_gradients_what_it_does_eagerly(f, kind, way):
     by_way(f, kind, way, [mg.tensor(n) for n in (3, 1, 3, 0, 3)])

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from table import table
 
 from minigrad.course import exercise, quiz
 from minigrad.course.lessons import shipped
@@ -28,7 +29,7 @@ KNOWN = tomllib.loads(CONCEPTS.read_text("utf-8"))
 TAUGHT = {name: nb for name, nb in LESSONS.items() if int(name[:2]) < 90}  # from 90 on one looks things up
 
 
-@pytest.mark.parametrize("concept", KNOWN["concepts"])
+@table("concept", KNOWN["concepts"])
 def test_every_concept_has_a_lesson_and_an_exercise(concept):
     assert course_map.teaching(concept, TAUGHT), "no lesson teaches it"
     assert course_map.practising(concept, SOLUTIONS), "no exercise needs it"

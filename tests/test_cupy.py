@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cupy_names import listing
+from table import table
 
 import minigrad
 from minigrad import ops
@@ -50,7 +51,7 @@ def test_the_search_finds_what_ops_call():
     assert {"exp", "where", "bitwise_xor", "linalg.solve"} <= {name for name, _, _ in USED}
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _, _ in USED if not name.endswith((".at", ".reduce"))}))
+@table("name", sorted({name for name, _, _ in USED if not name.endswith((".at", ".reduce"))}))
 def test_what_ops_call_is_in_the_list_of_cupys_names(name):
     parameters = contract().get(name) or contract().get(name.split(".")[0])  # a method of a ufunc: np.add.at
     assert parameters is not None, f"CuPy has no {name}: {[where for n, _, where in USED if n == name]}"

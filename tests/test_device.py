@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from examples import EXAMPLES
+from table import table
 
 import minigrad as mg
 from minigrad import nn, ops, optim
@@ -33,7 +34,7 @@ def ran(op, xs, place):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_every_op_and_its_derivative_is_on_a_device_what_it_is_on_the_cpu(case, place):
     op, *xs = case
     exactly = {} if place == "simulated" else {"rtol": 1e-5, "atol": 1e-7}  # another libm, other orders of summing
@@ -48,7 +49,7 @@ def test_every_op_and_its_derivative_is_on_a_device_what_it_is_on_the_cpu(case, 
             np.testing.assert_allclose(gx, expected_gx, **exactly or {"rtol": 0})
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_no_op_and_no_derivative_waits_for_a_value(case):
     op, *xs = case
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import MinigradError
@@ -520,17 +521,17 @@ def test_what_is_no_decision_by_a_length_is_built():
     assert len(refused) < len(some) / 2
 
 
-@pytest.mark.parametrize("f", named("VECTORS"))
+@table("f", named("VECTORS"), groups=8)
 def test_one_graph_of_a_vector(f):
     compare(f, [("n",)], compiled=False)
 
 
-@pytest.mark.parametrize("f", named("MATRICES"))
+@table("f", named("MATRICES"))
 def test_one_graph_of_a_matrix(f):
     compare(f, [("n", 3)], compiled=False)
 
 
-@pytest.mark.parametrize("f", named("PAIRS"))
+@table("f", named("PAIRS"))
 def test_one_graph_of_two_lengths(f):
     compare(f, [("n",), ("m",)])
 
@@ -540,7 +541,7 @@ def test_one_graph_of_a_matrix_of_two_lengths(f):
     compare(f, [("n", "m")], compiled=False)
 
 
-@pytest.mark.parametrize("f", [*VECTORS[::8], *PAIRS[::2]])
+@table("f", [*VECTORS[::8], *PAIRS[::2]])
 def test_with_reduce_retracing_every_length_is_right(f):
     """A graph that took x[:m] for m long served an x that is shorter, and failed where another trace would do."""
     traced = mg.function(f, reduce_retracing=True)

@@ -6,6 +6,7 @@ import weakref
 import numpy as np
 import pytest
 from examples import EXAMPLES
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -41,7 +42,7 @@ DIFFERENTIABLE = [
 ]
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda c: f"{c[0]} {' '.join(str(x.spec) for x in c[1:])}")
+@table("case", DIFFERENTIABLE, ids=lambda c: f"{c[0]} {' '.join(str(x.spec) for x in c[1:])}")
 def test_a_program_with_the_op_inside_moves_as_finite_differences_say(case):
     """Operands computed from moving tensors, the result used twice: not the op's jvp alone, but how it is called."""
     op, *operands = case

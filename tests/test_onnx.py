@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from examples import EXAMPLES
+from table import table
 
 import minigrad as mg
 from minigrad import nn, ops
@@ -76,7 +77,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["f4", "f8"])
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title, groups=8)
 def test_every_op_is_exported_with_its_numbers_or_refused_by_name(case, precision, path):
     op, *xs = case
     xs = [single(x) for x in xs] if precision == "f4" else xs

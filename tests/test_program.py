@@ -10,6 +10,7 @@ from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import KINDS, graphs
+from table import table
 
 from minigrad import ops
 from minigrad.base.spec import Spec
@@ -32,7 +33,7 @@ def graph_of(op, *xs):
     return Graph(tuple(s.node for s in symbols), (symbols[0].apply(op, *symbols[1:]).node,))
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_every_op_compiled_is_what_it_is_interpreted(case):
     op, *xs = case
     graph, arrays = graph_of(op, *xs), [x.numpy() for x in xs]

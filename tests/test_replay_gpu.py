@@ -12,6 +12,7 @@ import shim
 from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -173,7 +174,7 @@ def test_a_fused_group_is_one_launch_where_its_ops_are_many():
 CASES = [case for op, examples in EXAMPLES.items() for case in examples if op is not ops.Move]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}")
+@table("case", CASES, ids=lambda case: f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}")
 def test_every_op_is_replayed_on_other_data_as_it_is_computed(case):
     """Run, recorded, replayed: each time on arrays elsewhere, so that what was recorded has to compute."""
     op, *examples = case

@@ -13,6 +13,7 @@ import pytest
 from examples import EXAMPLES
 from miniature import ROOT
 from safetensors.numpy import load_file
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -59,7 +60,7 @@ def test_the_table_of_files_is_the_op_table():
     assert all(hints_of(op).keys() == {f.name for f in fields(op)} for op in known)
 
 
-@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda op: op.__name__)
+@table("kind", EXAMPLES, ids=lambda op: op.__name__)
 def test_every_op_comes_back_as_it_was(kind):
     for op, *xs in EXAMPLES[kind]:
         given = tuple(NamedNode(ops.Input(f"x{i}"), (), mg.Tensor(x).spec, f"x{i}", None) for i, x in enumerate(xs))
@@ -618,7 +619,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@table("name", BAD)
 def test_a_graph_that_cannot_be_is_refused(tmp_path, whole, name):
     _, arrays, text = whole
     said = json.loads(text)

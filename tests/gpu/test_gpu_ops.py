@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from examples import EXAMPLES
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -53,7 +54,7 @@ def near(found, wanted, tolerance):
 
 
 @pytest.mark.parametrize("dtype", TRIED)
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title, groups=12)
 def test_an_op_and_its_gradient_are_what_they_are_on_the_cpu(case, dtype, device):
     op, xs = case[0], arrays(case, dtype)
 
@@ -67,7 +68,7 @@ def test_an_op_and_its_gradient_are_what_they_are_on_the_cpu(case, dtype, device
 
 
 @pytest.mark.parametrize("dtype", TRIED)
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title, groups=12)
 def test_an_op_is_the_same_run_recorded_and_replayed(case, dtype, device):
     """Each time on arrays elsewhere, so that what was recorded has to compute."""
     op, xs = case[0], arrays(case, dtype)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from grading.cases import CASES, NAME, ROOT, UNTOUCHED
+from table import table
 
 from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
@@ -165,7 +166,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("name", [*FORMULAS, "\r=1", "\u2028=1", "x;\t＠1", "\ufeff=1", "\x1b;=1"])
+@table("name", [*FORMULAS, "\r=1", "\u2028=1", "x;\t＠1", "\ufeff=1", "\x1b;=1"])
 @pytest.mark.parametrize("divided", [",", ";", "\t", "|"])
 def test_no_cell_of_a_table_is_a_formula_wherever_lines_are_divided(name, divided):
     mine = result(name, 0, notes=[name], shows=name)

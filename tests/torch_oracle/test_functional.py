@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -100,7 +101,7 @@ def array(t):
     return t.detach().numpy() if isinstance(t, mg.Tensor) else t.detach().numpy(force=True)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@table("name", CALLS)
 def test_values_and_two_gradients_are_pytorchs(name):
     call, arrays = CALLS[name]
     xs = [mg.tensor(a, requires_grad=True) for a in arrays]
@@ -132,7 +133,7 @@ def test_values_and_two_gradients_are_pytorchs(name):
         np.testing.assert_allclose(0.0 if g is None else array(g), expected, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@table("name", CALLS)
 def test_float32_stays_float32(name):
     call, arrays = CALLS[name]
 
