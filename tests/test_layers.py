@@ -1,6 +1,7 @@
 """The house: imports go up one column of folders, within a folder no two files need each other, and none is long."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from inspect import getsource
 from pathlib import Path
@@ -50,13 +51,15 @@ def folder(name):
     return name.partition(".")[0]
 
 
-IMPORTS = {name: {*imports(path)} - {name} for name, path in FILES.items() if name and name not in DOORS}
+@cache
+def all_imports():
+    return {name: {*imports(path)} - {name} for name, path in FILES.items() if name and name not in DOORS}
 
 
 def test_imports_come_from_above_in_the_column():
     below = [
         f"{name} imports {other}, which comes after it"
-        for name, others in IMPORTS.items()
+        for name, others in all_imports().items()
         for other in others
         if folder(other) != folder(name) and COLUMN.index(folder(other)) >= COLUMN.index(folder(name))
     ]
@@ -66,7 +69,8 @@ def test_imports_come_from_above_in_the_column():
 
 @table("room", COLUMN)
 def test_no_two_files_of_a_folder_need_each_other(room):
-    inside = {name: {o for o in IMPORTS[name] if folder(o) == room} for name in IMPORTS if folder(name) == room}
+    imports = all_imports()
+    inside = {name: {o for o in imports[name] if folder(o) == room} for name in imports if folder(name) == room}
 
     assert [*TopologicalSorter(inside).static_order()]  # raises CycleError, with the files
 
