@@ -2,6 +2,7 @@
 
 from functools import wraps
 from inspect import Parameter, signature
+from linecache import getline
 
 import pytest
 
@@ -49,4 +50,8 @@ def table(names, rows, ids=None, groups=1):
 
 
 def shown(value):
-    return value if isinstance(value, str) else getattr(value, "__name__", None) or repr(value)[:60]
+    """A text or a name as it is, a lambda as its line of the file, and anything else as Python prints it."""
+    name = value if isinstance(value, str) else getattr(value, "__name__", repr(value)[:60])
+    if name == "<lambda>":
+        return getline(value.__code__.co_filename, value.__code__.co_firstlineno).strip()
+    return name

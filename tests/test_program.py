@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import CASES, title
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import KINDS, graphs
@@ -20,12 +20,6 @@ from minigrad.core.graph import Graph
 from minigrad.core.interpret import interpret
 from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
-
-CASES = [case for examples in EXAMPLES.values() for case in examples]
-
-
-def title(case):
-    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
 
 
 def graph_of(op, *xs):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import CASES, title
 from table import table
 
 import minigrad as mg
@@ -14,14 +14,10 @@ from minigrad.base.spec import Spec
 from minigrad.core.graph import Graph
 from minigrad.tensor.symbol import placeholder
 
-CASES = [case for op, examples in EXAMPLES.items() for case in examples if op is not ops.Move]
+CASES = [case for case in CASES if not isinstance(case[0], ops.Move)]
 DTYPES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2}  # other libraries, other orders of summing
 TRIED = [*DTYPES] if mg.gpu_status()[0] else ["float16"]  # the simulated device has tests of its own in the others
 OF_EITHER_SIGN = ops.Svd | ops.Eigenvectors | ops.Orthonormal  # a vector or its opposite, as the library likes
-
-
-def title(case):
-    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
 
 
 def arrays(case, dtype):
