@@ -124,10 +124,7 @@ SAID = {
     "nll_loss": (lambda m, x, y: functions(m).nll_loss(x @ y.T, m.arange(8)), "float32", False),
     "mse_loss": (lambda m, x, y: functions(m).mse_loss(x @ y.T, y @ x.T), "float32", True),
     "l1_loss": (lambda m, x, y: functions(m).l1_loss(x @ y.T, y @ x.T), "float32", False),
-    "bce": (
-        lambda m, x, y: functions(m).binary_cross_entropy_with_logits(x @ y.T, abs(y @ x.T)),
-        *("float32", False),
-    ),
+    "bce": (lambda m, x, y: functions(m).binary_cross_entropy_with_logits(x @ y.T, abs(y @ x.T)), *("float32", False)),
     "kl_div": (lambda m, x, y: functions(m).kl_div(x @ y.T, abs(y @ x.T)), "float32", False),
     "cosine": (lambda m, x, y: functions(m).cosine_similarity(x @ y.T, y @ x.T), "float32", False),
     "sum as told": (lambda m, x, y: (x @ y.T).sum(1, dtype=m.float64), "float64", True),

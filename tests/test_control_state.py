@@ -86,13 +86,7 @@ def gradient_in_a_branch(w, o, x):
     return g * 1
 
 
-BRANCHES = [
-    step_in_a_branch,
-    clip_in_a_branch,
-    scale_in_place_in_a_branch,
-    cond_that_steps,
-    gradient_in_a_branch,
-]
+BRANCHES = [step_in_a_branch, clip_in_a_branch, scale_in_place_in_a_branch, cond_that_steps, gradient_in_a_branch]
 
 
 def told(f, kind, way, inputs):
@@ -290,11 +284,7 @@ def leaf_by_another_name(w, o, x):
     return w * 1
 
 
-MORE = [
-    held_and_edited,
-    edited_between,
-    leaf_by_another_name,
-]
+MORE = [held_and_edited, edited_between, leaf_by_another_name]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -470,12 +470,7 @@ def test_what_holds_python_is_refused_with_its_line(tmp_path):
         return x * 2
 
     probes = []
-    cases = {
-        "PyFunc": py,
-        "Custom": own,
-        "Keep": probed,
-        "Generator": lambda x: x * mg.rand(3, generator=generator),
-    }
+    cases = {"PyFunc": py, "Custom": own, "Keep": probed, "Generator": lambda x: x * mg.rand(3, generator=generator)}
     for name, f in cases.items():
         with pytest.raises(StateError, match=r"built at .*test_saved_graphs.py:\d+, in .* cannot be saved") as refused:
             mg.save(tmp_path / "f", mg.function(f), mg.ones(3))

@@ -118,22 +118,20 @@ def core(tmp_path, monkeypatch):
     return module
 
 
-def test_without_npm_the_error_names_the_option_that_replaces_it(core):
-    with pytest.raises(RuntimeError, match=r"npm is not installed: install Node.js, or .*--pyodide pyodide-"):
-        core.archive()
-
-
 @pytest.mark.skipif(os.name == "nt", reason="the npm of this test is a shell script")
-@pytest.mark.parametrize(("script", "error"), [
-    ("echo other > $5/pyodide-*.tgz", "6 bytes that are not the npm package"),
-    ("echo no network >&2; exit 1", "no network\nTry again, or .*--pyodide"),
+@pytest.mark.parametrize(("npm", "given", "error"), [
+    ("", None, "npm is not installed: install Node.js, or .*--pyodide pyodide-"),
+    ("echo other > $5/pyodide-VERSION.tgz", None, "6 bytes that are not the npm package"),
+    ("echo no network >&2; exit 1", None, "no network\nTry again, or .*--pyodide"),
+    ("", "missing.tgz", "--pyodide names .*, which does not exist"),
 ])  # fmt: skip
-def test_what_npm_fetches_is_checked_before_it_is_kept(core, tmp_path, script, error):
-    (tmp_path / "npm").write_text(f"#!/bin/sh\n{script.replace('*', core.VERSION)}\n")
-    (tmp_path / "npm").chmod(0o755)
+def test_without_the_right_package_an_error_says_what_to_do_and_nothing_is_kept(core, tmp_path, npm, given, error):
+    if npm:
+        (tmp_path / "npm").write_text(f"#!/bin/sh\n{npm.replace('VERSION', core.VERSION)}\n")
+        (tmp_path / "npm").chmod(0o755)
 
     with pytest.raises(RuntimeError, match=error):
-        core.archive()
+        core.archive(given and tmp_path / given)
 
     assert not core.CACHE.exists()
 
@@ -146,8 +144,3 @@ def test_a_package_that_the_option_names_is_used_without_npm(core, tmp_path, mon
     (given / core.ARCHIVE if given.is_dir() else given).write_bytes(b"package")
 
     assert core.archive(given) == b"package"
-
-
-def test_a_package_that_is_not_there_is_an_error(core, tmp_path):
-    with pytest.raises(RuntimeError, match=r"--pyodide names .*, which does not exist"):
-        core.archive(tmp_path / "missing.tgz")

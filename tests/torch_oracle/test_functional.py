@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from table import table
+from test_pointwise import array
 
 import minigrad as mg
 
@@ -66,10 +67,7 @@ CALLS = {
         lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), label_smoothing=0.2),
         (SCORES,),
     ),
-    "cross entropy of shares": (
-        lambda f, c, x, t: f.cross_entropy(x, t, c(W), label_smoothing=0.1),
-        (X, SHARES),
-    ),
+    "cross entropy of shares": (lambda f, c, x, t: f.cross_entropy(x, t, c(W), label_smoothing=0.1), (X, SHARES)),
     "nll": (lambda f, c, x: f.nll_loss(x.log_softmax(1), c(IGNORING), c(W)), (SCORES,)),
     "nll, sum": (lambda f, c, x: f.nll_loss(x, c(CLASSES), reduction="sum"), (X,)),
     "softmax": (lambda f, c, x: f.softmax(x, dim=1), (SCORES,)),
@@ -95,10 +93,6 @@ CALLS = {
     "attention, biased": (lambda f, c, q, k, v, b: f.scaled_dot_product_attention(q, k, v, b), (Q, K, V, BIAS)),
     "attention, causal": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), (Q, K, V)),
 }
-
-
-def array(t):
-    return t.detach().numpy() if isinstance(t, mg.Tensor) else t.detach().numpy(force=True)
 
 
 @table("name", CALLS)

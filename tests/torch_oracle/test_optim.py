@@ -182,8 +182,7 @@ WOLFE = {"line_search_fn": "strong_wolfe"}
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"lr": 0.1, "max_iter": 4, "history_size": 3}, {"tolerance_grad": 1e-2}, WOLFE, WOLFE | {"lr": 1e2}],
+    "options", [{}, {"lr": 0.1, "max_iter": 4, "history_size": 3}, {"tolerance_grad": 1e-2}, WOLFE, WOLFE | {"lr": 1e2}]
 )
 def test_lbfgs_asks_where_pytorchs_asks_and_arrives_where_it_arrives(options):
     """A bent valley, with a stop and a state that is continued half way."""

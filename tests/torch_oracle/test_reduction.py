@@ -103,10 +103,7 @@ WHOLE = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin",
 REFUSED = {("argmax", "bool"), ("argmin", "bool"), ("all", "uint8"), ("any", "uint8")}  # there, or given as uint8
 
 
-@table(
-    "name, dtype",
-    [(n, d) for n in WHOLE for d in ("int64", "int32", "uint8", "bool") if (n, d) not in REFUSED],
-)
+@table("name, dtype", [(n, d) for n in WHOLE for d in ("int64", "int32", "uint8", "bool") if (n, d) not in REFUSED])
 def test_integers_and_booleans_give_what_pytorch_gives(name, dtype):
     array = np.array([[3, 1, 0], [2, 2, 1]]).astype(dtype)
     options = {"dim": 1} | ({"stable": True} if name == "sort" else {})
