@@ -21,36 +21,34 @@ SOURCES = [path for path in HOUSE.rglob("*.py") if "_course" not in path.parts]
 NAMED = {f"/{path.relative_to(ROOT).as_posix()}" for path in (*SOURCES, *ROOT.glob("tests/**/*.py"), *PROSE)}
 
 
-def short(path):
-    return path.relative_to(ROOT).as_posix()
-
-
 def missing(text, folders):
     """Addresses in a text that lead nowhere from any of the folders."""
     found = {EXAMPLE.sub("", address) for address in ADDRESS.findall(text)}
     return {address for address in found if not any((folder / address).exists() for folder in folders)}
 
 
-@pytest.mark.parametrize("path", PROSE, ids=short)
-def test_files_that_prose_names_are_there(path):
-    lost = missing(path.read_text("utf-8"), [ROOT, HOUSE])
+def test_files_that_prose_names_are_there():
+    lost = [(path, address) for path in PROSE for address in missing(path.read_text("utf-8"), [ROOT, HOUSE])]
 
-    assert not {address for address in lost if not any(name.endswith(f"/{address}") for name in NAMED)}
+    assert not [pair for pair in lost if not any(name.endswith(f"/{pair[1]}") for name in NAMED)]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=short)
-def test_files_that_docstrings_and_comments_name_are_there(path):
+def test_files_that_docstrings_and_comments_name_are_there():
     """A bare name is of the same folder; any other address begins at minigrad/, or at the root."""
-    text = path.read_text("utf-8")
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef
-    docs = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+    documented, lost = ast.Module | ast.ClassDef | ast.FunctionDef, []
+    for path in SOURCES:
+        text = path.read_text("utf-8")
+        docs = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+        prose = "\n".join([*docs, *re.findall(r"(?:^|\s)#(.*)$", text, re.M)])
+        lost += [(path, address) for address in missing(prose, [ROOT, HOUSE, path.parent])]
 
-    assert not missing("\n".join([*docs, *re.findall(r"(?:^|\s)#(.*)$", text, re.M)]), [ROOT, HOUSE, path.parent])
+    assert not lost
 
 
-@pytest.mark.parametrize(("name", "file"), re.findall(r"`(\w+)` in `([\w/]+\.py)`", READING.read_text("utf-8")))
-def test_what_the_reading_order_points_at_is_in_that_file(name, file):
-    assert re.search(rf"\b{name}\b", (HOUSE / file).read_text("utf-8"))
+def test_what_the_reading_order_points_at_is_in_that_file():
+    pairs = re.findall(r"`(\w+)` in `([\w/]+\.py)`", READING.read_text("utf-8"))
+
+    assert not [pair for pair in pairs if not re.search(rf"\b{pair[0]}\b", (HOUSE / pair[1]).read_text("utf-8"))]
 
 
 def test_the_rooms_are_told_from_top_to_bottom_with_their_lines():

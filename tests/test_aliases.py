@@ -6,11 +6,7 @@ import pytest
 import minigrad as mg
 from minigrad.base.errors import EditedError
 
-WAYS = {
-    "by run": lambda f: f,
-    "traced": mg.function,
-    "compiled": mg.function(jit_compile=True),
-}
+WAYS = {"by run": lambda f: f, "traced": mg.function, "compiled": mg.function(jit_compile=True)}
 way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_check import names_after
 
 from minigrad.course import apart, child, exercise
 from minigrad.course.exercise import judged, part_of
@@ -26,12 +27,6 @@ HELD = {
 PART = part_of("f", {"points": 1, "defines": ["f"], "open": True, "probes": "f(1)\nf(2)\nf(3)", "hints": ["."],
                      "expected": [["gave", 2], ["gave", 4], ["gave", 6]], "wrong": []})  # fmt: skip
 forking = pytest.mark.skipif(not apart.forks(), reason="no process is forked here")
-
-
-def names_after(source: str) -> dict[str, Any]:
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(source, "<cell>", "exec"), namespace)
-    return namespace
 
 
 def kinds(source: str, seconds: float = 0.3) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from examples import EXAMPLES
 from in_a_thread import completed
+from table import table
 
 import minigrad as mg
 from minigrad import functional as F
@@ -123,10 +124,7 @@ SAID = {
     "nll_loss": (lambda m, x, y: functions(m).nll_loss(x @ y.T, m.arange(8)), "float32", False),
     "mse_loss": (lambda m, x, y: functions(m).mse_loss(x @ y.T, y @ x.T), "float32", True),
     "l1_loss": (lambda m, x, y: functions(m).l1_loss(x @ y.T, y @ x.T), "float32", False),
-    "bce": (
-        lambda m, x, y: functions(m).binary_cross_entropy_with_logits(x @ y.T, abs(y @ x.T)),
-        *("float32", False),
-    ),
+    "bce": (lambda m, x, y: functions(m).binary_cross_entropy_with_logits(x @ y.T, abs(y @ x.T)), *("float32", False)),
     "kl_div": (lambda m, x, y: functions(m).kl_div(x @ y.T, abs(y @ x.T)), "float32", False),
     "cosine": (lambda m, x, y: functions(m).cosine_similarity(x @ y.T, y @ x.T), "float32", False),
     "sum as told": (lambda m, x, y: (x @ y.T).sum(1, dtype=m.float64), "float64", True),
@@ -137,7 +135,7 @@ def functions(m):
     return F if m is mg else m.nn.functional
 
 
-@pytest.mark.parametrize(("f", "wanted", "on_the_cpu_too"), SAID.values(), ids=SAID)
+@table("f, wanted, on_the_cpu_too", SAID.values(), ids=SAID)
 def test_the_dtype_is_pytorchs(f, wanted, on_the_cpu_too):
     x, y = np.random.default_rng(2).standard_normal((2, 8, 12)).astype("f4")
     with mg.autocast(dtype=mg.bfloat16):

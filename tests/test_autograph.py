@@ -12,6 +12,7 @@ import pytest
 from autograph_programs import PROGRAMS, absolute, collatz, first_above, square_root
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import table
 
 import minigrad as mg
 from minigrad.base.pytree import leaves, planted
@@ -48,13 +49,13 @@ def written(source):
 # -- the same as Python --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("f", "args"), CASES)
+@table("f, args", CASES)
 def test_on_numbers_a_converted_function_gives_what_the_function_gives(f, args):
     assert convert(f) is not f
     assert convert(f)(*args) == f(*args)
 
 
-@pytest.mark.parametrize(("f", "args"), CASES)
+@table("f, args", CASES)
 def test_in_a_graph_a_converted_function_gives_what_the_function_gives(f, args):
     expected = f(*(np.asarray(x) for x in args))
 

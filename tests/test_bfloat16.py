@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from examples import EXAMPLES
+from table import table
 
 import minigrad as mg
 from minigrad import functional as F
@@ -242,7 +243,7 @@ def both(torch, f, dtype):
 
 @quiet
 @half
-@pytest.mark.parametrize("f", EXACT.values(), ids=EXACT)
+@table("f", EXACT.values(), ids=EXACT)
 def test_elementwise_it_is_pytorch_to_the_bit(f, dtype):
     (wanted, theirs), (name, mine) = both(pytest.importorskip("torch"), f, dtype)
 
@@ -252,7 +253,7 @@ def test_elementwise_it_is_pytorch_to_the_bit(f, dtype):
 
 @quiet
 @half
-@pytest.mark.parametrize("f", {**EXACT, **CLOSE}.values(), ids={**EXACT, **CLOSE})
+@table("f", {**EXACT, **CLOSE}.values(), ids={**EXACT, **CLOSE})
 def test_values_and_gradients_are_pytorchs(f, dtype):
     (wanted, theirs), (name, mine) = both(pytest.importorskip("torch"), f, dtype)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -29,7 +30,7 @@ def in_one_go(op, *xs):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("op", UNARY)
+@table("op", UNARY)
 def test_a_function_in_blocks_is_the_function(op, layout):
     x = LAYOUTS[layout](WHOLE)
 

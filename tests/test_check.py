@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -148,12 +147,9 @@ def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
     )
     namespace = names_after(source)
 
-    start = time.perf_counter()
     outcomes = observe(DOUBLE.probes, namespace, seconds=0.2)
-    took = time.perf_counter() - start
     namespace["over"].append(True)
 
-    assert took < 30
     assert [outcome.kind for outcome in outcomes] == ["stuck"]
     assert "restart the kernel" in exercise.verdict(DOUBLE, outcomes, []).says[0]
 

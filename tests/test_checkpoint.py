@@ -272,11 +272,7 @@ def test_an_inner_part_runs_once_more_for_each_part_around_it():
 
 
 def test_a_function_that_changes_its_mind_is_refused():
-    for change in (
-        deep,
-        lambda x, n: x.reshape(n, -1).tanh().reshape(-1),
-        lambda x, n: x.tanh() if n == 1 else x + 1,
-    ):
+    for change in (deep, lambda x, n: x.reshape(n, -1).tanh().reshape(-1), lambda x, n: x.tanh() if n == 1 else x + 1):
         calls = []
 
         def fickle(x, change=change, calls=calls):

@@ -7,12 +7,7 @@ import minigrad as mg
 from minigrad.compiler.passes.liveness import peak_bytes
 from minigrad.compiler.passes.pipeline import optimised
 from minigrad.graph.pruning import pruned
-from minigrad.utils.checkpoint import (
-    CheckpointPolicy,
-    checkpoint,
-    create_selective_checkpoint_contexts,
-    keep_products,
-)
+from minigrad.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts, keep_products
 
 ROWS, WIDTH, DEPTH = 40, 8, 16
 SIZE = ROWS * WIDTH * 8  # bytes of an activation

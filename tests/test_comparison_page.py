@@ -6,6 +6,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.course.lessons import shipped
@@ -41,7 +42,7 @@ def headings(name):
     return {found.replace("`", "").strip() for found in re.findall(r"^#{2,3} (.+)$", text, re.M)}
 
 
-@pytest.mark.parametrize(("title", "who", "said"), CELLS, ids=lambda value: value[:16])
+@table("title, who, said", CELLS, ids=lambda value: value[:16])
 def test_every_answer_leads_to_a_place_that_a_learner_has(title, who, said):
     """JupyterLab opens a notebook at a heading by its words, with - for each space."""
     assert LINK.search(said), f"{title}, {who}: no link"

@@ -59,10 +59,7 @@ PROGRAMS = {
     "a branch": (lambda x: mg.cond(x.sum() > 0, lambda: 2 * x.exp(), x.sin), X),
     "the other branch": (lambda x: mg.cond(x.sum() > 0, lambda: 2 * x.exp(), x.sin), -X),
     "a branch that does not read it": (lambda x, h: mg.cond(x.sum() > 0, lambda: h * h, lambda: x * h), X, H),
-    "branches in branches": (
-        lambda x: mg.cond(x[0] > 0, lambda: mg.cond(x[1] > 0, lambda: x, lambda: x**3), x.exp),
-        X,
-    ),
+    "branches in branches": (lambda x: mg.cond(x[0] > 0, lambda: mg.cond(x[1] > 0, lambda: x, lambda: x**3), x.exp), X),
     "a loop": (lambda x: mg.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * x.sin()), (0, x))[1], X),
     "a loop of as many steps as it takes": (
         lambda x: mg.while_loop(lambda y: y.sum() < 20, lambda y: y * x.exp() + x * x, (x,))[0],

@@ -6,6 +6,7 @@ to it, is refused.
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import EditedError, GraphError, NoGradientError
@@ -85,13 +86,7 @@ def gradient_in_a_branch(w, o, x):
     return g * 1
 
 
-BRANCHES = [
-    step_in_a_branch,
-    clip_in_a_branch,
-    scale_in_place_in_a_branch,
-    cond_that_steps,
-    gradient_in_a_branch,
-]
+BRANCHES = [step_in_a_branch, clip_in_a_branch, scale_in_place_in_a_branch, cond_that_steps, gradient_in_a_branch]
 
 
 def told(f, kind, way, inputs):
@@ -253,7 +248,7 @@ LOOPS = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", OPTIMISERS)
+@table("kind", OPTIMISERS)
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
 def test_a_loop_does_to_gradients_what_it_does_eagerly(f, kind, way):
     by_way(f, kind, way, [mg.tensor(n) for n in (3, 1, 3, 0, 3)])
@@ -289,11 +284,7 @@ def leaf_by_another_name(w, o, x):
     return w * 1
 
 
-MORE = [
-    held_and_edited,
-    edited_between,
-    leaf_by_another_name,
-]
+MORE = [held_and_edited, edited_between, leaf_by_another_name]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
+from table import table
 
 from minigrad.course import exercise, quiz
 from minigrad.course.lessons import shipped
@@ -21,26 +23,33 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from notebooks import course_map, glossary, needs  # noqa: E402
 from notebooks.source import BuildError, notebook  # noqa: E402
 
-LESSONS = {path.stem: notebook(path) for path in sorted((ROOT / "lessons" / "source").glob("*.py"))}
-SOLUTIONS = {path.stem: notebook(path) for path in sorted((ROOT / "solutions" / "source").glob("*.py"))}
 CONCEPTS = ROOT / "lessons" / "source" / "concepts.toml"
 KNOWN = tomllib.loads(CONCEPTS.read_text("utf-8"))
-TAUGHT = {name: nb for name, nb in LESSONS.items() if int(name[:2]) < 90}  # from 90 on one looks things up
 
 
-@pytest.mark.parametrize("concept", KNOWN["concepts"])
+@cache
+def sources(folder):
+    return {path.stem: notebook(path) for path in sorted((ROOT / folder / "source").glob("*.py"))}
+
+
+def taught():
+    """The lessons without those from 90 on, in which one looks things up."""
+    return {name: nb for name, nb in sources("lessons").items() if int(name[:2]) < 90}
+
+
+@table("concept", KNOWN["concepts"])
 def test_every_concept_has_a_lesson_and_an_exercise(concept):
-    assert course_map.teaching(concept, TAUGHT), "no lesson teaches it"
-    assert course_map.practising(concept, SOLUTIONS), "no exercise needs it"
+    assert course_map.teaching(concept, taught()), "no lesson teaches it"
+    assert course_map.practising(concept, sources("solutions")), "no exercise needs it"
 
 
-@pytest.mark.parametrize("misconception", KNOWN["misconceptions"])
+@table("misconception", KNOWN["misconceptions"])
 def test_every_misconception_is_met_by_a_part_of_an_exercise(misconception):
-    assert course_map.meeting(misconception, SOLUTIONS), "no part has a wrong answer that shows it"
+    assert course_map.meeting(misconception, sources("solutions")), "no part has a wrong answer that shows it"
 
 
 def test_the_answers_that_learners_are_judged_by_know_the_same_misconceptions():
-    written = {(name, one, part) for name, nb in SOLUTIONS.items() for one, part in course_map.met_in(nb)}
+    written = {(name, one, part) for name, nb in sources("solutions").items() for one, part in course_map.met_in(nb)}
 
     judged = {(each.name, wrong.misconception, part.name) for each in exercise.every() for part in each.parts
               for wrong in part.wrong if wrong.misconception}  # fmt: skip
@@ -49,16 +58,16 @@ def test_the_answers_that_learners_are_judged_by_know_the_same_misconceptions():
 
 
 def test_every_lesson_has_its_quiz_and_every_quiz_its_lesson():
-    assert {path.stem for path in quiz.FOLDER.glob("*.toml")} == set(TAUGHT)
+    assert {path.stem for path in quiz.FOLDER.glob("*.toml")} == set(taught())
 
 
 def test_every_exercise_belongs_to_a_lesson_and_every_lesson_but_the_first_has_one():
-    assert {nb.metadata.minigrad["lesson"] for nb in SOLUTIONS.values()} == set(TAUGHT) - {"00_start_here"}
+    assert {nb.metadata.minigrad["lesson"] for nb in sources("solutions").values()} == set(taught()) - {"00_start_here"}
 
 
 def test_a_lesson_says_in_words_what_its_header_says_it_builds_on():
     """The words may say more; what they link to is what one needs."""
-    for name, nb in TAUGHT.items():
+    for name, nb in taught().items():
         words = next(c.source.partition("**Builds on**")[2] for c in nb.cells if "**Builds on**" in c.source)
         linked = re.findall(r"\]\((\w+)\.ipynb\)", words.partition("\n\n")[0])
         assert sorted(linked) == sorted(nb.metadata.minigrad["builds_on"]), name
@@ -73,10 +82,10 @@ def test_a_lesson_says_in_words_what_its_header_says_it_builds_on():
     ],
 )
 def test_a_lesson_that_builds_on_none_on_itself_or_on_a_later_one_is_refused(before, words):
-    wrong = LESSONS | {"02_chain_rule_backwards": with_header("02_chain_rule_backwards", builds_on=before)}
+    wrong = sources("lessons") | {"02_chain_rule_backwards": with_header("02_chain_rule_backwards", builds_on=before)}
 
     with pytest.raises(BuildError, match=words):
-        course_map.course_map(wrong, SOLUTIONS, CONCEPTS)
+        course_map.course_map(wrong, sources("solutions"), CONCEPTS)
 
 
 def test_an_arrow_that_a_longer_way_makes_is_left_out():
@@ -86,16 +95,16 @@ def test_an_arrow_that_a_longer_way_makes_is_left_out():
 
 
 def test_the_lessons_are_drawn_as_the_graph_that_they_are():
-    text = needs.drawing(LESSONS)
-    before = needs.nearest(needs.needs(TAUGHT))
+    text = needs.drawing(sources("lessons"))
+    before = needs.nearest(needs.needs(taught()))
 
     assert text == (ROOT / "lessons" / needs.FILE).read_text("utf-8")
     assert f"lessons/{needs.FILE}" in shipped()
-    assert set(re.findall(r'data-id="(\d\w+)"', text)) == set(TAUGHT)
-    arrows = {f"a{one}_{name}" for name in TAUGHT for one in before[name]}
+    assert set(re.findall(r'data-id="(\d\w+)"', text)) == set(taught())
+    arrows = {f"a{one}_{name}" for name in taught() for one in before[name]}
     assert set(re.findall(r'data-id="(a\w+)"', text)) == arrows
     drawn = {word for words in re.findall(r'class="mg-(?:name|dim)"[^>]*>([^<]+)<', text) for word in words.split()}
-    assert drawn == {word for nb in TAUGHT.values() for word in nb.metadata.minigrad["title"].split()}  # none is cut
+    assert drawn == {word for nb in taught().values() for word in nb.metadata.minigrad["title"].split()}  # none is cut
 
 
 def test_what_a_lesson_needs_is_told_in_words_too():
@@ -104,16 +113,16 @@ def test_what_a_lesson_needs_is_told_in_words_too():
     )
 
     assert rows["07"] == "05, 06 "
-    assert {*rows} == {name[:2] for name in LESSONS}
+    assert {*rows} == {name[:2] for name in sources("lessons")}
 
 
 def test_the_map_names_every_lesson_exercise_concept_and_misconception():
-    text = course_map.course_map(LESSONS, SOLUTIONS, CONCEPTS)
+    text = course_map.course_map(sources("lessons"), sources("solutions"), CONCEPTS)
 
     assert text == (ROOT / "lessons" / "README.md").read_text("utf-8")
-    for name in LESSONS:
+    for name in sources("lessons"):
         assert f"({name}.ipynb)" in text
-    for name in SOLUTIONS:
+    for name in sources("solutions"):
         assert f"(../exercises/{name}.ipynb)" in text
     for one in (*KNOWN["concepts"], *KNOWN["misconceptions"]):
         assert f"\n| {one} | " in text
@@ -127,19 +136,21 @@ def test_a_concept_or_misconception_that_is_none_is_refused():
 
 
 def test_the_glossary_has_every_term_once_in_order_with_its_lesson():
-    text = glossary.glossary(LESSONS)
+    text = glossary.glossary(sources("lessons"))
 
     assert text == (ROOT / "lessons" / "GLOSSARY.md").read_text("utf-8")
     words = [line.split("**")[1].lower() for line in text.splitlines() if line.startswith("**")]
     assert words == sorted(words)
-    assert words == sorted(term.lower() for nb in LESSONS.values() for term in nb.metadata.minigrad.get("terms", {}))
-    for name, nb in LESSONS.items():
+    assert words == sorted(
+        term.lower() for nb in sources("lessons").values() for term in nb.metadata.minigrad.get("terms", {})
+    )
+    for name, nb in sources("lessons").items():
         for meaning in nb.metadata.minigrad.get("terms", {}).values():
             assert f": {meaning[0].upper()}{meaning[1:]}. [{name[:2]}]({name}.ipynb)\n" in text
 
 
 def test_a_definition_is_one_sentence_without_its_full_stop():
-    for name, nb in LESSONS.items():
+    for name, nb in sources("lessons").items():
         for term, meaning in nb.metadata.minigrad.get("terms", {}).items():
             assert not meaning.endswith("."), f"{name}: {term}"
 
@@ -160,7 +171,7 @@ def with_header(name, **facts):
 
 
 def test_a_learner_gets_the_pages_that_the_first_lesson_links_to():
-    text = "\n".join(cell.source for cell in LESSONS["00_start_here"].cells)
+    text = "\n".join(cell.source for cell in sources("lessons")["00_start_here"].cells)
 
     for page in ("README.md", "GLOSSARY.md"):
         assert f"]({page})" in text
@@ -169,15 +180,15 @@ def test_a_learner_gets_the_pages_that_the_first_lesson_links_to():
 
 def test_each_lesson_says_which_box_of_the_first_picture_it_opens():
     """The table below the GPT in lesson 00, read by its last column: "04, 16" or "09 to 15"."""
-    (table,) = [cell.source for cell in LESSONS["00_start_here"].cells if "| opened in |" in cell.source]
-    promised: dict[str, list[str]] = {name: [] for name in TAUGHT}
-    for box, *_, where in (line.strip("| ").split(" | ") for line in table.splitlines() if re.search(r"\d \|$", line)):
+    (boxes,) = [cell.source for cell in sources("lessons")["00_start_here"].cells if "| opened in |" in cell.source]
+    promised: dict[str, list[str]] = {name: [] for name in taught()}
+    for box, *_, where in (line.strip("| ").split(" | ") for line in boxes.splitlines() if re.search(r"\d \|$", line)):
         for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", where):
-            for name in TAUGHT:
+            for name in taught():
                 if first <= name[:2] <= (last or first):
                     promised[name].append(box)
     line = re.compile(r"What\s+it\s+opens\s+in\s+\[.*?\]\(.*?\):\s+(.*?)\.(?:\n|$)", re.DOTALL)
-    said = {name: line.search(nb.cells[0].source) for name, nb in TAUGHT.items()}
+    said = {name: line.search(nb.cells[0].source) for name, nb in taught().items()}
 
     assert sum(map(len, promised.values())) > 20
     assert {name: " ".join(found[1].split()).split("; ") if found else [] for name, found in said.items()} == promised

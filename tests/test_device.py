@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import CASES, title
+from table import table
 
 import minigrad as mg
 from minigrad import nn, ops, optim
@@ -15,11 +16,7 @@ from minigrad.base.device import CPU, GPU, SIMULATED, device_of
 from minigrad.base.errors import DeviceError
 
 PLACES = ["simulated", *(["gpu"] if mg.gpu_status()[0] else [])]
-CASES = [case for op, examples in EXAMPLES.items() for case in examples if op is not ops.Move]  # it has its own test
-
-
-def title(case):
-    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
+CASES = [case for case in CASES if not isinstance(case[0], ops.Move)]  # it has its own test
 
 
 def ran(op, xs, place):
@@ -33,7 +30,7 @@ def ran(op, xs, place):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_every_op_and_its_derivative_is_on_a_device_what_it_is_on_the_cpu(case, place):
     op, *xs = case
     exactly = {} if place == "simulated" else {"rtol": 1e-5, "atol": 1e-7}  # another libm, other orders of summing
@@ -48,7 +45,7 @@ def test_every_op_and_its_derivative_is_on_a_device_what_it_is_on_the_cpu(case, 
             np.testing.assert_allclose(gx, expected_gx, **exactly or {"rtol": 0})
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_no_op_and_no_derivative_waits_for_a_value(case):
     op, *xs = case
 

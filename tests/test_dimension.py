@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import table
 
 import minigrad as mg
 from minigrad.base.dimension import Dimension, at, bounds, clamped, fresh, is_unknown, lengths_of, named, quotient
@@ -164,7 +165,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@table("program", PROGRAMS.values(), ids=PROGRAMS)
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_one_graph_serves_every_length(program, rows):
     x = mg.tensor(np.random.default_rng(rows).normal(size=(rows, 4)), requires_grad=True)

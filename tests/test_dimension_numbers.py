@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import GraphError, ShapeError
@@ -16,7 +17,7 @@ def row(name, f):
     return pytest.param(f, id=name)
 
 
-@pytest.mark.parametrize(
+@table(
     "f",
     [
         row("n > 3", lambda x: x * 2 if x.shape[0] > 3 else x),
@@ -49,7 +50,7 @@ def test_what_depends_on_the_run_is_refused(f):
         traced(mg.ones(3, 2))
 
 
-@pytest.mark.parametrize(
+@table(
     "f",
     [
         row("n == n", lambda x: x * 2 if x.shape[0] == x.shape[0] else x),
@@ -148,7 +149,7 @@ def test_numbers_are_no_lengths_because_they_are_large_or_small(x):
     assert f(mg.ones(3)).numpy()[0] == 3 * x
 
 
-@pytest.mark.parametrize("large", [1 << 45, (1 << 45) + (1 << 21), (1 << 45) - 1, 3 << 45])
+@table("large", [1 << 45, (1 << 45) + (1 << 21), (1 << 45) - 1, 3 << 45])
 @pytest.mark.parametrize(
     "door",
     [

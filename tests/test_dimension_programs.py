@@ -4,16 +4,15 @@ Each program is traced once (as a function, compiled, and in a Session) and fed 
 the referee. That a graph is not built is an answer; a number that eager has not is none.
 """
 
-import ast
 import math
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import MinigradError
@@ -441,15 +440,6 @@ def compare(f, shapes, session=True, compiled=True):
     return [way for way, run in ways.items() if isinstance(run, Exception)]
 
 
-def named(name):
-    """The programs of a table, each under its own text."""
-    table = next(node for node in TREE.body if isinstance(node, ast.Assign) and node.targets[0].id == name)
-    return [pytest.param(f, id=ast.unparse(text)) for f, text in zip(globals()[name], table.value.elts, strict=True)]
-
-
-TREE = ast.parse(Path(__file__).read_text(encoding="utf-8"))
-
-
 def loop_to_a_length(x):
     y = x.sum() * 0
     for i in range(x.shape[0]):
@@ -520,27 +510,27 @@ def test_what_is_no_decision_by_a_length_is_built():
     assert len(refused) < len(some) / 2
 
 
-@pytest.mark.parametrize("f", named("VECTORS"))
+@table("f", VECTORS, groups=8)
 def test_one_graph_of_a_vector(f):
     compare(f, [("n",)], compiled=False)
 
 
-@pytest.mark.parametrize("f", named("MATRICES"))
+@table("f", MATRICES)
 def test_one_graph_of_a_matrix(f):
     compare(f, [("n", 3)], compiled=False)
 
 
-@pytest.mark.parametrize("f", named("PAIRS"))
+@table("f", PAIRS)
 def test_one_graph_of_two_lengths(f):
     compare(f, [("n",), ("m",)])
 
 
-@pytest.mark.parametrize("f", named("GRIDS"))
+@table("f", GRIDS)
 def test_one_graph_of_a_matrix_of_two_lengths(f):
     compare(f, [("n", "m")], compiled=False)
 
 
-@pytest.mark.parametrize("f", [*VECTORS[::8], *PAIRS[::2]])
+@table("f", [*VECTORS[::8], *PAIRS[::2]])
 def test_with_reduce_retracing_every_length_is_right(f):
     """A graph that took x[:m] for m long served an x that is shorter, and failed where another trace would do."""
     traced = mg.function(f, reduce_retracing=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -62,7 +63,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_a_clear_sentence_answers(case):
     mistake, error, sentence = CASES[case]
     with pytest.raises(error, match=sentence):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import NoGradientError
@@ -153,7 +154,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("written", WRITTEN)
+@table("written", WRITTEN)
 def test_a_derivative_written_by_hand_is_that_of_the_traced_function_too(written, asked):
     """Forwards it was refused; and backwards twice, what had saved its own result took that for a constant."""
     f, ask = WRITTEN[written], ASKED[asked]

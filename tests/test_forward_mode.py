@@ -5,7 +5,8 @@ import weakref
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import DIFFERENTIABLE, title
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -32,16 +33,10 @@ def direction(x, seed=1):
     return mg.tensor(np.random.default_rng(seed).normal(size=x.shape))
 
 
-CASES = [(op, *xs) for examples in EXAMPLES.values() for op, *xs in examples]
-DIFFERENTIABLE = [
-    (op, *xs)
-    for op, *xs in CASES
-    if op.infer(*(x.spec for x in xs)).is_float and any(x.spec.is_float for x in xs)
-    if not getattr(op, "estimated", False)  # whose slope is said to be another
-]
+MOVING = [case for case in DIFFERENTIABLE if not getattr(case[0], "estimated", False)]  # whose slope is another
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda c: f"{c[0]} {' '.join(str(x.spec) for x in c[1:])}")
+@table("case", MOVING, ids=title)
 def test_a_program_with_the_op_inside_moves_as_finite_differences_say(case):
     """Operands computed from moving tensors, the result used twice: not the op's jvp alone, but how it is called."""
     op, *operands = case

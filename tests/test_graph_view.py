@@ -124,12 +124,7 @@ def test_the_scalar_engine_is_viewed_too():
     b = a * a + 3
     view = GraphView(b)
 
-    assert view.text.splitlines() == [
-        "a = 2, a leaf, saved for backward",
-        "× = 4",
-        "3",
-        "+ → b = 7",
-    ]
+    assert view.text.splitlines() == ["a = 2, a leaf, saved for backward", "× = 4", "3", "+ → b = 7"]
     view.select(a)
     assert view.selected is a
 

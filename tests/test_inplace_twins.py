@@ -3,7 +3,7 @@
 from inspect import signature
 
 import numpy as np
-import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.tensor.inplace import InPlace
@@ -38,7 +38,7 @@ def gradient(y, x):
     return mg.autograd.grad((y * y).sum(), x)[0].numpy() if y.requires_grad else None
 
 
-@pytest.mark.parametrize("name", TWINS)
+@table("name", TWINS)
 def test_an_in_place_method_gives_the_value_and_the_gradient_of_its_twin(name):
     start, operands = STARTS.get(name, X), operands_of(name)
     x = mg.tensor(start, requires_grad=start.dtype == float)

@@ -1,11 +1,12 @@
 """The house: imports go up one column of folders, within a folder no two files need each other, and none is long."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from inspect import getsource
 from pathlib import Path
 
-import pytest
+from table import table
 
 import minigrad
 from minigrad.core.backward import pullback
@@ -50,28 +51,32 @@ def folder(name):
     return name.partition(".")[0]
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name and name not in DOORS])
-def test_imports_come_from_above_in_the_column(name):
-    place = COLUMN.index(folder(name))
-    below = [i for i in imports(FILES[name]) if folder(i) != folder(name) and COLUMN.index(folder(i)) >= place]
-
-    assert not below, f"{name} imports {below}, which come after it"
+@cache
+def all_imports():
+    return {name: {*imports(path)} - {name} for name, path in FILES.items() if name and name not in DOORS}
 
 
-@pytest.mark.parametrize("room", COLUMN)
+def test_imports_come_from_above_in_the_column():
+    below = [
+        f"{name} imports {other}, which comes after it"
+        for name, others in all_imports().items()
+        for other in others
+        if folder(other) != folder(name) and COLUMN.index(folder(other)) >= COLUMN.index(folder(name))
+    ]
+
+    assert not below, "\n".join(below)
+
+
+@table("room", COLUMN)
 def test_no_two_files_of_a_folder_need_each_other(room):
-    inside = {n: {i for i in imports(p) if folder(i) == room and i != n} for n, p in FILES.items() if folder(n) == room}
+    imports = all_imports()
+    inside = {name: {o for o in imports[name] if folder(o) == room} for name in imports if folder(name) == room}
 
     assert [*TopologicalSorter(inside).static_order()]  # raises CycleError, with the files
 
 
-def test_few_modules_lie_beside_the_folders():
-    assert len({p.stem for p in ROOT.glob("*.py")} - DOORS) <= 8
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_no_file_is_longer_than_500_lines(name):
-    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= 500
+def test_no_file_is_longer_than_500_lines():
+    assert not {name for name, path in FILES.items() if len(path.read_text("utf-8").splitlines()) > 500}
 
 
 def test_the_two_hearts_stay_small():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import functional as F
@@ -22,7 +23,7 @@ BINARY = {
 
 
 @pytest.mark.parametrize("dtype", SMALL)
-@pytest.mark.parametrize("f", BINARY.values(), ids=BINARY)
+@table("f", BINARY.values(), ids=BINARY)
 def test_a_small_integer_beside_floats_gives_their_gradient(f, dtype):
     integers = np.array([1, 100, 120]).astype(dtype)  # the squares of two fit in none of the small ones
     grads = []

@@ -217,10 +217,7 @@ def test_a_seed_decides_what_a_layer_starts_from_and_so_does_a_generator():
     mg.manual_seed(1)
     np.testing.assert_array_equal(first, drawn())
     assert (first != drawn()).all()
-    np.testing.assert_array_equal(
-        drawn(rng=np.random.default_rng(0)),
-        drawn(rng=np.random.default_rng(0)),
-    )
+    np.testing.assert_array_equal(drawn(rng=np.random.default_rng(0)), drawn(rng=np.random.default_rng(0)))
 
 
 def test_copies_of_a_layer_have_parameters_of_their_own():

@@ -4,7 +4,8 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import CASES, title
+from table import table
 
 import minigrad as mg
 from minigrad import nn, ops
@@ -32,11 +33,6 @@ NOT_IN_RUNTIME = {
     ops.Acos, ops.Acosh, ops.Asin, ops.Asinh, ops.Atan, ops.Atan2, ops.Atanh, ops.AvgPool, ops.Convolution,
     ops.ConvolutionFilter, ops.Cosh, ops.Det, ops.Sinh,
 }  # of float64: there the reference is asked  # fmt: skip
-CASES = [case for examples in EXAMPLES.values() for case in examples]
-
-
-def title(case):
-    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
 
 
 def single(x):
@@ -76,9 +72,10 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["f4", "f8"])
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title, groups=8)
 def test_every_op_is_exported_with_its_numbers_or_refused_by_name(case, precision, path):
     op, *xs = case
+    path.unlink(missing_ok=True)
     xs = [single(x) for x in xs] if precision == "f4" else xs
     certain = getattr(op, "p", 0) == 1.0  # a draw that asks no key
     if any(type(op) in kinds for kinds in REFUSED.values()) and not certain:

@@ -281,8 +281,7 @@ def test_a_length_is_rounded_as_the_standard_infers_it(n, scale, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("n", "scale", "place"),
-    [(5, 2.3, "align_corners"), (5, 0.7, "align_corners"), (7, 1 / 6, "pytorch_half_pixel")],
+    ("n", "scale", "place"), [(5, 2.3, "align_corners"), (5, 0.7, "align_corners"), (7, 1 / 6, "pytorch_half_pixel")]
 )
 def test_a_scale_of_which_text_and_tests_say_two_things_is_refused(n, scale, place, tmp_path):
     with pytest.raises(GraphError, match=f"Resize in {place} by a scale to .* elements .*give sizes"):

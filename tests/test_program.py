@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import CASES, title
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import KINDS, graphs
+from table import table
 
 from minigrad import ops
 from minigrad.base.spec import Spec
@@ -20,19 +21,13 @@ from minigrad.core.interpret import interpret
 from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
 
-CASES = [case for examples in EXAMPLES.values() for case in examples]
-
-
-def title(case):
-    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
-
 
 def graph_of(op, *xs):
     symbols = [placeholder(f"x{i}", x.spec) for i, x in enumerate(xs)]
     return Graph(tuple(s.node for s in symbols), (symbols[0].apply(op, *symbols[1:]).node,))
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_every_op_compiled_is_what_it_is_interpreted(case):
     op, *xs = case
     graph, arrays = graph_of(op, *xs), [x.numpy() for x in xs]

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import random
@@ -103,7 +104,7 @@ def test_a_longer_draw_begins_like_a_shorter_one(name):
     np.testing.assert_array_equal(DRAWS[name](key, (1000,)).numpy()[:17], DRAWS[name](key, (17,)).numpy())
 
 
-@pytest.mark.parametrize("name", DRAWS)
+@table("name", DRAWS)
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (7,), (2, 3)])
 def test_every_shape_can_be_drawn(name, shape):
     assert DRAWS[name](random.key(0), shape).shape == shape

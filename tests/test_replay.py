@@ -37,12 +37,7 @@ UNARY = {
     "to the 0": lambda a: a**0,
     "odd power": lambda a: a**-1.123456789,
 }
-BINARY = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-}
+BINARY = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b}
 # A program is a list of (operation, operand, operand): operands are counted back from the newest value, so that one is
 # often used again. A number instead of an operand is a constant.
 numbers = st.floats(-4, 4) | st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, math.inf])

@@ -9,9 +9,10 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 import shim
-from examples import EXAMPLES
+from examples import CASES, EXAMPLES, title
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -170,10 +171,10 @@ def test_a_fused_group_is_one_launch_where_its_ops_are_many():
 
 # -- every op ---------------------------------------------------------------------------------------
 
-CASES = [case for op, examples in EXAMPLES.items() for case in examples if op is not ops.Move]
+CASES = [case for case in CASES if not isinstance(case[0], ops.Move)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}")
+@table("case", CASES, ids=title)
 def test_every_op_is_replayed_on_other_data_as_it_is_computed(case):
     """Run, recorded, replayed: each time on arrays elsewhere, so that what was recorded has to compute."""
     op, *examples = case

@@ -155,10 +155,9 @@ def test_what_takes_long_is_timed_less_often(monkeypatch):
 def test_this_machine_has_roofs():
     machine = Machine.measured(np.float32)
 
-    assert machine.peak > machine.memory > 0
     assert machine.roof(machine.ridge) == pytest.approx(machine.peak)
     assert machine.roof(machine.ridge / 2) == pytest.approx(machine.peak / 2)
-    assert 0 < machine.call < 0.1
+    assert machine.call > 0
 
 
 @pytest.mark.parametrize(

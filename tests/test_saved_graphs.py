@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from examples import EXAMPLES
 from miniature import ROOT
 from safetensors.numpy import load_file
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -60,7 +60,7 @@ def test_the_table_of_files_is_the_op_table():
     assert all(hints_of(op).keys() == {f.name for f in fields(op)} for op in known)
 
 
-@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda op: op.__name__)
+@table("kind", EXAMPLES, ids=lambda op: op.__name__)
 def test_every_op_comes_back_as_it_was(kind):
     for op, *xs in EXAMPLES[kind]:
         given = tuple(NamedNode(ops.Input(f"x{i}"), (), mg.Tensor(x).spec, f"x{i}", None) for i, x in enumerate(xs))
@@ -470,12 +470,7 @@ def test_what_holds_python_is_refused_with_its_line(tmp_path):
         return x * 2
 
     probes = []
-    cases = {
-        "PyFunc": py,
-        "Custom": own,
-        "Keep": probed,
-        "Generator": lambda x: x * mg.rand(3, generator=generator),
-    }
+    cases = {"PyFunc": py, "Custom": own, "Keep": probed, "Generator": lambda x: x * mg.rand(3, generator=generator)}
     for name, f in cases.items():
         with pytest.raises(StateError, match=r"built at .*test_saved_graphs.py:\d+, in .* cannot be saved") as refused:
             mg.save(tmp_path / "f", mg.function(f), mg.ones(3))
@@ -619,7 +614,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@table("name", BAD)
 def test_a_graph_that_cannot_be_is_refused(tmp_path, whole, name):
     _, arrays, text = whole
     said = json.loads(text)
@@ -655,7 +650,7 @@ def test_any_change_of_a_graph_gives_one_that_runs_or_is_refused(whole):
     _, arrays, text = whole
     rng = np.random.default_rng(0)
     strange = [None, True, -1, 2**63, 1e300, "", "w", [], {}, {"tuple": []}, {"length": [[["n"], 1]]}, [[]], "F16"]
-    taken, start = 0, time.process_time()
+    taken = 0
     for _ in range(1500):
         said = json.loads(text)
         places = [*parts_of(said)]
@@ -666,8 +661,6 @@ def test_any_change_of_a_graph_gives_one_that_runs_or_is_refused(whole):
                 swap = rng.random() < 0.5 and (isinstance(other, dict) or its < len(other))
                 there[key] = copy.deepcopy(other[its] if swap else strange[rng.integers(len(strange))])
         taken += is_taken(json.dumps(said), arrays)
-        if time.process_time() - start > 60:
-            pytest.fail("a changed file keeps the reader busy")
 
     assert 0 < taken < 700
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from test_fuse import graph_of
 
 from minigrad import ops
 from minigrad.base.errors import SingularError
@@ -16,13 +17,6 @@ from minigrad.core.interpret import interpret
 from minigrad.core.node import Node
 from minigrad.core.op import Elementwise, Op
 from minigrad.tensor.symbol import placeholder
-
-
-def graph_of(f, *shapes):
-    xs = [placeholder(f"x{i}", Spec(shape, "f8")) for i, shape in enumerate(shapes)]
-    y = f(*xs)
-    ys = y if isinstance(y, tuple) else (y,)
-    return Graph(tuple(x.node for x in xs), tuple(y.node for y in ys))
 
 
 def branches(x, w):

@@ -27,6 +27,7 @@ from in_a_thread import completed, in_a_thread
 from miniature import ROOT
 from prometheus_client.parser import text_string_to_metric_families
 from safetensors.numpy import load, save
+from table import table
 
 import minigrad as mg
 from benchmarks import serving
@@ -341,7 +342,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "body", "why"), REFUSED)
+@table("path, body, why", REFUSED)
 def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
     answer = client.post(path, content=body if isinstance(body, bytes) else json.dumps(body))
 

@@ -395,10 +395,7 @@ CONTROL = {
     "cond": (lambda v: mg.cond(mg.constant(True), lambda: v.assign_add(1.0), lambda: v * 1), 1),
     "the other branch": (lambda v: mg.cond(mg.constant(False), lambda: v * 1, lambda: v.assign_add(1.0)), 1),
     "a branch that leaves it": (lambda v: mg.cond(mg.constant(False), lambda: v.assign_add(1.0), lambda: v * 1), 0),
-    "cond in cond": (
-        lambda v: mg.cond(mg.constant(True), lambda: CONTROL["cond"][0](v), lambda: v * 1),
-        1,
-    ),
+    "cond in cond": (lambda v: mg.cond(mg.constant(True), lambda: CONTROL["cond"][0](v), lambda: v * 1), 1),
     "switch_case": (
         lambda v: G.switch_case(mg.constant(1), [lambda: v * 1, lambda: v.assign_add(2.0), lambda: v * 1]),
         2,

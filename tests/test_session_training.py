@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import GraphError, NoGradientError, NoValueError
@@ -46,7 +47,7 @@ def leaf(array):
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
-@pytest.mark.parametrize(("kind", "options"), RULES)
+@table("kind, options", RULES)
 def test_every_optimizer_takes_the_same_steps_in_a_session(kind, options, dtype):
     w = leaf(W.astype(dtype))
     eager = optimizer(kind, [w], options)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import importlib
 import os
 import subprocess
 import sys
+from hashlib import sha512
 from pathlib import Path
 
 import pytest
@@ -103,3 +106,41 @@ def test_the_reference_is_made_where_onnx_is_not_and_shows_no_address_in_memory(
     )  # fmt: skip
 
     assert made.stdout == "True False\n", made.stderr
+
+
+@pytest.fixture
+def core(tmp_path, monkeypatch):
+    """The module that fetches Pyodide, with an empty cache and no npm."""
+    monkeypatch.syspath_prepend(ROOT / "scripts" / "site")
+    module = importlib.import_module("browser_edition.pyodide_core")
+    monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return module
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the npm of this test is a shell script")
+@pytest.mark.parametrize(("npm", "given", "error"), [
+    ("", None, "npm is not installed: install Node.js, or .*--pyodide pyodide-"),
+    ("echo other > $5/pyodide-VERSION.tgz", None, "6 bytes that are not the npm package"),
+    ("echo no network >&2; exit 1", None, "no network\nTry again, or .*--pyodide"),
+    ("", "missing.tgz", "--pyodide names .*, which does not exist"),
+])  # fmt: skip
+def test_without_the_right_package_an_error_says_what_to_do_and_nothing_is_kept(core, tmp_path, npm, given, error):
+    if npm:
+        (tmp_path / "npm").write_text(f"#!/bin/sh\n{npm.replace('VERSION', core.VERSION)}\n")
+        (tmp_path / "npm").chmod(0o755)
+
+    with pytest.raises(RuntimeError, match=error):
+        core.archive(given and tmp_path / given)
+
+    assert not core.CACHE.exists()
+
+
+@pytest.mark.parametrize("name", ["pyodide.tgz", "folder"])
+def test_a_package_that_the_option_names_is_used_without_npm(core, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(core, "INTEGRITY", base64.b64encode(sha512(b"package").digest()).decode())
+    (tmp_path / "folder").mkdir()
+    given = tmp_path / name
+    (given / core.ARCHIVE if given.is_dir() else given).write_bytes(b"package")
+
+    assert core.archive(given) == b"package"

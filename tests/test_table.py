@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import CASES, DIFFERENTIABLE, EXAMPLES, title
+from table import table
 
 from minigrad import laws, ops
 from minigrad.core import formula
@@ -10,39 +11,24 @@ from minigrad.tensor.tensor import Tensor
 
 TIED = Tensor(np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]))
 
-CASES = [case for examples in EXAMPLES.values() for case in examples]
-DIFFERENTIABLE = [
-    (op, *xs)
-    for op, *xs in CASES
-    if op.infer(*(x.spec for x in xs)).is_float and any(x.spec.is_float for x in xs)  # a random number's key is none
-]
-
-
-def title(case):
-    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
-
 
 def test_every_op_has_an_example():
     assert set(ops.TABLE) == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
-def test_infer_foretells_forward(case):
-    laws.infer_foretells_forward(*case)
+@pytest.mark.parametrize("law", [laws.infer_foretells_forward, laws.only_a_view_shares_memory])
+@table("case", CASES, ids=title)
+def test_every_op_obeys(law, case):
+    law(*case)
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
-def test_what_is_no_view_is_in_memory_of_its_own(case):
-    laws.only_a_view_shares_memory(*case)
-
-
-@pytest.mark.parametrize("law", laws.ALL[1:], ids=lambda law: law.__name__)
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=title)
+@pytest.mark.parametrize("law", laws.ALL[1:])
+@table("case", DIFFERENTIABLE, ids=title)
 def test_every_differentiable_op_obeys(law, case):
     law(*case)
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=title)
+@table("case", DIFFERENTIABLE, ids=title)
 def test_float32_stays_float32_forwards_and_backwards(case):
     op, *xs = case
     xs = [Tensor(x.numpy().astype("f4"), requires_grad=True) if x.spec.is_float else x for x in xs]
@@ -54,14 +40,14 @@ def test_float32_stays_float32_forwards_and_backwards(case):
     assert {x.grad.numpy().dtype for x in xs if x.grad is not None} <= {np.dtype("f4")}
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_every_op_says_what_it_costs(case):
     op, *xs = case
 
     assert op.flops(op.infer(*(x.spec for x in xs)), *(x.spec for x in xs)) >= 0
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c[0].inline], ids=title)
+@table("case", [c for c in CASES if c[0].inline], ids=title)
 def test_what_the_pen_writes_is_what_forward_computes(case):
     op, *xs = case
     names = [f"x{i}" for i in range(len(xs))]

@@ -16,16 +16,8 @@ FUNCTIONS = {
         lambda a, b: torch.nn.functional.cross_entropy(a.tanh() @ b, torch.tensor(CLASSES)),
         (A, B),
     ),
-    "softmax": (
-        lambda a: (mg.softmax(a, 1) * a).sum(),
-        lambda a: (torch.softmax(a, 1) * a).sum(),
-        (A,),
-    ),
-    "means and maxima": (
-        lambda a: (a.mean(0) * a.max(axis=0)).sum(),
-        lambda a: (a.mean(0) * a.amax(0)).sum(),
-        (A,),
-    ),
+    "softmax": (lambda a: (mg.softmax(a, 1) * a).sum(), lambda a: (torch.softmax(a, 1) * a).sum(), (A,)),
+    "means and maxima": (lambda a: (a.mean(0) * a.max(axis=0)).sum(), lambda a: (a.mean(0) * a.amax(0)).sum(), (A,)),
     "ties": (
         lambda a: (a * 0).max(axis=1).sum() + a.relu().sum(),
         lambda a: (a * 0).amax(1).sum() + a.relu().sum(),

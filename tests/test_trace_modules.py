@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from activations import ACTIVATIONS
+from table import table
 
 import minigrad as mg
 from minigrad.base.pytree import leaves
@@ -108,7 +109,7 @@ def ends(module, call, arrays):
 
 
 @pytest.mark.parametrize("training", [True, False], ids=["training", "evaluating"])
-@pytest.mark.parametrize("name", LAYERS)
+@table("name", LAYERS)
 def test_a_traced_layer_does_what_it_does_op_by_op(name, training):
     ours, theirs = made(name).train(training), made(name).train(training)
     traced = function(ours)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.functional import (
@@ -86,7 +87,7 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("name", CASES)
+@table("name", CASES)
 def test_what_is_refused_by_its_values_is_refused_in_each_world(name, world, tmp_path):
     f, right, wrong = CASES[name]
     run = WORLDS[world](f, right, tmp_path)

@@ -1,6 +1,7 @@
 """The verifier: every law of a graph, broken once."""
 
 import pytest
+from test_passes import Noise
 
 from minigrad import ops
 from minigrad.base.errors import CycleError, GraphError
@@ -9,7 +10,6 @@ from minigrad.compiler.passes.fuse import Fused, fuse
 from minigrad.compiler.passes.verify import verify
 from minigrad.core.graph import Graph
 from minigrad.core.node import NamedNode, Node
-from minigrad.core.op import Elementwise
 from minigrad.tensor.symbol import placeholder
 
 F3 = Spec((3,), "f8")
@@ -17,15 +17,6 @@ F3 = Spec((3,), "f8")
 
 def a(i, spec=F3):
     return Node(ops.Input(f"a{i}"), (), spec)
-
-
-class Noise(Elementwise):
-    """An op with an effect."""
-
-    effect = True
-
-    def forward(self, xp, x):
-        return x + 0
 
 
 def sound():

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from examples import EXAMPLES
+from table import table
 from test_table import DIFFERENTIABLE
 
 from minigrad import func, ops
@@ -63,7 +64,7 @@ def near(found, expected):
     np.testing.assert_allclose(found, expected, 1e-9, 1e-11)  # sums in other orders
 
 
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title)
 def test_an_op_of_all_slices_is_what_it_is_of_each(case):
     op, mapped, *xs = case
     slices = [variants(x) if each else [x.numpy()] * N for x, each in zip(xs, mapped)]
@@ -81,7 +82,7 @@ def test_an_op_of_all_slices_is_what_it_is_of_each(case):
 
 
 @pytest.mark.filterwarnings("ignore:vmap.* runs 3 times")
-@pytest.mark.parametrize("case", GRADIENTS, ids=title)
+@table("case", GRADIENTS, ids=title)
 def test_gradients_inside_and_outside_are_those_of_each_slice(case):
     op, mapped, *xs = case
     floats = tuple(i for i, x in enumerate(xs) if x.spec.is_float)

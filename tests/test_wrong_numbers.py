@@ -13,11 +13,7 @@ from minigrad.core import modes
 
 F = mg.nn.functional
 RNG = np.random.default_rng(14)
-WAYS = {
-    "by run": lambda f: f,
-    "traced": mg.function,
-    "compiled": mg.function(jit_compile=True),
-}
+WAYS = {"by run": lambda f: f, "traced": mg.function, "compiled": mg.function(jit_compile=True)}
 
 
 def leaf(*shape):

@@ -1,9 +1,10 @@
 """Write the course as one static folder, for any web server or a zip: the book, and in run/ the course in a browser.
 
-    python scripts/site [--pyodide DIR] [--repository OWNER/NAME] OUT
+    python scripts/site [--pyodide FILE_OR_FOLDER] [--repository OWNER/NAME] OUT
 
     OUT           a new folder, or one that this has written before; it is replaced whole, or left as it was
-    --pyodide     a Pyodide distribution with NumPy, for the browser edition; without one it runs scalar code alone
+    --pyodide     FOLDER: a Pyodide distribution with NumPy; without one the browser edition runs scalar code alone.
+                  FILE: Pyodide's npm package, where npm cannot fetch it; a FOLDER may contain it too
     --repository  where the course is on GitHub, for links that open lessons in Colab and Binder; without it, none
 
 `python3 start.py site OUT` is the same, once it has installed what this needs.
@@ -27,7 +28,7 @@ MARK = ".minigrad-site"  # in each folder that this has written
 def main() -> int:
     parser = argparse.ArgumentParser("site", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path, metavar="OUT")
-    parser.add_argument("--pyodide", type=Path, metavar="DIR")
+    parser.add_argument("--pyodide", type=Path, metavar="FILE_OR_FOLDER")
     parser.add_argument("--repository", type=owner_and_name, metavar="OWNER/NAME")
     options = parser.parse_args()
     out = options.out.resolve()
@@ -40,7 +41,7 @@ def main() -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True) as folder:
         new, old = Path(folder) / "new", Path(folder) / "old"
-        site = book.lessons.Site(options.repository, has_numpy=options.pyodide is not None)
+        site = book.lessons.Site(options.repository, has_numpy=options.pyodide is not None and options.pyodide.is_dir())
         for part, option in ((book, site), (browser_edition, options.pyodide)):
             start = time.perf_counter()
             part.build(new, option)

@@ -21,3 +21,13 @@ FAMILIES = (
     *(indexing, algebra, window, recurrent, random),
 )
 EXAMPLES = {op: examples for family in FAMILIES for op, examples in family.EXAMPLES.items()}
+CASES = [case for examples in EXAMPLES.values() for case in examples]
+DIFFERENTIABLE = [
+    (op, *xs)
+    for op, *xs in CASES
+    if op.infer(*(x.spec for x in xs)).is_float and any(x.spec.is_float for x in xs)  # a random number's key is none
+]
+
+
+def title(case):
+    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"

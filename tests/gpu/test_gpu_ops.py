@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from examples import EXAMPLES
+from examples import CASES, title
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -13,14 +14,10 @@ from minigrad.base.spec import Spec
 from minigrad.core.graph import Graph
 from minigrad.tensor.symbol import placeholder
 
-CASES = [case for op, examples in EXAMPLES.items() for case in examples if op is not ops.Move]
+CASES = [case for case in CASES if not isinstance(case[0], ops.Move)]
 DTYPES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2}  # other libraries, other orders of summing
 TRIED = [*DTYPES] if mg.gpu_status()[0] else ["float16"]  # the simulated device has tests of its own in the others
 OF_EITHER_SIGN = ops.Svd | ops.Eigenvectors | ops.Orthonormal  # a vector or its opposite, as the library likes
-
-
-def title(case):
-    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
 
 
 def arrays(case, dtype):
@@ -53,7 +50,7 @@ def near(found, wanted, tolerance):
 
 
 @pytest.mark.parametrize("dtype", TRIED)
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title, groups=12)
 def test_an_op_and_its_gradient_are_what_they_are_on_the_cpu(case, dtype, device):
     op, xs = case[0], arrays(case, dtype)
 
@@ -67,7 +64,7 @@ def test_an_op_and_its_gradient_are_what_they_are_on_the_cpu(case, dtype, device
 
 
 @pytest.mark.parametrize("dtype", TRIED)
-@pytest.mark.parametrize("case", CASES, ids=title)
+@table("case", CASES, ids=title, groups=12)
 def test_an_op_is_the_same_run_recorded_and_replayed(case, dtype, device):
     """Each time on arrays elsewhere, so that what was recorded has to compute."""
     op, xs = case[0], arrays(case, dtype)

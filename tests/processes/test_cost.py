@@ -4,6 +4,7 @@ import doctest
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.distributed import cost, simulator
@@ -133,7 +134,7 @@ def test_zero_divides_the_optimizer_first_then_gradients_then_parameters():
 # -- collectives -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("p", [1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 31, 64])
+@table("p", [1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 31, 64])
 @pytest.mark.parametrize("algorithm", ALL_REDUCE)
 def test_a_collective_costs_what_its_messages_do_one_by_one(algorithm, p):
     """alpha=1 counts rounds, beta=1 bytes of who sends most. All parts are of whole bytes."""

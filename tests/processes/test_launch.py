@@ -119,7 +119,7 @@ def test_a_rank_can_start_ranks(monkeypatch):
 
 
 def sleeps():
-    time.sleep(60)
+    time.sleep(1000)  # longer than pytest gives a test
 
 
 def test_a_function_that_fails_is_an_error_with_its_rank_and_traceback():
@@ -131,10 +131,8 @@ def test_a_function_that_fails_is_an_error_with_its_rank_and_traceback():
 
 
 def test_time_that_is_up_ends_all():
-    began = time.monotonic()
     with pytest.raises(DistributedError, match="1 s were not enough"):
         dist.launch(sleeps, 1, timeout=1)
-    assert time.monotonic() - began < 30
 
 
 def test_what_cannot_go_to_other_processes_is_refused():

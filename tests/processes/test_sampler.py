@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -13,7 +14,7 @@ def shares(n, p, **options):
     return [list(dist.DistributedSampler(range(n), p, rank, **options)) for rank in range(p)]
 
 
-@pytest.mark.parametrize(("n", "p", "drop_last"), SIZES)
+@table("n, p, drop_last", SIZES)
 def test_the_shares_are_those_of_pytorch(n, p, drop_last):
     torch = pytest.importorskip("torch")
     theirs = [

@@ -248,10 +248,7 @@ def test_of_many_workers_some_are_drawn_the_first_and_the_last_too():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (
-            lambda: all_reduce([0.0] * 4, 8, 1.0, 1.0, "rings"),
-            "are ring, tree, halving, and 'rings' was asked",
-        ),
+        (lambda: all_reduce([0.0] * 4, 8, 1.0, 1.0, "rings"), "are ring, tree, halving, and 'rings' was asked"),
         (lambda: all_reduce([0.0] * 4, -8, 1.0, 1.0), "n ≥ 0 bytes"),
         (lambda: all_reduce([0.0] * 4, 8, -1.0, 1.0), "α, β, γ ≥ 0"),
         (lambda: simulate(schedule("1f1b", 2, 2), 0), "replicas is above 0, and got 0"),

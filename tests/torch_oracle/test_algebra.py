@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import DTypeError, NoGradientError, ShapeError
@@ -79,7 +80,7 @@ EQUATIONS = {
 }
 
 
-@pytest.mark.parametrize("equation", EQUATIONS)
+@table("equation", EQUATIONS)
 def test_einsum_is_pytorchs(equation):
     arrays = [normal(*shape) for shape in EQUATIONS[equation]]
     agrees(lambda *xs: mg.einsum(equation, *xs), lambda *ts: torch.einsum(equation, *ts), arrays)
@@ -128,7 +129,7 @@ SQUARE = {
 
 
 @pytest.mark.parametrize("batch", [(), (2,)], ids=["one", "batch"])
-@pytest.mark.parametrize("name", SQUARE)
+@table("name", SQUARE)
 def test_functions_of_a_square_matrix_are_pytorchs(name, batch):
     ours, theirs, draw = SQUARE[name]
     agrees(ours, theirs, [draw(*batch, 3, 3)], rtol=1e-8)
@@ -179,7 +180,7 @@ def named(module, name):
     return module
 
 
-@pytest.mark.parametrize("case", SEVERAL)
+@table("case", SEVERAL)
 def test_functions_of_several_operands_are_pytorchs(case):
     name, arrays, options = SEVERAL[case]
     agrees(lambda *xs: named(mg, name)(*xs, **options), lambda *ts: named(torch, name)(*ts, **options), arrays)

@@ -4,6 +4,7 @@ from itertools import zip_longest
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import MinigradError
@@ -71,7 +72,7 @@ b[i,...,j]  b[:,i,...,j]  b[k,...,i]  b[i,None,k]  b[:,j,...,k]  b[1,:,j]  b[i,:
 
 
 @pytest.mark.filterwarnings("ignore:Using torch.cross")
-@pytest.mark.parametrize("call", MEAN_THE_SAME.split())
+@table("call", MEAN_THE_SAME.split())
 def test_a_call_means_what_it_means_in_pytorch(call):
     """`x.var(True)` took the flag for axis 1, `x.sum(())` summed nothing, `cov` of one row was (1, 1) and not a number,
     and a layer was not to be called with `input=`; `linspace` rounded integers down, `diff` cut what it was to join to
@@ -89,7 +90,7 @@ x.topk(1,0,1)
 """
 
 
-@pytest.mark.parametrize("call", REFUSED.split())
+@table("call", REFUSED.split())
 def test_a_call_that_means_nothing_in_pytorch_is_refused_here_too(call):
     """True was axis 1, as Python counts it, where PyTorch refuses: most often it is a flag in the wrong place.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -145,7 +146,7 @@ def ends(call, f, library, arrays):
 
 
 @pytest.mark.filterwarnings("ignore:.*upsample_.*deprecated")
-@pytest.mark.parametrize("name", CALLS)
+@table("name", CALLS)
 def test_values_and_gradients_are_pytorchs(name):
     call, arrays = CALLS[name]
     theirs = ends(call, TF, torch, arrays)
@@ -163,7 +164,7 @@ def test_values_and_gradients_are_pytorchs(name):
 
 
 @pytest.mark.filterwarnings("ignore:.*upsample_.*deprecated")
-@pytest.mark.parametrize("name", [n for n in CALLS if not n.startswith(("interpolate", "grid")) or "2d, bicubic" in n])
+@table("name", [n for n in CALLS if not n.startswith(("interpolate", "grid")) or "2d, bicubic" in n])
 def test_float32_stays_float32(name):
     call, arrays = CALLS[name]
     ours, theirs = (

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from table import table
+from test_pointwise import array
 
 import minigrad as mg
 
@@ -65,10 +67,7 @@ CALLS = {
         lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), label_smoothing=0.2),
         (SCORES,),
     ),
-    "cross entropy of shares": (
-        lambda f, c, x, t: f.cross_entropy(x, t, c(W), label_smoothing=0.1),
-        (X, SHARES),
-    ),
+    "cross entropy of shares": (lambda f, c, x, t: f.cross_entropy(x, t, c(W), label_smoothing=0.1), (X, SHARES)),
     "nll": (lambda f, c, x: f.nll_loss(x.log_softmax(1), c(IGNORING), c(W)), (SCORES,)),
     "nll, sum": (lambda f, c, x: f.nll_loss(x, c(CLASSES), reduction="sum"), (X,)),
     "softmax": (lambda f, c, x: f.softmax(x, dim=1), (SCORES,)),
@@ -96,11 +95,7 @@ CALLS = {
 }
 
 
-def array(t):
-    return t.detach().numpy() if isinstance(t, mg.Tensor) else t.detach().numpy(force=True)
-
-
-@pytest.mark.parametrize("name", CALLS)
+@table("name", CALLS)
 def test_values_and_two_gradients_are_pytorchs(name):
     call, arrays = CALLS[name]
     xs = [mg.tensor(a, requires_grad=True) for a in arrays]
@@ -132,7 +127,7 @@ def test_values_and_two_gradients_are_pytorchs(name):
         np.testing.assert_allclose(0.0 if g is None else array(g), expected, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@table("name", CALLS)
 def test_float32_stays_float32(name):
     call, arrays = CALLS[name]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from slopes import slopes
+from table import table
 
 import minigrad as mg
 from minigrad.functions.indexing import one_hot
@@ -95,7 +96,7 @@ SAME_TEXT = {
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce")  # which is in beta there
-@pytest.mark.parametrize("case", SAME_TEXT)
+@table("case", SAME_TEXT)
 def test_values_and_two_gradients_are_pytorchs(case):
     f, *arrays = SAME_TEXT[case]
     xs = [mg.tensor(a, requires_grad=True) for a in arrays]
@@ -199,7 +200,7 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize("case", OUTSIDE)
+@table("case", OUTSIDE)
 def test_an_index_outside_is_refused_as_pytorch_does_and_named(case):
     read, sentence = OUTSIDE[case]
     with pytest.raises((IndexError, RuntimeError)):

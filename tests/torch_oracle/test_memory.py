@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -50,7 +51,7 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@table("name", RESULTS)
 def test_a_result_that_is_edited_changes_its_operand_where_pytorchs_does(name):
     """flip was a view, as in NumPy; repeat(1), pad(0) and others gave x itself; unfold shared memory unknown to all."""
     x, t = mg.tensor(X.copy()), torch.tensor(X)
@@ -64,7 +65,7 @@ def test_a_result_that_is_edited_changes_its_operand_where_pytorchs_does(name):
     np.testing.assert_array_equal(x.numpy(), t.numpy())
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@table("name", RESULTS)
 def test_what_pytorch_views_in_another_shape_is_viewed(name):
     """x[:, [0, 2]].view(-1) was refused, for NumPy leaves the axes of such a result in another order of memory."""
     s = RESULTS[name](torch.tensor(X), torch.nn.functional)

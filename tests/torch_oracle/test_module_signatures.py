@@ -8,6 +8,7 @@ import inspect
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import MinigradError
@@ -124,7 +125,7 @@ def judged(name, args, kwargs):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", CLASSES)
+@table("name", CLASSES, groups=8)
 def test_a_documented_module_means_the_same_or_is_refused(name):
     """`Linear()(input=x)` was refused, and a flag by its place could have been another one."""
     wrong, seen = {}, 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from slopes import slopes
+from table import table
 
 import minigrad as mg
 from minigrad.functions.movement import pad
@@ -102,7 +103,7 @@ def both(case):
     return f(mg, *ours), ours, f(torch, *theirs), theirs
 
 
-@pytest.mark.parametrize("case", SAME_TEXT)
+@table("case", SAME_TEXT)
 def test_values_and_two_gradients_are_pytorchs(case):
     y, xs, t, ts = both(case)
     (g, s), (h, r) = slopes(mg, y, xs), slopes(torch, t, ts)
@@ -144,7 +145,7 @@ def test_pieces_are_as_many_and_as_long_as_pytorchs(name, n, how):
     assert [p.numpy().tolist() for p in ours] == [p.tolist() for p in theirs]
 
 
-@pytest.mark.parametrize("refused", [
+@table("refused", [
     lambda m: m.zeros(2, 3).transpose(0, 1).view(6), lambda m: m.zeros(3)[:, None].expand(3, 2).view(6),
     lambda m: m.zeros(2, 3).flatten(1, 0), lambda m: m.zeros(4).unflatten(0, (3, -1)), lambda m: m.zeros(3).repeat(()),
     lambda m: m.stack([m.zeros(2), m.zeros(3)]), lambda m: m.cat([m.zeros(2, 3), m.zeros(2, 2)]),
@@ -202,7 +203,7 @@ CREATED = {
 }
 
 
-@pytest.mark.parametrize("case", CREATED)
+@table("case", CREATED)
 def test_what_is_made_is_pytorchs(case):
     ours, theirs = CREATED[case](mg).numpy(), CREATED[case](torch).numpy()
 

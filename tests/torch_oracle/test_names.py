@@ -4,6 +4,7 @@ import inspect
 import re
 
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -38,7 +39,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@table("name", FUNCTIONS)
 def test_the_first_argument_is_called_input_where_pytorch_calls_it_that(name):
     assert first_of(FUNCTIONS[name]) == "input"
 

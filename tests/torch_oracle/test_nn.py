@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 import pytest
 from activations import ACTIVATIONS
+from table import table
 
 import minigrad as mg
 
@@ -245,7 +246,7 @@ def assert_close(ours, theirs, **tolerance):
 
 
 @pytest.mark.parametrize("training", [True, False], ids=["training", "evaluating"])
-@pytest.mark.parametrize("name", LAYERS)
+@table("name", LAYERS)
 def test_outputs_gradients_and_state_are_pytorchs(name, training):
     make, arguments, options = LAYERS[name]
     ours, theirs = pair_of(make)
@@ -258,7 +259,7 @@ def test_outputs_gradients_and_state_are_pytorchs(name, training):
         assert_close(a, b, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@table("name", LAYERS)
 def test_float32_stays_float32(name):
     make, arguments, options = LAYERS[name]
     ours, theirs = pair_of(make, "f4")
@@ -290,7 +291,7 @@ REPRS = [
 ]
 
 
-@pytest.mark.parametrize("name", REPRS)
+@table("name", REPRS)
 def test_the_repr_is_pytorchs(name):
     make, *_ = LAYERS[name]
     ours, theirs = make(nn), make(torch.nn)
@@ -301,7 +302,7 @@ def test_the_repr_is_pytorchs(name):
 HELD = [n for n, made in vars(nn).items() if hasattr(made, "function") and hasattr(torch.nn, n)]
 
 
-@pytest.mark.parametrize("name", HELD)
+@table("name", HELD)
 def test_a_module_of_a_function_takes_pytorchs_options_in_pytorchs_order(name):
     """They are read off the function, which may have them in another order: max_pool2d has return_indices last."""
     ours, theirs = (inspect.signature(getattr(library.nn, name)).parameters for library in (mg, torch))

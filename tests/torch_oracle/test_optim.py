@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -76,7 +77,7 @@ def assert_together(xs, ts, rtol):
         np.testing.assert_allclose(x.numpy(), t.detach().numpy(), rtol=rtol, atol=rtol)
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
+@table("name", OPTIMISERS)
 def test_every_optimiser_walks_pytorchs_path(name):
     xs, ours, ts, theirs = pair(name)
 
@@ -86,7 +87,7 @@ def test_every_optimiser_walks_pytorchs_path(name):
     assert_together(xs, ts, 1e-8)  # as below, in 16 digits
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
+@table("name", OPTIMISERS)
 def test_in_float32_too(name):
     xs, ours, ts, theirs = pair(name, np.float32)
 
@@ -131,7 +132,7 @@ def test_muon_walks_pytorchs_path(options, dtype):
         assert_together(*paths, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
+@table("name", OPTIMISERS)
 def test_a_state_of_pytorch_is_continued_here(name):
     xs, ours, ts, theirs = pair(name)
     train(ts, theirs)
@@ -181,8 +182,7 @@ WOLFE = {"line_search_fn": "strong_wolfe"}
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"lr": 0.1, "max_iter": 4, "history_size": 3}, {"tolerance_grad": 1e-2}, WOLFE, WOLFE | {"lr": 1e2}],
+    "options", [{}, {"lr": 0.1, "max_iter": 4, "history_size": 3}, {"tolerance_grad": 1e-2}, WOLFE, WOLFE | {"lr": 1e2}]
 )
 def test_lbfgs_asks_where_pytorchs_asks_and_arrives_where_it_arrives(options):
     """A bent valley, with a stop and a state that is continued half way."""
@@ -266,7 +266,7 @@ def course(optimizer, schedule, steps=50):
     return told
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@table("name", SCHEDULES)
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 def test_every_schedule_is_pytorchs(name, kind):
     ours, theirs = (

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import functional as F
@@ -90,7 +91,7 @@ SINGLE = {"hardsigmoid", "hardswish", "celu"}
 ONCE = {"hardsigmoid"}  # PyTorch has no second derivative of it
 
 
-@pytest.mark.parametrize(("called", "theirs", "arguments"), list(cases()))
+@table("called, theirs, arguments", list(cases()))
 def test_values_and_two_gradients_are_pytorchs(called, theirs, arguments):
     xs, ts = leaves(mg, arguments), leaves(torch, arguments)
     wanted = [i for i, a in enumerate(arguments) if isinstance(a, np.ndarray)]
@@ -144,7 +145,7 @@ TOLERANCES = {"f8": (1e-13, 1e-300, 1e-15), "f4": (4e-6, 1e-37, 1e-6)}
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
-@pytest.mark.parametrize("name", CORNER_FUNCTIONS)
+@table("name", CORNER_FUNCTIONS)
 @silently
 def test_corners_are_pytorchs(name, dtype):
     """In float32 too they are held against PyTorch's float64: its own float32 gelu(−3) is wrong in the fourth digit."""

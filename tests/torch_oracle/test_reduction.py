@@ -4,6 +4,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -74,7 +75,7 @@ def gradients(ys, x, grad):
     return first, (first * first).sum()
 
 
-@pytest.mark.parametrize(("name", "on", "options"), CASES)
+@table("name, on, options", CASES)
 def test_values_and_two_gradients_are_pytorchs(name, on, options):
     x = mg.tensor(OPERANDS[on], requires_grad=True)
     t = torch.tensor(OPERANDS[on], requires_grad=True)
@@ -102,10 +103,7 @@ WHOLE = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin",
 REFUSED = {("argmax", "bool"), ("argmin", "bool"), ("all", "uint8"), ("any", "uint8")}  # there, or given as uint8
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [(n, d) for n in WHOLE for d in ("int64", "int32", "uint8", "bool") if (n, d) not in REFUSED],
-)
+@table("name, dtype", [(n, d) for n in WHOLE for d in ("int64", "int32", "uint8", "bool") if (n, d) not in REFUSED])
 def test_integers_and_booleans_give_what_pytorch_gives(name, dtype):
     array = np.array([[3, 1, 0], [2, 2, 1]]).astype(dtype)
     options = {"dim": 1} | ({"stable": True} if name == "sort" else {})
@@ -145,7 +143,7 @@ def test_a_sum_in_another_dtype_is_pytorchs():
 
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")  # PyTorch says so, once
-@pytest.mark.parametrize(
+@table(
     "name",
     ["sum", "mean", "prod", "var", "std", "amax", "norm", "all", "any", "count_nonzero", "cumsum", "cumprod", "sort"],
 )
@@ -193,7 +191,7 @@ NUMBER = [
 ]
 
 
-@pytest.mark.parametrize("name", NUMBER)
+@table("name", NUMBER)
 @pytest.mark.parametrize("dim", [0, -1])
 def test_a_number_may_be_reduced_along_the_axis_it_has_not(name, dim):
     x, t = mg.tensor(2.5, requires_grad=True), torch.tensor(2.5, dtype=torch.float64, requires_grad=True)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base import errors
@@ -54,7 +55,7 @@ def written(library, index, shape):
 
 @pytest.mark.parametrize("library", [MINIGRAD, SIMULATED], ids=["cpu", "simulated"])
 @pytest.mark.parametrize("stretched", ["as it is", "a number", "leading ones", "stretched"])
-@pytest.mark.parametrize("index", INDICES)
+@table("index", INDICES)
 def test_what_is_written_and_its_gradients_are_pytorchs(index, stretched, library):
     shape = INDICES[index][1]
     shape = {

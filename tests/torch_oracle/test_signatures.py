@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import MinigradError
@@ -252,7 +253,7 @@ def shown(value):
 
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch's deprecations, and NumPy's words on ln of what is negative
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES, groups=8)
 def test_a_documented_call_means_the_same_or_is_refused(name):
     """`x.var(True)` was a variance along axis 1, and `sum(())` of no axis: nobody had called them so."""
     wrong, asked = {}, 0

@@ -35,12 +35,7 @@ FUNCTIONS = {
         IMAGES,
         V,
     ),
-    "batch norm": (
-        lambda x: x.standardise((0, 2, 3)),
-        lambda t: F.batch_norm(t, None, None, training=True),
-        IMAGES,
-        V,
-    ),
+    "batch norm": (lambda x: x.standardise((0, 2, 3)), lambda t: F.batch_norm(t, None, None, training=True), IMAGES, V),
     "RMS norm": (lambda x: x.rms_normalise(-1, 1e-3), lambda t: F.rms_norm(t, (5,), eps=1e-3), X, W),
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -183,7 +184,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@table("name", CASES)
 def test_values_and_slopes_are_pytorchs_or_the_table_says_where_they_are_not(name):
     """relu sent 0 · ∞ = NaN through dead units, and nothing at NaN; threshold, Maximum, elu and clamp lost NaN."""
     function, operands = CASES[name]

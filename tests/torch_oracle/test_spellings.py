@@ -5,6 +5,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+from table import table
 
 pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 
@@ -21,7 +22,7 @@ SPELT = {
 }
 
 
-@pytest.mark.parametrize("name", SPELT)
+@table("name", SPELT)
 def test_a_name_of_pytorch_in_a_table_is_pytorchs(name):
     """A page that says `torch.gradcheck`, or a PyTorch that drops `torch.cond`, is heard here."""
     try:

@@ -1,7 +1,7 @@
 """The browser edition: JupyterLite with lessons and exercises, in which Python itself runs in the browser.
 
 A lesson is at run/lab/index.html?path=lessons/00_start_here.ipynb. All that it loads is of the folder: Pyodide's core,
-which is of npm; wheels, of the package index; and JupyterLite, as it is installed. service-worker.js keeps it offline.
+which npm fetches; wheels, which pip fetches; and JupyterLite, as it is installed. service-worker.js keeps it offline.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ EXTENSIONS = (KERNEL, "@jupyter-widgets/jupyterlab-manager", "anywidget")  # bes
 def build(out: Path, pyodide: Path | None = None) -> None:
     """Write out/run/.
 
-    pyodide    a Pyodide distribution, unpacked, of the same version: NumPy and what it comes with are taken from it
+    pyodide    a Pyodide distribution, unpacked, of the same version: NumPy and what it comes with are taken from it;
+               or Pyodide's npm package as a file, in place of npm
     """
     with tempfile.TemporaryDirectory() as folder:  # a new one: what JupyterLite finds of an earlier build, it believes
         work = Path(folder)
         core = work / "static" / "pyodide"
         core.mkdir(parents=True)
-        lock = pyodide_core.unpack(core)
-        preloaded = packages.collect(core, lock, pyodide)
+        lock = pyodide_core.unpack(core, pyodide)
+        distribution = pyodide if pyodide is not None and pyodide.is_dir() else None
+        preloaded = packages.collect(core, lock, distribution)
         lessons.copy(work / "files")
-        if pyodide is None:
+        if distribution is None:
             go_on(work / "files" / "lessons")
         configure(work, preloaded)
         made = work / "made"

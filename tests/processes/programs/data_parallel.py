@@ -15,10 +15,7 @@ dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()
 N = 6  # examples of a batch
 SMALL = 0.0002  # megabytes of a bucket, so that there are several
-OPTIMIZERS = [
-    lambda ps: mg.optim.SGD(ps, 0.1, momentum=0.9),
-    lambda ps: mg.optim.Adam(ps, 0.01),
-]
+OPTIMIZERS = [lambda ps: mg.optim.SGD(ps, 0.1, momentum=0.9), lambda ps: mg.optim.Adam(ps, 0.01)]
 
 
 def parallel(make=mlp, seed=0, **options):
