@@ -3,8 +3,8 @@
     python -m pytest tests/test_defects.py -m night                  all of them: minutes
     python -m pytest tests/test_defects.py -m night -k adam -s       those with "adam" in their name
 
-`red` is a list of pytest arguments: test files or test functions, and options such as -k. A notebook (.ipynb) runs under
-nbval. The same tests must be green without the defect. Whoever edits a line that a defect changes also edits the defect.
+`red` is a list of pytest arguments: test files or test functions, and options such as -k. A notebook (.ipynb) runs
+under nbval. The same tests must pass without the defect. If you edit a line that a defect changes, edit the defect too.
 """
 
 from __future__ import annotations

@@ -193,9 +193,8 @@ def test_nbgrader_accepts_the_exercise(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_hints_and_probes_that_learners_are_judged_by_are_those_of_the_source(name, monkeypatch):
     """What the probes give is taken from the file: only scripts/build finds that out again."""
-    stored = [[each.expected] * 2 + [wrong.outcomes for wrong in each.wrong]
-              for each in exercise.named(name).parts if not each.manual]  # fmt: skip
-    came = iter(sum(stored, []))
+    parts = [part for part in exercise.named(name).parts if not part.manual]
+    came = iter([each for p in parts for each in (p.expected, p.expected, *(wrong.outcomes for wrong in p.wrong))])
     monkeypatch.setattr(making, "outcomes", lambda *_: list(next(came)))
 
     text = making.answers(notebook(ROOT / "solutions" / "source" / f"{name}.py"), name)
