@@ -190,18 +190,6 @@ def test_nbgrader_accepts_the_exercise(name):
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in nb.cells)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_hints_and_probes_that_learners_are_judged_by_are_those_of_the_source(name, monkeypatch):
-    """What the probes give is taken from the file: only scripts/build finds that out again."""
-    parts = [part for part in exercise.named(name).parts if not part.manual]
-    came = iter([each for p in parts for each in (p.expected, p.expected, *(wrong.outcomes for wrong in p.wrong))])
-    monkeypatch.setattr(making, "outcomes", lambda *_: list(next(came)))
-
-    text = making.answers(notebook(ROOT / "solutions" / "source" / f"{name}.py"), name)
-
-    assert text == (exercise.ANSWERS / f"{name}.json").read_text("utf-8")
-
-
 def test_no_two_parts_of_the_course_have_one_name():
     names = [part.name for each in exercise.every() for part in each.parts]
 
