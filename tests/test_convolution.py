@@ -1,6 +1,7 @@
 """Large convolutions: what all windows read is laid out block by block, and nobody notices but the memory."""
 
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -23,6 +24,15 @@ LARGE = {
     "3-d": (window((2, 3, 2), (1, 2, 1), ((1, 0), (1, 1), (0, 0)), (1, 1, 2)), 1, (16, 5, 9, 20, 12), 4),
     "one row a block": (window((3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1)), 1, (500, 16, 3, 10), 2),
 }  # fmt: skip
+
+
+def test_a_window_stands_wherever_all_of_it_lies_on_the_padded_axis():
+    for n, kernel, stride, padding, dilation in product(range(1, 9), (1, 2, 3), (1, 2, 3), (0, 1), (1, 2, 3)):
+        length = n + 2 * padding
+        fitting = [start for start in range(0, length, stride) if start + dilation * (kernel - 1) < length]
+        if fitting:
+            there = window((kernel,), (stride,), ((padding, padding),), (dilation,))
+            assert there.places(ops.Convolution(there), (n,)) == (len(fitting),)
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -190,6 +190,18 @@ def test_training_and_evaluation_reach_every_part():
     assert (net[0](x).numpy() != ROWS).any()
 
 
+@pytest.mark.parametrize("make", [lambda f: f, mg.function], ids=["eager", "graph"])
+def test_running_statistics_are_the_means_of_what_numpy_says_of_each_batch(make):
+    batches, norm = np.random.default_rng(3).normal(2.0, 3.0, size=(4, 5, 3)), nn.BatchNorm1d(3, momentum=None)
+    train = make(norm)
+
+    for x in batches:
+        train(mg.tensor(x))
+
+    np.testing.assert_allclose(norm.running_mean.numpy(), batches.mean((0, 1)))
+    np.testing.assert_allclose(norm.running_var.numpy(), batches.var(1, ddof=1).mean(0))
+
+
 def test_apply_meets_the_parts_before_the_whole():
     met = []
 

@@ -50,6 +50,37 @@ def test_the_first_step_of_adam_is_the_learning_rate_whatever_the_unit():
     np.testing.assert_allclose(w.numpy() - before, [-1e-4, -1e-4, 1e-4], rtol=1e-5)  # ε = 1e-8 beside 2e-3
 
 
+def rectified(t):
+    """The t-th step of RAdam in units of lr, as in algorithm 2 of its paper, for a gradient of 3 and β₂ = 0.999."""
+    most = 2 / (1 - 0.999) - 1
+    rho = most - 2 * t * 0.999**t / (1 - 0.999**t)
+    return ((rho - 4) * (rho - 2) * most / ((most - 4) * (most - 2) * rho)) ** 0.5 if rho > 5 else 3
+
+
+CONSTANT = {  # optimiser → its t-th step in units of lr under a constant gradient of 3: the sum of the series
+    **dict.fromkeys(("Adam", "Adamax"), lambda t: 1),
+    **dict.fromkeys(("SGD", "ASGD"), lambda t: 3),
+    "RMSprop": lambda t: (1 - 0.99**t) ** -0.5,
+    "Adagrad": lambda t: t**-0.5,
+    "Rprop": lambda t: 1.2 ** (t - 1),
+    "RAdam": rectified,
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_steps_under_a_constant_gradient_are_those_of_the_closed_form(name):
+    w, places = leaf(0.0), [0.0]
+    optimizer = getattr(mg.optim, name)([w], lr=1e-3)
+
+    for _ in range(9):
+        optimizer.zero_grad()
+        (3 * w).backward()
+        optimizer.step()
+        places.append(w.item())
+
+    np.testing.assert_allclose(-np.diff(places) / 1e-3, [CONSTANT[name](t) for t in range(1, 10)], rtol=1e-5)
+
+
 def test_momentum_sums_a_geometric_series():
     w = leaf(0.0)
     optimizer = mg.optim.SGD([w], lr=1.0, momentum=0.5)

@@ -115,8 +115,10 @@ def check_groups():
         with pytest.raises(DistributedError, match="none of the group's"):
             functional.all_reduce(x, group=evens)
     else:
-        dist.all_reduce(x, group=evens)
-        assert (x.numpy() == sum(everyone()[::2])).all()
+        for op, divisor in ((dist.ReduceOp.SUM, 1), (dist.ReduceOp.AVG, (P + 1) // 2)):
+            x = mg.tensor(of(RANK))
+            dist.all_reduce(x, op, group=evens)
+            np.testing.assert_allclose(x.numpy(), sum(everyone()[::2]) / divisor)
 
 
 def check_who_calls_something_else_is_told():
