@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from table import table
-from test_pointwise import array
+from torch_oracle.test_pointwise import array
 
 import minigrad as mg
 
