@@ -16,6 +16,8 @@ from benchmarks.reference import error, reference
 from benchmarks.worker import ready
 from benchmarks.workloads import WORKLOADS
 
+pytestmark = pytest.mark.night
+
 TRAINED = [name for name, workload in WORKLOADS.items() if workload.kind == "training" and workload.update]
 
 

@@ -16,6 +16,8 @@ from benchmarks.reference import error, reference
 from benchmarks.workloads import WORKLOADS
 from minigrad.backends.cuda.machine import machine_of
 
+pytestmark = pytest.mark.night
+
 IN_ARRAYS = ["mlp", "fused", "softmax", "layernorm"]
 THERE = [
     *((f"{engine}@simulated", name) for engine in gpu.ENGINES if "minigrad" in engine for name in gpu.TIMED),

@@ -8,6 +8,8 @@ import pytest
 
 import minigrad as mg
 
+pytestmark = pytest.mark.night
+
 ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "minigrad"
 UNHEARD = '''

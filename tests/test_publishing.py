@@ -16,6 +16,8 @@ from miniature import ROOT
 
 from minigrad import __version__
 
+pytestmark = pytest.mark.night
+
 WORKFLOW = ROOT / ".github" / "workflows" / "publish.yml"
 JOBS = yaml.safe_load(WORKFLOW.read_text("utf-8"))["jobs"]
 PROGRAMS = Path(sys.executable).parent
@@ -128,7 +130,7 @@ def test_hosted_copies_are_not_written_over_what_is_there(hosted):
     assert "is there already" in process.stderr
 
 
-@pytest.mark.skipif(not os.environ.get("NIGHTLY"), reason="installs all that a learner gets: for a night")
+@pytest.mark.night
 def test_the_first_cell_of_a_hosted_copy_installs_what_the_others_need(hosted, tmp_path):
     wheels, environment = tmp_path / "wheels", tmp_path / "environment"
     assert run("uv", "build", "--quiet", "--wheel", ROOT, "--out-dir", wheels).returncode == 0

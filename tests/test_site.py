@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from miniature import ROOT
 
+pytestmark = pytest.mark.night
+
 BOOK = """
 from types import SimpleNamespace
 

@@ -13,6 +13,8 @@ from benchmarks.grading.side_by_side import FIRST, NEXT, judged
 from minigrad.course.exercise import named
 from minigrad.grading.sandbox import no_bubblewrap
 
+pytestmark = pytest.mark.night
+
 
 def seen(score, following=10, outside=(), late=False):
     return {"scores": {FIRST: score, NEXT: following}, "outside": [*outside], "late": late}

@@ -1,0 +1,15 @@
+"""Comparisons with PyTorch are a long table: the default takes one in four of them, others with each commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.share(4))
