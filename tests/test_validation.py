@@ -13,7 +13,7 @@ from miniature import ROOT
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebooks.execution import PYTEST
 
-DOT = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEUlEQVR4nGP8z4APMOGVHbHSAEEsAROxCnMTAAAAAElFTkSuQmCC"
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAFUlEQVR4nGP8//8/A27AhEduBEsDAKXjAxF9kqZqAAAAAElFTkSuQmCC"
 DRAW = "import IPython.display as d, PIL.Image as i; _ = i.new('RGB', (10, 10), {!r}).save('p.png'); d.Image('p.png')"
 
 

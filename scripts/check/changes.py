@@ -1,8 +1,9 @@
 """Which tests a change concerns: those that name what has changed, the laws of the ops, lint and types.
 
-A test file is taken if it has changed itself, if it imports a helper that has, if it is called after a module that has,
-or if it names a function or class whose lines have changed. So tests of the rooms built on a changed one are taken
-where they name what changed there; whatever else the change may break is left to the whole run.
+A test file is taken whole if it has changed itself or is called after a module that has. Of other files those tests are
+taken that name a function or class whose lines have changed, or a helper or table of their file that names it. So tests
+of the rooms built on a changed one are taken where they name what changed there; whatever else the change may break is
+left to the whole run.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,13 +32,30 @@ def affected_tests(reference: str = "HEAD") -> list[str]:
             chosen.setdefault(path, file)
         if file.startswith(tuple(f"minigrad/{room}/" for room in ENGINE)):
             chosen |= dict.fromkeys(LAWS, "the laws of the ops")
-        words = "|".join(sorted({re.escape(word) for word in words_of(file, reference)}))
+        names = "|".join(sorted({re.escape(name) for name in names_of(file, reference)}))
+        names = names and rf"(?<!nn\.)\b({names})\b"  # nn.Tanh is not the op
         for path, text in tests.items():
-            if path == file or (words and re.search(rf"\b({words})\b", f"{Path(path).stem[5:]} {text}")):
+            if path == file or Path(file).stem in Path(path).stem.removeprefix("test_").split("_browser"):
                 chosen.setdefault(path, file)
-    for path, reason in chosen.items():
-        print(f"  {path:48} {reason}", flush=True)
+            elif names and path not in chosen and re.search(names, text):
+                chosen |= {f"{path}::{test}": file for test in tests_naming(text, names)}
+    for reason, count in Counter(chosen.values()).items():
+        print(f"{count:5} tests or files of tests: {reason}", flush=True)
     return [*chosen]
+
+
+def tests_naming(text: str, names: str) -> Iterator[str]:
+    """The tests of a file whose source names one of these, or something of the file that does."""
+    lines = text.splitlines()
+    sources: dict[str, str] = {}
+    for node in ast.parse(text).body:
+        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+        targets = getattr(node, "targets", [node])
+        name = getattr(node, "name", getattr(targets[0], "id", ""))
+        sources[name] = "\n".join(lines[first - 1 : node.end_lineno])
+    between = [name for name, source in sources.items() if name and re.search(names, source)]
+    either = "|".join([names, *(rf"\b{name}\b" for name in between if not name.startswith("test_"))])
+    yield from (name for name, source in sources.items() if name.startswith("test_") and re.search(either, source))
 
 
 def git(*arguments: str) -> list[str]:
@@ -54,14 +73,12 @@ def notebooks_of(file: str) -> list[str]:
     return []
 
 
-def words_of(file: str, reference: str) -> Iterator[str]:
+def names_of(file: str, reference: str) -> Iterator[str]:
     """How a test would name what has changed in a file."""
     path = ROOT / file
     if path.suffix == ".py" and file.startswith(("minigrad/", "scripts/")):
-        yield path.stem if path.stem not in ("__init__", "__main__") else path.parent.name
         yield from definitions(path, reference)
     elif path.suffix in (".js", ".css"):
-        yield path.stem
         yield "".join(word.title() for word in path.stem.split("_"))
     elif file.startswith("tests/"):
         yield path.stem
@@ -70,11 +87,9 @@ def words_of(file: str, reference: str) -> Iterator[str]:
 
 
 def definitions(path: Path, reference: str) -> Iterator[str]:
-    """Names of the module's functions and classes that have changed lines; an op's name in lower case, too."""
+    """Names of the module's functions and classes that have changed lines."""
     hunks = HUNK.findall("\n".join(git("diff", "-U0", reference, "--", str(path))))
     lines = {int(first) + i for first, count in hunks for i in range(max(int(count or 1), 1))}
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and lines & set(range(node.lineno, node.end_lineno + 1)):
             yield node.name
-            if isinstance(node, ast.ClassDef):
-                yield node.name.lower()
