@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from table import table
-from test_pointwise import array
 
 import minigrad as mg
+
+from .test_pointwise import array
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 F, TF = mg.nn.functional, torch.nn.functional
