@@ -7,6 +7,8 @@ from table import table
 import minigrad as mg
 from torch_oracle.test_pointwise import array
 
+from .test_pointwise import array
+
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 F, TF = mg.nn.functional, torch.nn.functional
 

@@ -184,7 +184,7 @@ CASES = {
 }
 
 
-@table("name", CASES)
+@table("name", CASES, groups=8)
 def test_values_and_slopes_are_pytorchs_or_the_table_says_where_they_are_not(name):
     """relu sent 0 · ∞ = NaN through dead units, and nothing at NaN; threshold, Maximum, elu and clamp lost NaN."""
     function, operands = CASES[name]
