@@ -207,6 +207,22 @@ def test_the_svg_has_every_box_and_arrow_and_speaks_to_a_screen_reader():
     assert not [element for element in svg.iter() if "id" in element.attrib]  # two drawings may share a page
 
 
+@pytest.mark.parametrize("graph", COURSE_GRAPHS)
+def test_an_arrow_leads_from_its_operand_to_the_box_that_reads_it(graph: Callable[[], Value]):
+    drawing, svg = draw(graph()), "{http://www.w3.org/2000/svg}"
+    drawn = {part.attrib["data-id"]: part for part in ElementTree.fromstring(drawing.svg).iter() if part.get("data-id")}
+
+    def distance(x: float, y: float, box: str) -> float:
+        frame = drawn[box].find(f"{svg}rect[@class='mg-frame']").attrib
+        left, top, width, height = (float(frame[key]) for key in ("x", "y", "width", "height"))
+        return max(left - x, x - left - width, top - y, y - top - height)
+
+    for arrow in drawing.picture.arrows:
+        line = [float(n) for n in re.findall(r"-?[\d.]+", drawn[arrow.id].find(f"{svg}path").attrib["d"])]
+        assert distance(*line[:2], arrow.tail) < 2
+        assert distance(*line[-2:], arrow.head) < 12  # where the tip begins
+
+
 def test_in_the_other_convention_the_operations_are_on_the_arrows():
     x, y, w = Value(2.0), Value(3.0), Value(4.0)
     z = x * y + w
