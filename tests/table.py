@@ -22,9 +22,9 @@ def table(names, rows, ids=None, groups=1):
 
     def decorate(law):
         @wraps(law)
-        def test(rows=rows, **fixtures):
+        def test(share=rows, **fixtures):
             failures, skips = [], []
-            for row in rows:
+            for row in share:
                 try:
                     law(**fixtures, **dict(zip(names, row.values, strict=True)))
                 except pytest.skip.Exception as skip:
@@ -36,15 +36,15 @@ def table(names, rows, ids=None, groups=1):
                         raise
             if failures:
                 broken = ", ".join(failure.__notes__[-1].removeprefix("in the row ") for failure in failures)
-                raise BaseExceptionGroup(f"{len(failures)} of {len(rows)} rows: {broken}", failures)
-            if rows and len(skips) == len(rows):
+                raise BaseExceptionGroup(f"{len(failures)} of {len(share)} rows: {broken}", failures)
+            if share and len(skips) == len(share):
                 raise skips[0]
 
         others = [parameter for name, parameter in signature(law).parameters.items() if name not in names]
-        others += [Parameter("rows", Parameter.KEYWORD_ONLY)] * (groups > 1)
+        others += [Parameter("share", Parameter.KEYWORD_ONLY)] * (groups > 1)
         test.__signature__ = signature(law).replace(parameters=others)
         shares = {f"{i + 1} of {groups}": rows[i::groups] for i in range(groups)}
-        return pytest.mark.parametrize("rows", shares.values(), ids=shares)(test) if groups > 1 else test
+        return pytest.mark.parametrize("share", shares.values(), ids=shares)(test) if groups > 1 else test
 
     return decorate
 

@@ -246,7 +246,7 @@ def assert_close(ours, theirs, **tolerance):
 
 
 @pytest.mark.parametrize("training", [True, False], ids=["training", "evaluating"])
-@table("name", LAYERS)
+@table("name", LAYERS, groups=8)
 def test_outputs_gradients_and_state_are_pytorchs(name, training):
     make, arguments, options = LAYERS[name]
     ours, theirs = pair_of(make)

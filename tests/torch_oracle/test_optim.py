@@ -77,7 +77,7 @@ def assert_together(xs, ts, rtol):
         np.testing.assert_allclose(x.numpy(), t.detach().numpy(), rtol=rtol, atol=rtol)
 
 
-@table("name", OPTIMISERS)
+@table("name", OPTIMISERS, groups=8)
 def test_every_optimiser_walks_pytorchs_path(name):
     xs, ours, ts, theirs = pair(name)
 
@@ -87,7 +87,7 @@ def test_every_optimiser_walks_pytorchs_path(name):
     assert_together(xs, ts, 1e-8)  # as below, in 16 digits
 
 
-@table("name", OPTIMISERS)
+@table("name", OPTIMISERS, groups=8)
 def test_in_float32_too(name):
     xs, ours, ts, theirs = pair(name, np.float32)
 
@@ -132,7 +132,7 @@ def test_muon_walks_pytorchs_path(options, dtype):
         assert_together(*paths, rtol=1e-6)
 
 
-@table("name", OPTIMISERS)
+@table("name", OPTIMISERS, groups=8)
 def test_a_state_of_pytorch_is_continued_here(name):
     xs, ours, ts, theirs = pair(name)
     train(ts, theirs)
