@@ -57,6 +57,7 @@ def run(arguments: list[str]) -> int:
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
             "PYTHONUTF8": "1",
         }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile every import again
         command = [sys.executable, "-m", "pytest", "--nbval", *arguments]
         return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 

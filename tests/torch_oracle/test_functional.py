@@ -5,7 +5,6 @@ import pytest
 from table import table
 
 import minigrad as mg
-from torch_oracle.test_pointwise import array
 
 from .test_pointwise import array
 
