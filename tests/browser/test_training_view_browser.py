@@ -162,14 +162,3 @@ def test_a_saved_page_replays_the_frames(visit, tmp_path):
         assert heights == ([int(bar) for bar in spread["bars"]] if spread else [])
     assert widget.locator(".mg-mark").count() == 60
     assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)
-
-
-def test_axe_finds_no_violation_in_light_and_dark_on_a_phone(visit, tmp_path):
-    path = tmp_path / "training.html"
-    trained(60).save(path)
-    for scheme in ("light", "dark"):
-        opened = visit(path, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
-        opened.page.locator(".mg-widget").focus()
-        opened.page.keyboard.press("End")
-        assert opened.violations("html") == []
-        assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
