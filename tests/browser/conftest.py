@@ -24,11 +24,13 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.error import URLError
 
 import pytest
+from browser import forking
 from browser.listening import end
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
@@ -318,6 +320,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     own = {
         "JUPYTER_CONFIG_DIR": home / "config",
         "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_PATH": home / "data",  # before the environment of this Python
         "JUPYTER_RUNTIME_DIR": home / "runtime",
         "JUPYTERLAB_SETTINGS_DIR": home / "settings",
         "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
@@ -346,13 +349,15 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     ]
     log = home / "log.txt"
     with log.open("w", encoding="utf-8") as out:
-        command = [sys.executable, "-m", "jupyterlab", *options]
-        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+        commands = [[sys.executable, "-m", "jupyterlab", *options], *forking.commands(home)]
+        begin = partial(subprocess.Popen, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+        processes = [begin(command) for command in commands]
         try:
-            wait_for(f"http://127.0.0.1:{port}/api/status", process, log)
+            wait_for(f"http://127.0.0.1:{port}/api/status", processes[0], log)
             yield f"http://127.0.0.1:{port}", folder
         finally:
-            end(process)
+            for process in processes:
+                end(process)
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
