@@ -195,11 +195,11 @@ class Pages:
 
     def close(self) -> None:
         """Fail if a page asked the network or threw an error. Shared pages stay open, unless something went wrong."""
-        cleared = not self.failed and False not in [visit.clear() for visit in self.visits]
         outside = [url for visit in self.visits for url in visit.outside]
         errors = [error for visit in self.visits for error in visit.errors]
+        stay = not (self.failed or outside or errors) and False not in [visit.clear() for visit in self.visits]
         for visit in self.visits:
-            if cleared and not outside and not errors and self.shared.get(type(visit)) is visit:
+            if stay and self.shared.get(type(visit)) is visit:
                 visit.console.clear()
             else:
                 if self.shared.get(type(visit)) is visit:
@@ -214,10 +214,13 @@ class Notebook(Visit):
     """A notebook open in JupyterLab."""
 
     def clear(self) -> bool:
+        before = len(self.errors)
         try:
-            return self.page.is_closed() or self.page.evaluate(CLEAR)
+            cleared = self.page.is_closed() or self.page.evaluate(CLEAR)
         except Error:
-            return False
+            cleared = False
+        del self.errors[before:]  # JupyterLab complains of requests that a kernel did not answer before it ended
+        return cleared
 
     def run_all(self) -> None:
         """Run every cell. Raises if one is still running when patience is out."""

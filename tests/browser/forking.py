@@ -65,7 +65,7 @@ def stand_for_a_kernel(address: str, file: str) -> None:
     connection = socket.socket(socket.AF_UNIX)
     while connection.connect_ex(address):
         time.sleep(0.05)
-    connection.sendall(f"{json.dumps([file, os.getcwd(), dict(os.environ)])}\n".encode())
+    connection.sendall(f"{json.dumps([file, str(Path.cwd()), dict(os.environ)])}\n".encode())
     kernel = int(connection.makefile().readline())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: os.kill(kernel, number))
