@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import minigrad as mg
@@ -85,6 +86,7 @@ def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
     assert notebook.violations_by_theme(".mg-widget") == []
 
 
+@pytest.mark.daily
 def test_a_graph_of_tensors_is_stepped_to_the_engines_gradients(visit, tmp_path):
     x, y = (mg.tensor(values, requires_grad=True) for values in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
     loss = (x * y).sum()
@@ -104,6 +106,7 @@ def test_a_graph_of_tensors_is_stepped_to_the_engines_gradients(visit, tmp_path)
     assert rule.locator(".mg-keeps").count() == 2  # and going back brings it back
 
 
+@pytest.mark.daily
 def test_every_control_does_what_its_name_says(visit, tmp_path):
     page = visit(saved(tmp_path)).page
     rule = widget(page)
@@ -135,6 +138,7 @@ def test_every_control_does_what_its_name_says(visit, tmp_path):
     expect(rule.get_by_role("button", name="Play")).to_be_visible()
 
 
+@pytest.mark.daily
 def test_a_reader_who_wants_no_motion_gets_none(visit, tmp_path):
     page = visit(saved(tmp_path), reduced_motion="reduce").page
     widget(page).focus()
@@ -218,6 +222,7 @@ def played(rule: ChainRule, upto: int) -> dict[str, str]:
     return {id: grad for step in rule.steps[: upto + 1] for id, grad in step.get("grads", {}).items()}
 
 
+@pytest.mark.daily
 def test_no_way_leads_past_an_open_question(visit, tmp_path):
     page = visit(saved(tmp_path, asks=True)).page
     rule, first = widget(page), 4
@@ -296,6 +301,7 @@ def test_the_kernel_reads_answers_and_both_views_show_them(lab):
     expect(rule.locator(".mg-arrow.mg-hot .mg-label")).to_have_text("∂temp/∂x = y")
 
 
+@pytest.mark.daily
 def test_a_choice_is_made_with_the_keyboard_and_its_box_does_not_tell(visit, tmp_path):
     w = mg.tensor(np.ones((9, 3)), requires_grad=True)
     ChainRule((mg.tensor(np.ones((2, 9))) @ w).sum(), names={"w": w}, asks=True).save(tmp_path / "shape.html")
@@ -330,6 +336,7 @@ def matrices(folder: Path, **options) -> Path:
     return path
 
 
+@pytest.mark.daily
 def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(visit, tmp_path):
     page = visit(matrices(tmp_path)).page
     rule = widget(page)
@@ -357,6 +364,7 @@ def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(
     expect(rule.locator(".mg-inspected")).to_be_hidden()
 
 
+@pytest.mark.daily
 def test_formulas_and_numbers_change_places_at_the_step_where_one_is(visit, tmp_path):
     page = visit(saved(tmp_path)).page
     rule = widget(page)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from minigrad.course.attempts import FILE
@@ -30,6 +31,7 @@ def answer(notebook, text: str, begins: str = "def multiply", part: str = "produ
     return cells.filter(has_text=f'check("{part}")').locator(".jp-OutputArea-output")
 
 
+@pytest.mark.daily
 def test_a_learner_fails_an_exercise_reads_the_hint_and_solves_it(lab):
     shutil.copy(ROOT / "exercises" / NAME, lab.folder)
     notebook = lab.open(NAME)

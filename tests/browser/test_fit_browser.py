@@ -91,6 +91,7 @@ def saved(tmp_path_factory):
     return folder
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", WIDGETS)
 def test_a_graph_opens_whole_on_a_screen_and_goes_down_on_a_phone(name, saved, visit):
     """Four of the seven graphs scrolled sideways on a phone, by up to 568 pixels where there are 370."""

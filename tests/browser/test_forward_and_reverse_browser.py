@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import minigrad as mg
@@ -32,6 +33,7 @@ def press(page: Page, key: str, times: int = 1) -> None:
         page.keyboard.press(key)
 
 
+@pytest.mark.daily
 def test_the_tables_fill_up_pass_by_pass_with_the_engines_numbers(visit, tmp_path):
     page = visit(saved(tmp_path)).page
     widget = page.locator(".mg-widget")

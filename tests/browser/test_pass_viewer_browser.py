@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
@@ -21,6 +22,7 @@ def scenes(page: Page) -> list[str]:
     return page.locator("[data-scene]:not([hidden])").evaluate_all("parts => parts.map(part => part.dataset.scene)")
 
 
+@pytest.mark.daily
 def test_one_scene_is_shown_at_a_time_forwards_and_backwards(visit, tmp_path):
     page = visit(saved(tmp_path)).page
     widget = page.locator(".mg-widget")
@@ -39,6 +41,7 @@ def test_one_scene_is_shown_at_a_time_forwards_and_backwards(visit, tmp_path):
         page.keyboard.press("ArrowLeft")
 
 
+@pytest.mark.daily
 def test_boxes_move_to_their_new_places_unless_no_motion_is_wanted(visit, tmp_path):
     moving = "() => document.getAnimations().filter((a) => a.effect.target.dataset.key).length"
     path = saved(tmp_path)

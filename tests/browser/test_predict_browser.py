@@ -7,6 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from minigrad.course import Predict, Quiz
@@ -201,6 +202,7 @@ def test_a_kernel_that_is_gone_is_told(lab):
     expect(widget.get_by_role("button", name="Lock")).to_be_enabled()
 
 
+@pytest.mark.daily
 def test_a_saved_page_locks_and_compares_nothing(visit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "quiz.html"

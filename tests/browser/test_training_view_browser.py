@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, expect
 
 import minigrad as mg
@@ -136,6 +137,7 @@ def test_what_a_loss_raises_is_shown_and_the_kernel_lives(lab):
     assert notebook.kernel("print('alive')") == "alive"
 
 
+@pytest.mark.daily
 def test_a_saved_page_replays_the_frames(visit, tmp_path):
     view = trained(200)
     path = tmp_path / "training.html"

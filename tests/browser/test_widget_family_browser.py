@@ -46,6 +46,7 @@ def page_of_nothing(tmp_path):
     return path
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", STEPPED)
 def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
     widget, path = saved(name)
@@ -63,6 +64,7 @@ def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
     assert back == there[::-1]
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("digits", [3, 4])
 def test_the_browser_writes_numbers_as_python_does(visit, page_of_nothing, digits):
     xs = [s * m * 10.0**e for s in (1, -1) for m in (1, 1.2, 2.5, 9.8764, 9.99999) for e in range(-9, 10)]
@@ -82,6 +84,7 @@ def drawn(page):
     return page.locator(".mg-widget .mg-view").evaluate_all("views => views.map(view => view.innerText)")
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", WIDGETS)
 def test_a_small_screen_shuts_nobody_out_in_either_theme(visit, saved, name):
     opened = visit(saved(name)[1], reduced_motion="reduce", viewport={"width": 420, "height": 800})
@@ -111,6 +114,7 @@ def test_a_reader_without_javascript_has_the_text(browser, saved):
     page.close()
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", WIDGETS)
 def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, saved, name):
     """Its timers and listeners go with it: a change of the model then raises no error."""
@@ -157,6 +161,7 @@ def commented(x):
     return x * 2  # <!--<script>, </script> and <b>
 
 
+@pytest.mark.daily
 def test_a_page_works_whatever_the_code_has_in_it(visit, tmp_path):
     path = tmp_path / "page.html"
     mg.widgets.StaticVsDynamic(commented, mg.tensor(1.0)).save(path)
@@ -164,6 +169,7 @@ def test_a_page_works_whatever_the_code_has_in_it(visit, tmp_path):
     assert page.locator(".mg-code span").nth(1).text_content() == "    return x * 2  # <!--<script>, </script> and <b>"
 
 
+@pytest.mark.daily
 def test_names_and_arguments_are_words_and_no_html(visit, tmp_path):
     path = tmp_path / "page.html"
     arguments = ["</option></select><img src=x>", 'a "quoted" <b> & one']
