@@ -6,6 +6,8 @@
         notebook.page.locator(...)            # Playwright's page
         notebook.kernel("print(x.grad)")      # what the kernel says
 
+JupyterLab is started once, and its page is loaded once: a notebook is opened in that page, and closed at the end of the
+test. A test that fails, or leaves the page in an unknown state, closes the page, and the next test loads it again.
 When a test is over, its page must have asked for nothing outside this machine, and thrown no error.
 """
 
@@ -20,13 +22,15 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.error import URLError
 
 import pytest
+from browser import forking
 from browser.listening import end
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
@@ -41,6 +45,23 @@ expect.set_options(timeout=PATIENCE_MS / 2)
 CONNECTED = """() => {
   const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
   return kernel?.connectionStatus === "connected" && kernel?.status === "idle";
+}"""
+OPEN = """(path) => window.jupyterapp.commands.execute("docmanager:open", { path }).then(({ revealed }) => revealed)"""
+CLEAR = """async () => {
+  const { commands, serviceManager, shell } = window.jupyterapp;
+  if (document.querySelector(".mg-bar")) await commands.execute("minigrad:present"); // ends it
+  for (const widget of [...shell.widgets("main")]) widget.dispose();
+  await serviceManager.sessions.shutdownAll();
+  document.body.style.overflow = "";
+  if (document.body.dataset.jpThemeLight === "false")
+    await commands.execute("apputils:change-theme", { theme: "JupyterLab Light" });
+  return !document.querySelector(".jp-Dialog, .jp-Notebook, .mg-bar, .mg-widget");
+}"""
+# selectors: false, because half of axe's time goes into addresses of elements that nobody reads.
+AXE = """async (selector) => {
+  const { passes, violations } = await axe.run(selector, { selectors: false });
+  const found = violations.flatMap(({ id, nodes }) => nodes.map((n) => `${id}: ${n.html} ${n.failureSummary}`));
+  return [passes.find(({ id }) => id === "color-contrast")?.nodes.length ?? 0, found];
 }"""
 ALL_RAN = """() => window.jupyterapp.shell.currentWidget.content.widgets.every(
   (cell) => cell.model.type !== "code" || !cell.model.sharedModel.source.trim() || cell.model.executionCount)"""
@@ -74,10 +95,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Beside a failure, what its pages show and have said: it may have met a moment that nobody meets again."""
     report = yield
-    lab = getattr(item, "funcargs", {}).get("lab")
-    if lab and report.when == "call" and report.failed:
-        report.sections += [(visit.page.url, visit.story()) for visit in lab.visits]
-        report.sections.append(("JupyterLab", (lab.folder.parent / "log.txt").read_text("utf-8")[-3000:]))
+    used = getattr(item, "funcargs", {})
+    if report.failed and report.when != "teardown" and "pages" in used:
+        report.sections += [(visit.page.url, visit.story()) for visit in used["pages"].visits]
+        used["pages"].failed = True
+        if "lab" in used:
+            report.sections.append(("JupyterLab", (used["lab"].folder.parent / "log.txt").read_text("utf-8")[-3000:]))
     return report
 
 
@@ -98,7 +121,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@dataclass
+@dataclass(eq=False)
 class Visit:
     """One page, and what it did that it should not have done."""
 
@@ -107,11 +130,15 @@ class Visit:
     errors: list[str] = field(default_factory=list)
     console: list[str] = field(default_factory=list)
 
-    def watch(self) -> None:
+    def __post_init__(self) -> None:
         self.page.set_default_timeout(PATIENCE_MS)
         self.page.on("console", lambda said: self.console.append(f"{said.type}: {said.text}"[:500]))
         self.page.on("request", lambda request: None if local(request.url) else self.outside.append(request.url))
         self.page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
+
+    def clear(self) -> bool:
+        """Leave nothing behind for the next test in this page. Returns whether that worked."""
+        return True
 
     def story(self) -> str:
         """What the console said last, and the text on the screen, for who was not there."""
@@ -123,25 +150,77 @@ class Visit:
 
     def violations(self, selector: str) -> list[str]:
         """What axe-core finds wrong for people who do not see, or do not see colours, or use no mouse."""
-        axe = importlib.resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-        # JupyterLab has an AMD loader, which axe would hand itself to instead of becoming a global.
-        self.page.evaluate("source => new Function('define', 'module', source)()", axe)
+        if self.page.evaluate("() => !window.axe"):
+            # JupyterLab has an AMD loader, which axe would hand itself to instead of becoming a global.
+            axe = importlib.resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+            self.page.evaluate("source => new Function('define', 'module', source)()", axe)
         # JupyterLab's body has no height and hides what overflows: axe would take all text for invisible, and skip it.
         self.page.evaluate("() => { document.body.style.overflow = 'visible'; }")
-        found = self.page.evaluate("selector => axe.run(selector)", selector)
-        contrasts = [len(rule["nodes"]) for rule in found["passes"] if rule["id"] == "color-contrast"]
-        assert sum(contrasts) > 1, f"axe saw no text in {selector}"
-        nodes = [(violation["id"], node) for violation in found["violations"] for node in violation["nodes"]]
-        return [f"{rule}: {node['html']} {node['failureSummary']}" for rule, node in nodes]
+        seen, found = self.page.evaluate(AXE, selector)
+        assert seen > 1, f"axe saw no text in {selector}"
+        return found
 
 
 def local(url: str) -> bool:
     return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "file:", "about:"))
 
 
+Kind = TypeVar("Kind", bound=Visit)
+
+
 @dataclass
+class Pages:
+    """The pages of a test: its own, and those that it shares with other tests, one for each kind."""
+
+    browser: Browser
+    shared: dict[type[Visit], Visit]
+    visits: list[Visit] = field(default_factory=list)
+    failed: bool = False
+
+    def open(self, kind: type[Kind], alone: bool = False, **context: Any) -> Kind:
+        """A page with this context of Playwright's. The shared one, if a page can be changed to that context."""
+        context = {"viewport": {"width": 1280, "height": 900}} | context
+        if alone or context.keys() - {"viewport", "reduced_motion", "color_scheme"}:
+            visit = kind(self.browser.new_page(**context))
+        else:
+            if kind not in self.shared:
+                self.shared[kind] = kind(self.browser.new_page())
+            visit = self.shared[kind]
+            visit.page.set_viewport_size(context["viewport"])
+            motion, scheme = context.get("reduced_motion", "no-preference"), context.get("color_scheme", "light")
+            visit.page.emulate_media(reduced_motion=motion, color_scheme=scheme)
+        if visit not in self.visits:
+            self.visits.append(visit)
+        return visit
+
+    def close(self) -> None:
+        """Fail if a page asked the network or threw an error. Shared pages stay open, unless something went wrong."""
+        outside = [url for visit in self.visits for url in visit.outside]
+        errors = [error for visit in self.visits for error in visit.errors]
+        stay = not (self.failed or outside or errors) and False not in [visit.clear() for visit in self.visits]
+        for visit in self.visits:
+            if stay and self.shared.get(type(visit)) is visit:
+                visit.console.clear()
+            else:
+                if self.shared.get(type(visit)) is visit:
+                    del self.shared[type(visit)]
+                visit.page.context.close()
+        assert outside == [], "a page asked for something outside this machine"
+        assert errors == [], "a page threw an error"
+
+
+@dataclass(eq=False)
 class Notebook(Visit):
     """A notebook open in JupyterLab."""
+
+    def clear(self) -> bool:
+        before = len(self.errors)
+        try:
+            cleared = self.page.is_closed() or self.page.evaluate(CLEAR)
+        except Error:
+            cleared = False
+        del self.errors[before:]  # JupyterLab complains of requests that a kernel did not answer before it ended
+        return cleared
 
     def run_all(self) -> None:
         """Run every cell. Raises if one is still running when patience is out."""
@@ -176,6 +255,15 @@ class Notebook(Visit):
         )
         is_light = json.dumps("Light" in name)
         self.page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{is_light}'")
+        self.page.wait_for_timeout(500)  # colours change by transitions
+
+    def violations_by_theme(self, selector: str) -> list[str]:
+        """What axe-core finds wrong in JupyterLab's dark theme, and in the light one, in which it ends."""
+        found = []
+        for name in ("JupyterLab Dark", "JupyterLab Light"):
+            self.theme(name)
+            found += self.violations(selector)
+        return found
 
 
 @dataclass
@@ -184,11 +272,10 @@ class Lab:
 
     url: str
     folder: Path
-    browser: Browser
-    visits: list[Visit] = field(default_factory=list)
+    pages: Pages
 
     def open_cells(self, *sources: str, **context: Any) -> Notebook:
-        """A new notebook of these code cells, opened in a new page."""
+        """A new notebook of these code cells, opened as `open` does."""
         return self.open(self.written(*sources), **context)
 
     def written(self, *sources: str) -> str:
@@ -203,16 +290,19 @@ class Lab:
         path.write_text(text, encoding="utf-8")
         return path.name
 
-    def open(self, name: str, **context: Any) -> Notebook:
-        """A notebook of the folder, opened in a new page once its kernel is there.
+    def open(self, name: str, alone: bool = False, **context: Any) -> Notebook:
+        """A notebook of the folder, once its kernel is there. What was open in the page is closed.
 
+        alone      in a page of its own, for a test of how a page is loaded
         context    Playwright's, as in viewport={"width": 400, "height": 800} or reduced_motion="reduce"
         """
-        page = self.browser.new_page(**{"viewport": {"width": 1280, "height": 900}} | context)
-        notebook = Notebook(page)
-        notebook.watch()
-        self.visits.append(notebook)
-        page.goto(f"{self.url}/doc/tree/{name}?reset")
+        notebook = self.pages.open(Notebook, alone, **context)
+        page = notebook.page
+        if page.url == "about:blank":
+            page.goto(f"{self.url}/doc/tree/{name}?reset")
+        else:
+            assert notebook.clear(), "a dialog or a widget is still in the page"
+            page.evaluate(OPEN, name)
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         page.wait_for_function(CONNECTED)
         return notebook
@@ -233,12 +323,15 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     own = {
         "JUPYTER_CONFIG_DIR": home / "config",
         "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_PATH": home / "data",  # before the environment of this Python
         "JUPYTER_RUNTIME_DIR": home / "runtime",
         "JUPYTERLAB_SETTINGS_DIR": home / "settings",
         "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
         "IPYTHONDIR": home / "ipython",
-        "PYTHONPATH": ROOT,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{home}",
     }
+    # An optional check of addresses, which compiles a grammar for three seconds when a server starts.
+    (home / "rfc3987_syntax.py").write_text("raise ImportError", encoding="utf-8")
     environment = {**os.environ, **{key: str(value) for key, value in own.items()}}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -259,13 +352,15 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     ]
     log = home / "log.txt"
     with log.open("w", encoding="utf-8") as out:
-        command = [sys.executable, "-m", "jupyterlab", *options]
-        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+        commands = [[sys.executable, "-m", "jupyterlab", *options], *forking.commands(home)]
+        begin = partial(subprocess.Popen, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+        processes = [begin(command) for command in commands]
         try:
-            wait_for(f"http://127.0.0.1:{port}/api/status", process, log)
+            wait_for(f"http://127.0.0.1:{port}/api/status", processes[0], log)
             yield f"http://127.0.0.1:{port}", folder
         finally:
-            end(process)
+            for process in processes:
+                end(process)
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -281,33 +376,33 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')[-3000:]}")
 
 
-@pytest.fixture
-def lab(server: tuple[str, Path], browser: Browser) -> Iterator[Lab]:
-    """JupyterLab for one test, which fails at its end if a page asked the network or threw an error."""
-    lab = Lab(*server, browser)
-    yield lab
-    close(lab.visits)
+@pytest.fixture(scope="session")
+def shared_pages() -> dict[type[Visit], Visit]:
+    return {}
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Any]:
-    """Opens a page that is a file, without any server: visit(path, viewport=...). Checked as `lab` is."""
-    visits: list[Visit] = []
+def pages(browser: Browser, shared_pages: dict[type[Visit], Visit]) -> Iterator[Pages]:
+    """The pages of one test, which fails at its end if a page asked the network or threw an error."""
+    pages = Pages(browser, shared_pages)
+    yield pages
+    pages.close()
+
+
+@pytest.fixture
+def lab(server: tuple[str, Path], pages: Pages) -> Lab:
+    """JupyterLab for one test."""
+    return Lab(*server, pages)
+
+
+@pytest.fixture
+def visit(pages: Pages) -> Callable[..., Visit]:
+    """Opens a page that is a file, without any server: visit(path, viewport=...)."""
 
     def open_file(path: Path, **context: Any) -> Visit:
-        visit = Visit(browser.new_page(**context))
-        visit.watch()
-        visits.append(visit)
+        visit = pages.open(Visit, **context)
         visit.page.context.set_offline(True)
         visit.page.goto(path.as_uri())
         return visit
 
-    yield open_file
-    close(visits)
-
-
-def close(visits: list[Visit]) -> None:
-    for visit in visits:
-        visit.page.context.close()
-    assert [url for visit in visits for url in visit.outside] == [], "a page asked for something outside this machine"
-    assert [error for visit in visits for error in visit.errors] == [], "a page threw an error"
+    return open_file

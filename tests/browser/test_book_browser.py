@@ -8,7 +8,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
@@ -16,7 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from browser.conftest import ROOT, Visit
+from browser.conftest import ROOT, Pages, Visit
 from browser.listening import served
 from playwright.sync_api import Page, expect
 
@@ -34,6 +35,21 @@ from pathlib import Path
 if __name__ == "__main__":
     stepping = sys.argv[2:]
     book.build(Path(sys.argv[1]), book.lessons.Site("owner/name"), lambda one: not stepping or one in stepping)
+"""
+BUILD_ONE = """
+import sys
+from pathlib import Path
+from book import HERE, lessons
+from sphinx.cmd.build import build_main
+if __name__ == "__main__":
+    out, name = Path(sys.argv[1]), sys.argv[2]
+    files, source = out / "_static" / "files", out.with_name("source")
+    files.mkdir(parents=True)
+    (source / "lessons").mkdir(parents=True)
+    text = lessons.page(Path("lessons", f"{name}.ipynb").absolute(), files, lessons.Site("owner/name"), True)
+    (source / "lessons" / f"{name}.ipynb").write_text(text, "utf-8")
+    (source / "index.md").write_text(f"# Book\\n```{{toctree}}\\nlessons/{name}\\n```\\n", "utf-8")
+    sys.exit(build_main(["-q", f"-c{HERE}", str(source), str(out)]))
 """
 TOO_WIDE = """() => [document.documentElement, document.querySelector(".content")].some(
   (box) => box.scrollWidth > box.clientWidth)"""  # the theme lets its column scroll in the place of the page
@@ -68,45 +84,66 @@ class Anchors(HTMLParser):
                 self.links.append(value)
 
 
-@pytest.fixture(scope="module")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
+@contextmanager
+def built(folder: Path, program: str, *arguments: str) -> Iterator[Book]:
     for module in ("sphinx", "myst_nb", "furo"):
         pytest.importorskip(module, reason="the site's tools are missing: python3 start.py add lite")
-    folder = tmp_path_factory.mktemp("site") / "out"
     path = os.pathsep.join([str(ROOT / "scripts" / "site"), str(ROOT)])
-    built = subprocess.run(
-        [sys.executable, "-c", BUILD, folder, *(() if NIGHTLY else STEPPING)],
+    ran = subprocess.run(
+        [sys.executable, "-c", program, folder, *arguments],
         env=os.environ | {"PYTHONPATH": path},
+        cwd=ROOT,
         capture_output=True,
         check=False,
         text=True,
         encoding="utf-8",
     )
-    assert built.returncode == 0, built.stdout + built.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     with served(folder) as server:
         yield Book(folder, f"http://127.0.0.1:{server.server_port}/")
 
 
-@pytest.fixture
-def reader(book: Book, browser) -> Iterator[callable]:
-    """Opens a page of the book: reader("index.html", color_scheme="dark"). At the end nothing may have gone wrong."""
-    opened: list[Visit] = []
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
+    with built(tmp_path_factory.mktemp("site") / "out", BUILD, *(() if NIGHTLY else STEPPING)) as book:
+        yield book
+
+
+@pytest.fixture(scope="module")
+def one_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
+    """The book with a single lesson in it, which is built in a tenth of the time."""
+    with built(tmp_path_factory.mktemp("page") / "out", BUILD_ONE, STEPPING[0]) as book:
+        yield book
+
+
+@contextmanager
+def opener(book: Book, pages: Pages) -> Iterator[Callable[..., Page]]:
+    """Opens a page of the book. At the end nothing may have gone wrong."""
     wrong: list[str] = []
 
     def open_page(name: str, **context: object) -> Page:
-        page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}} | context)
-        visit = Visit(page)
-        opened.append(visit)
+        page = pages.open(Visit, alone=True, **context).page
         page.on("request", lambda one: None if one.url.startswith((book.url, "data:")) else wrong.append(one.url))
-        page.on("pageerror", lambda error: wrong.append(str(error.stack)))
         page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
         page.goto(book.url + name)
         return page
 
     yield open_page
-    for visit in opened:
-        visit.page.close()
     assert wrong == []
+
+
+@pytest.fixture
+def reader(book: Book, pages: Pages) -> Iterator[Callable[..., Page]]:
+    """Opens a page of the whole book: reader("index.html", color_scheme="dark")."""
+    with opener(book, pages) as open_page:
+        yield open_page
+
+
+@pytest.fixture
+def lesson(one_page: Book, pages: Pages) -> Iterator[Page]:
+    """The page of lesson 02."""
+    with opener(one_page, pages) as open_page:
+        yield open_page(f"lessons/{STEPPING[0]}.html")
 
 
 def test_every_page_is_quiet_and_fits_a_phone(book, reader):
@@ -188,8 +225,9 @@ def test_no_answer_is_in_the_book(book):
     assert not list(book.folder.rglob("*solution*")) + list(book.folder.rglob("*answer*"))
 
 
-def test_a_widget_steps_by_click_and_by_key(reader):
-    page = reader("lessons/02_chain_rule_backwards.html")
+@pytest.mark.daily
+def test_a_widget_steps_by_click_and_by_key(lesson):
+    page = lesson
     page.locator(".widget:has(img)").first.scroll_into_view_if_needed()
     widget = page.locator(".mg-widget[data-step]").first
     widget.scroll_into_view_if_needed()
@@ -205,8 +243,9 @@ def test_a_widget_steps_by_click_and_by_key(reader):
     assert int(widget.get_attribute("data-step")) > 5
 
 
-def test_a_prediction_can_be_locked_and_what_came_is_hidden_until_asked_for(reader):
-    page = reader("lessons/02_chain_rule_backwards.html")
+@pytest.mark.daily
+def test_a_prediction_can_be_locked_and_what_came_is_hidden_until_asked_for(lesson):
+    page = lesson
     question = page.locator(".widget").first
     question.scroll_into_view_if_needed()
     question.get_by_role("textbox").fill("3")

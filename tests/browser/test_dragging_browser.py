@@ -31,6 +31,7 @@ def saved(folder, f, **options):
     return path
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", GRAPHS)
 def test_dragged_leaves_move_values_and_gradients_to_those_that_python_has(name, visit, tmp_path):
     page = visit(saved(tmp_path, GRAPHS[name])).page
@@ -51,6 +52,7 @@ def test_dragged_leaves_move_values_and_gradients_to_those_that_python_has(name,
     expect(page.locator(".mg-say")).to_contain_text(f"= {number(z.data)}, and {said}.")
 
 
+@pytest.mark.daily
 def test_the_keyboard_drags_and_a_step_brings_the_run_back(visit, tmp_path):
     visited = visit(
         saved(tmp_path, GRAPHS["used twice"]), viewport={"width": 420, "height": 720}, reduced_motion="reduce"

@@ -50,7 +50,6 @@ def test_a_drawing_follows_the_theme_of_jupyterlab(lab):
 
     for theme, other in (("JupyterLab Light", "JupyterLab Dark"), ("JupyterLab Dark", "JupyterLab Light")):
         notebook.theme(theme)
-        notebook.page.wait_for_timeout(500)  # the theme's stylesheet is fetched, then the page repaints
         shot = image.screenshot()
         assert pixels(notebook.page, shot, LEAF[theme]) > 1000
         assert pixels(notebook.page, shot, LEAF[other]) == 0

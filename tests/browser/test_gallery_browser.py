@@ -1,4 +1,4 @@
-"""The gallery in a real JupyterLab: every widget is in it, and every one of them is on the screen."""
+"""Every widget in a real JupyterLab: on the screen of the gallery, and under the keys."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import shutil
 
 from browser.conftest import ROOT
 from browser.fitting import CUT, SMALLEST, cut, scrolled
+from examples.widgets import WIDGETS
 from playwright.sync_api import expect
 
 from minigrad import widgets
 
 GALLERY = ROOT / "lessons" / "90_gallery.ipynb"
+IMPORT = f"import sys\n\nsys.path.insert(0, {str(ROOT / 'tests')!r})\nfrom examples.widgets import WIDGETS"
 
 
 def test_the_gallery_shows_every_widget(lab):
@@ -32,3 +34,22 @@ def test_the_gallery_shows_every_widget(lab):
     assert gallery.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     gallery.page.set_viewport_size({"width": 420, "height": 30_000})
     gallery.page.wait_for_function(f"() => ({CUT})({SMALLEST}).length === 0")
+
+
+def test_every_widget_steps_by_key_and_its_kernel_follows(lab):
+    notebook = lab.open_cells(IMPORT, *(f"{name} = WIDGETS[{name!r}]()\n{name}" for name in WIDGETS))
+    notebook.run_all()
+    page, shown = notebook.page, notebook.page.locator(".mg-widget")
+    cells = page.locator(".jp-Notebook .jp-Cell").count()
+    expect(shown).to_have_count(len(WIDGETS))
+    assert page.locator(".mg-widget [id]").count() == 0
+
+    for widget, (name, make) in zip(shown.all(), WIDGETS.items(), strict=True):
+        if hasattr(make(), "index"):
+            widget.focus()
+            for key in ("Home", "ArrowRight", "b", "d", "d"):  # letters are commands of JupyterLab elsewhere
+                page.keyboard.press(key)
+            expect(widget, name).to_have_attribute("data-step", "1")
+            assert notebook.told(f"print({name}.index)", "1"), name
+    assert page.locator(".jp-Notebook .jp-Cell").count() == cells
+    assert notebook.violations_by_theme(".jp-Notebook .mg-widget") == []

@@ -35,6 +35,7 @@ def listed(widget):
     return [[str(n), *map(number, xs)] for n, *xs in steps]
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_is_dragged_gives_the_steps_that_python_makes(name, visit, tmp_path):
     page = visit(saved(tmp_path, FUNCTIONS[name])).page
@@ -50,6 +51,7 @@ def test_what_is_dragged_gives_the_steps_that_python_makes(name, visit, tmp_path
     assert page.locator(".mg-drags output").all_text_contents() == ["0.23", "0.4", *map(number, start)]
 
 
+@pytest.mark.daily
 def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(visit, tmp_path):
     small = {"viewport": {"width": 420, "height": 900}, "color_scheme": "dark", "reduced_motion": "reduce"}
     visited = visit(saved(tmp_path, bowl, rate=0.2), **small)
@@ -69,6 +71,7 @@ def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(visit, tmp
     assert visited.violations("html") == []
 
 
+@pytest.mark.daily
 def test_a_press_on_the_picture_begins_there(visit, tmp_path):
     page = visit(saved(tmp_path, FUNCTIONS["of two"])).page
     page.mouse.move(*place(page, 0.25, 0.25))

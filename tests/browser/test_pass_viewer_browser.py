@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
-from minigrad.widgets import AllReduce, PassViewer, Pipeline, StaticVsDynamic
+from minigrad.widgets import PassViewer
 
 
 def saved(folder: Path) -> Path:
@@ -21,6 +22,7 @@ def scenes(page: Page) -> list[str]:
     return page.locator("[data-scene]:not([hidden])").evaluate_all("parts => parts.map(part => part.dataset.scene)")
 
 
+@pytest.mark.daily
 def test_one_scene_is_shown_at_a_time_forwards_and_backwards(visit, tmp_path):
     page = visit(saved(tmp_path)).page
     widget = page.locator(".mg-widget")
@@ -39,31 +41,14 @@ def test_one_scene_is_shown_at_a_time_forwards_and_backwards(visit, tmp_path):
         page.keyboard.press("ArrowLeft")
 
 
+@pytest.mark.daily
 def test_boxes_move_to_their_new_places_unless_no_motion_is_wanted(visit, tmp_path):
     moving = "() => document.getAnimations().filter((a) => a.effect.target.dataset.key).length"
+    path = saved(tmp_path)
     for wish, moves in (("no-preference", True), ("reduce", False)):
-        page = visit(saved(tmp_path), reduced_motion=wish).page
+        page = visit(path, reduced_motion=wish).page
         page.locator(".mg-widget").focus()
         first = scenes(page)
         while scenes(page) == first:
             page.keyboard.press("ArrowRight")
         assert (page.evaluate(moving) > 0) == moves
-
-
-def test_axe_finds_no_violation_in_any_film(visit, tmp_path):
-    def f(x):
-        return x * 2 + 1
-
-    films = {"ring": AllReduce(), "pipeline": Pipeline(), "both": StaticVsDynamic(f, mg.tensor(2.0))}
-    paths = [saved(tmp_path)]
-    for name, film in films.items():
-        paths.append(tmp_path / f"{name}.html")
-        film.save(paths[-1])
-    for path in paths:
-        for scheme in ("light", "dark"):
-            opened = visit(path, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
-            opened.page.locator(".mg-widget").focus()
-            for _ in range(3):
-                opened.page.keyboard.press("ArrowRight")
-            assert opened.violations("html") == [], path.name
-            assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), path.name

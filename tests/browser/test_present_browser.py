@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from browser.conftest import PATIENCE_MS, ROOT, Visit
+from browser.conftest import PATIENCE_MS, ROOT, Notebook, Visit
 from browser.listening import end
 from playwright.sync_api import expect
 
@@ -32,21 +32,25 @@ CELLS = [  # kind, slide_type, notes, source
 ]
 
 
-@pytest.fixture
-def deck(lab):
-    """A notebook of nine cells on four pages, open and not yet presented."""
-    name = lab.written(*(source for *_, source in CELLS))
-    path = lab.folder / name
+def written(lab, *cells, **metadata):
+    """The path of a notebook of such cells."""
+    path = lab.folder / lab.written(*(source for *_, source in cells))
     notebook = json.loads(path.read_text("utf-8"))
-    for cell, (kind, slide_type, notes, _) in zip(notebook["cells"], CELLS):
+    for cell, (kind, slide_type, notes, _) in zip(notebook["cells"], cells):
         cell["cell_type"] = kind
         if kind == "markdown":
             del cell["outputs"], cell["execution_count"]
         if slide_type:
             cell["metadata"]["slideshow"] = {"slide_type": slide_type} | ({"notes": notes} if notes else {})
-    notebook["metadata"]["minigrad"] = {"minutes": 45}
+    notebook["metadata"] |= metadata
     path.write_text(json.dumps(notebook), "utf-8")
-    return lab.open(name)
+    return path
+
+
+@pytest.fixture
+def deck(lab):
+    """A notebook of nine cells on four pages, open and not yet presented."""
+    return lab.open(written(lab, *CELLS, minigrad={"minutes": 45}).name)
 
 
 def seen(notebook):
@@ -65,8 +69,19 @@ def present(notebook):
     expect(notebook.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
 
 
-def test_pages_are_turned_by_key_button_and_clicker_and_what_is_skipped_is_on_none(deck):
-    present(deck)
+def test_what_is_presented_is_turned_written_shown_and_left(deck):
+    """One notebook for many questions: nothing of it is run, and each begins at its first page."""
+    on_leaving_the_notebook_is_as_it_was(deck)
+    for question in (pages_are_turned_and_what_is_skipped_is_on_none, notes_are_in_a_window_of_their_own,
+                     black_code_size_dark_and_help, a_page_that_is_too_high_is_made_smaller,
+                     code_is_written_and_its_keys_are_the_editors):  # fmt: skip
+        if deck.page.locator(".mg-bar").count() == 0:
+            present(deck)
+        press(deck, "Home")
+        question(deck)
+
+
+def pages_are_turned_and_what_is_skipped_is_on_none(deck):
     place, status = deck.page.locator(".mg-bar [data-place]"), deck.page.locator(".mg-bar [role=status]")
     assert (seen(deck), place.text_content()) == ([0], "1 of 4")
 
@@ -91,16 +106,13 @@ def test_pages_are_turned_by_key_button_and_clicker_and_what_is_skipped_is_on_no
 
 
 def test_a_folded_section_is_on_no_page_until_it_is_unfolded(lab):
-    name = lab.written("# One", "## Two", "### Further: beside the road", "6 * 7", "#### Deeper", "### Three", "1 + 1")
-    path = lab.folder / name
+    texts = ("# One", "## Two", "### Further: beside the road", "6 * 7", "#### Deeper", "### Three", "1 + 1")
+    cells = [("markdown", "subslide", "", text) if text.startswith("#") else ("code", None, "", text) for text in texts]
+    path = written(lab, *cells)
     notebook = json.loads(path.read_text("utf-8"))
-    for cell in notebook["cells"]:
-        if cell["source"].startswith("#"):
-            cell.update(cell_type="markdown", metadata={"slideshow": {"slide_type": "subslide"}})
-            del cell["outputs"], cell["execution_count"]
     notebook["cells"][2]["metadata"]["jp-MarkdownHeadingCollapsed"] = True
     path.write_text(json.dumps(notebook), "utf-8")
-    opened = lab.open(name)
+    opened = lab.open(path.name)
     place = opened.page.locator(".mg-bar [data-place]")
 
     present(opened)
@@ -138,8 +150,7 @@ def test_cells_run_and_a_widget_is_moved_on_its_slide(deck):
     assert seen(deck) == [8]
 
 
-def test_code_is_written_on_a_slide_and_its_keys_are_the_editors(deck):
-    present(deck)
+def code_is_written_and_its_keys_are_the_editors(deck):
     press(deck, "PageDown", "PageDown")
     deck.cell(3).locator(".cm-content").click()
     press(deck, "End")
@@ -151,8 +162,8 @@ def test_code_is_written_on_a_slide_and_its_keys_are_the_editors(deck):
     assert seen(deck) == [2]
 
 
-def test_notes_are_in_a_window_of_their_own_which_turns_pages_too(deck):
-    present(deck)
+def notes_are_in_a_window_of_their_own(deck):
+    """Which turns pages too."""
     with deck.page.expect_popup() as opened:
         press(deck, "s")
     notes = opened.value
@@ -174,8 +185,7 @@ def test_notes_are_in_a_window_of_their_own_which_turns_pages_too(deck):
         deck.page.get_by_role("button", name="Exit").click()
 
 
-def test_black_code_size_dark_and_help(deck):
-    present(deck)
+def black_code_size_dark_and_help(deck):
     press(deck, "PageDown", "PageDown")
     shown, cell = deck.page.locator(".mg-shown"), deck.cell(3)
     zoom = lambda: float(shown.evaluate("node => getComputedStyle(node).getPropertyValue('--mg-zoom')"))  # noqa: E731
@@ -211,34 +221,32 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll(".mg-shown :is(.cm
   .map((code) => parseFloat(getComputedStyle(code).fontSize) * code.currentCSSZoom))"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
-def test_a_page_fills_the_screen_and_its_code_can_be_read_from_the_last_row(deck, width, height):
+def test_a_page_fills_the_screen_and_its_code_can_be_read_from_the_last_row(deck):
     """Code was of nine pixels at 1280 x 720, and a page left half of 1920 x 1080 empty, or never grew back."""
-    deck.page.set_viewport_size({"width": width, "height": height})
-    present(deck)
     field = deck.page.locator(".mg-shown .jp-WindowedPanel-viewport")
-    press(deck, "PageDown", "PageDown", "r")
-    expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
-    large = deck.page.evaluate(SMALLEST)
-    assert large > width / 60
-    press(deck, "PageDown", "r")
-    expect(deck.page.locator(".mg-bar output")).to_have_text("A cell has raised an error.")
-    press(deck, "PageDown", "r")
-    expect(deck.page.locator(".mg-widget")).to_be_visible()
-    deck.page.wait_for_function(f"() => ({SMALLEST})() < {large}")  # the page has more on it
-    assert deck.page.evaluate(SMALLEST) > 15.99  # in the arithmetic of floats
-    assert field.bounding_box()["width"] > 0.85 * width
-    press(deck, "PageUp", "PageUp")
-    assert deck.page.evaluate(SMALLEST) == pytest.approx(large, rel=0.05)
+    for width, height in ((1280, 720), (1920, 1080)):
+        deck.page.set_viewport_size({"width": width, "height": height})
+        deck.page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+        present(deck)
+        press(deck, "Home", "PageDown", "PageDown", "r")
+        expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
+        large = deck.page.evaluate(SMALLEST)
+        assert large > width / 60
+        press(deck, "PageDown", "r")
+        expect(deck.page.locator(".mg-bar output")).to_have_text("A cell has raised an error.")
+        press(deck, "PageDown", "r")
+        expect(deck.page.locator(".mg-widget")).to_be_visible()
+        deck.page.wait_for_function(f"() => ({SMALLEST})() < {large}")  # the page has more on it
+        assert deck.page.evaluate(SMALLEST) > 15.99  # in the arithmetic of floats
+        assert field.bounding_box()["width"] > 0.85 * width
+        press(deck, "PageUp", "PageUp")
+        assert deck.page.evaluate(SMALLEST) == pytest.approx(large, rel=0.05)
+        press(deck, "Escape")
 
 
 def test_a_page_that_was_asked_for_before_another_failed_is_run(lab):
     """A kernel passes over what has come by then, and the second page said that a cell had raised an error."""
-    path = lab.folder / lab.written("import time\ntime.sleep(2)\n1 / 0", "6 * 7")
-    notebook = json.loads(path.read_text("utf-8"))
-    for cell in notebook["cells"]:
-        cell["metadata"]["slideshow"] = {"slide_type": "slide"}
-    path.write_text(json.dumps(notebook), "utf-8")
+    path = written(lab, ("code", "slide", "", "import time\ntime.sleep(2)\n1 / 0"), ("code", "slide", "", "6 * 7"))
     deck = lab.open(path.name)
     present(deck)
     press(deck, "r", "PageDown", "r")
@@ -252,8 +260,7 @@ def test_a_line_of_code_is_not_cut_off(lab):
     assert line.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
 
 
-def test_a_page_that_is_too_high_is_made_smaller(deck):
-    present(deck)
+def a_page_that_is_too_high_is_made_smaller(deck):
     zoom = lambda: float(  # noqa: E731
         deck.page.evaluate("() => document.querySelector('.mg-shown').style.getPropertyValue('--mg-zoom')")
     )
@@ -273,15 +280,10 @@ def test_a_page_that_is_too_high_is_made_smaller(deck):
 def test_what_has_no_room_is_turned_over_to_cell_by_cell_and_nothing_scrolls(lab):
     """On 1280 × 720 nearly every page of lessons 04 and 06 had to be scrolled to its end."""
     line = "a line\n\n"
-    name = lab.written("# One", line * 6, line * 6, line * 6, "# Two", line * 6, line * 14)
-    path = lab.folder / name
-    notebook = json.loads(path.read_text("utf-8"))
-    for n, cell in enumerate(notebook["cells"]):
-        kind = {0: "slide", 4: "slide", 6: "fragment"}.get(n)
-        cell.update(cell_type="markdown", metadata={"slideshow": {"slide_type": kind}} if kind else {})
-        del cell["outputs"], cell["execution_count"]
-    path.write_text(json.dumps(notebook), "utf-8")
-    opened = lab.open(name, viewport={"width": 1280, "height": 720})
+    texts = ("# One", line * 6, line * 6, line * 6, "# Two", line * 6, line * 14)
+    kinds = ("slide", None, None, None, "slide", None, "fragment")
+    path = written(lab, *(("markdown", kind, "", text) for kind, text in zip(kinds, texts)))
+    opened = lab.open(path.name, viewport={"width": 1280, "height": 720})
     present(opened)
 
     turned = [seen(opened)]
@@ -310,17 +312,13 @@ def test_what_is_below_a_question_comes_with_the_next_press(lab):
 
 
 def test_a_notebook_without_a_page_stays_as_it_is_and_says_why(lab):
-    name = lab.written("1 + 1")
-    path = lab.folder / name
-    path.write_text(
-        path.read_text("utf-8").replace('"metadata": {}', '"metadata": {"slideshow": {"slide_type": "skip"}}')
-    )
-    notebook = lab.open(name)
-
+    notebook = lab.open(written(lab, ("code", "skip", "", "1 + 1")).name)
+    notices = notebook.page.locator(".jp-Notification-Status")
+    before = int(notices.inner_text().strip() or 0)
     notebook.page.get_by_role("button", name="Present", exact=True).click()
 
     # Where Jupyter's notices are silenced, as they are here, it is told in their list.
-    expect(notebook.page.locator(".jp-Notification-Status")).to_contain_text("1")
+    expect(notices).to_contain_text(str(before + 1))
     assert notebook.page.locator(".mg-bar, .mg-shown, .mg-off").count() == 0
     expect(notebook.cell(0)).to_be_visible()
 
@@ -331,7 +329,7 @@ def visible(deck, part):
     return box["y"] >= 0 and box["y"] + box["height"] <= bar["y"]
 
 
-def test_on_leaving_the_notebook_is_as_it_was(deck):
+def on_leaving_the_notebook_is_as_it_was(deck):
     state = """() => { const { content, context } = window.jupyterapp.shell.currentWidget;
         return [content.notebookConfig.windowingMode, content.activeCellIndex, content.mode, context.model.dirty]; }"""
     deck.cell(2).click()
@@ -347,7 +345,7 @@ def test_on_leaving_the_notebook_is_as_it_was(deck):
     expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
 
 
-def test_the_command_opens_a_lesson_at_its_first_page(browser, tmp_path):
+def test_the_command_opens_a_lesson_at_its_first_page(pages, tmp_path):
     """The address is the printed one, as a person would copy it."""
     own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     environment = os.environ | own | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
@@ -357,15 +355,12 @@ def test_the_command_opens_a_lesson_at_its_first_page(browser, tmp_path):
     with log.open("w") as out:
         process = subprocess.Popen([*command, "--no-browser", extension], env=environment, stdout=out, stderr=out)
     try:
-        opened = Visit(browser.new_page())
-        opened.watch()
+        opened = pages.open(Visit, alone=True)
         opened.page.goto(printed(log, process))
         expect(opened.page.locator(".mg-bar [data-place]")).to_have_text(re.compile(r"^1 of \d+"))
         expect(opened.page.locator(".mg-shown h1")).to_contain_text("01 What a computation graph is")
         opened.page.keyboard.press("PageDown")
         expect(opened.page.locator(".mg-bar [data-place]")).to_have_text(re.compile(r"^2 of \d+"))
-        opened.page.context.close()
-        assert (opened.outside, opened.errors) == ([], [])
     finally:
         end(process)
 
@@ -380,9 +375,9 @@ def printed(log, process):
     raise AssertionError(log.read_text())
 
 
-def test_an_address_begins_the_show_and_cells_run_when_they_are_shown(deck, lab):
-    path = deck.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
-    deck.page.goto(f"{lab.url}/lab/tree/{path}?present")
+def test_an_address_begins_the_show_and_cells_run_when_they_are_shown(lab):
+    deck = lab.pages.open(Notebook, alone=True)
+    deck.page.goto(f"{lab.url}/lab/tree/{written(lab, *CELLS).name}?present")
 
     expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
     press(deck, "PageDown", "PageDown")
@@ -417,16 +412,11 @@ def test_the_button_runs_nothing_until_it_is_told_to(deck):
     assert (seen(deck), ran(deck)) == ([2, 3], before)
 
 
-def test_what_a_kernel_before_this_one_has_run_is_run_again(deck, lab):
+def test_what_a_kernel_before_this_one_has_run_is_run_again(lab):
     """A saved notebook says how often its cells ran, and not in which kernel."""
-    path = lab.folder / deck.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
-    notebook = json.loads(path.read_text("utf-8"))
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell["execution_count"] = 7
-    saved = path.with_name("saved_after_a_run.ipynb")
-    saved.write_text(json.dumps(notebook), "utf-8")
-    deck = lab.open(saved.name)
+    path = written(lab, *CELLS)
+    path.write_text(path.read_text("utf-8").replace('"execution_count": null', '"execution_count": 7'), "utf-8")
+    deck = lab.open(path.name)
     present(deck)
     said = deck.page.locator(".mg-bar output")
     expect(said).to_contain_text("No cell has run yet")

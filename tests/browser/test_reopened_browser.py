@@ -1,8 +1,9 @@
 """A notebook that was run, saved, and opened again without its kernel: what it showed is there, and steps."""
 
 import json
+import time
 
-from browser.conftest import CONNECTED
+from browser.conftest import CONNECTED, PATIENCE_MS, Notebook
 from ipykernel.ipkernel import IPythonKernel
 from playwright.sync_api import expect
 
@@ -22,7 +23,6 @@ CELLS = (
 )
 DASHBOARD = "from minigrad.course import dashboard\n\ndashboard()"
 SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
-END = """() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"""
 KERNEL_KNOWN = """() => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
   return Promise.all([kernel.info, kernel.spec]).then(() => new Promise(requestAnimationFrame));
@@ -37,16 +37,10 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
     first = lab.open(name)
     first.run_all()
     expect(first.page.locator(".mg-widget")).to_have_count(4)
-    first.page.evaluate(SAVE)
-    first.page.wait_for_function(f"() => !({DIRTY})()")
-    saved = json.loads((lab.folder / name).read_text("utf-8"))["metadata"]
-    assert len(saved["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]) >= 4
-    first.page.evaluate(END)
-    first.page.close()
+    assert saved_with(first, lab.folder / name, models=4)
 
-    page = lab.open(name).page
+    page = reopened(lab, name, shown=4)
     widgets = page.locator(".mg-widget")
-    expect(widgets).to_have_count(4)
     assert page.get_by_text("Error displaying widget").count() == 0
     chain_rule, film = widgets.nth(0), widgets.nth(2)
     for widget in (chain_rule, film):
@@ -56,6 +50,41 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
         page.keyboard.press("Home")
         assert widget.get_attribute("data-step") == "0" != last
     expect(widgets.nth(3).get_by_role("textbox")).to_be_disabled()
+
+
+def saved_with(notebook, path, models):
+    """Whether the file holds that many models of widgets with a view, before patience is out.
+
+    The widget manager puts them into the notebook a moment after they are shown, so it may be saved too soon.
+    """
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while time.monotonic() < deadline:
+        notebook.page.evaluate(SAVE)
+        widgets = json.loads(path.read_text("utf-8"))["metadata"].get("widgets", {}).values()
+        if sum("_esm" in model["state"] for each in widgets for model in each["state"].values()) == models:
+            return True
+        notebook.page.wait_for_timeout(200)
+    return False
+
+
+def reopened(lab, name, shown):
+    """A page with the notebook, as soon as it shows that many widgets.
+
+    ipywidgets asks the kernel for its widgets first. If the connection breaks before the answer, ipywidgets never reads
+    those of the notebook, and shows "Loading widget..." for ever. The page is then loaded again, as a learner would do.
+    """
+    page = lab.pages.open(Notebook, alone=True).page
+    connections = []
+    page.on("websocket", lambda socket: connections.append(socket) if "/channels" in socket.url else None)
+    while len(connections) != 1:
+        connections.clear()
+        page.goto(f"{lab.url}/doc/tree/{name}?reset")
+        deadline = time.monotonic() + PATIENCE_MS / 1000
+        while time.monotonic() < deadline and len(connections) < 2:
+            if page.locator(".mg-widget").count() == shown:
+                return page
+            page.wait_for_timeout(200)
+    raise AssertionError(f"{shown} widgets did not come back, though the kernel's connection held")
 
 
 def test_a_link_of_the_dashboard_opens_its_notebook_which_has_nothing_to_save(lab):

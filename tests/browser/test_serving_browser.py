@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from browser.conftest import Visit, close
+from browser.conftest import Visit
 from browser.listening import listening
 from playwright.sync_api import expect
 
@@ -43,19 +43,17 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(address, browser):
+def opened(address, pages):
     """Opens the page; at the end nothing outside this machine was asked, and nothing went wrong."""
-    visits = []
 
     def open_page(**context):
-        visits.append(Visit(browser.new_page(**context)))
-        visits[-1].watch()
-        visits[-1].page.goto(address)
-        expect(visits[-1].page.locator("#size")).to_contain_text("8 by 8")
-        return visits[-1]
+        visit = pages.open(Visit, **context)
+        visit.page.context.set_offline(False)
+        visit.page.goto(address)
+        expect(visit.page.locator("#size")).to_contain_text("8 by 8")
+        return visit
 
-    yield open_page
-    close(visits)
+    return open_page
 
 
 def draw(page, strokes):

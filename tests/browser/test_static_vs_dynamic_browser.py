@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from inspect import getsource
-from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
-
-import minigrad as mg
-from minigrad.widgets import StaticVsDynamic
 
 WIDGET = "film = mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(2.0),)])\nfilm"
 
@@ -74,20 +70,3 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     page.keyboard.press("Enter")
     assert film.locator(".mg-linked").count() == 0
     assert page.evaluate("() => [...document.querySelectorAll('.mg-widget [id]')].length") == 0
-
-
-def test_axe_finds_no_violation_and_the_page_fits_a_phone(visit, tmp_path):
-    path = saved(tmp_path)
-    for scheme in ("light", "dark"):
-        opened = visit(path, color_scheme=scheme, reduced_motion="reduce")
-        opened.page.locator(".mg-widget").focus()
-        press(opened.page, "ArrowRight", 3)
-        assert opened.violations("html") == []
-    page = visit(path, viewport={"width": 360, "height": 700}).page
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-
-
-def saved(folder: Path) -> Path:
-    path = folder / "film.html"
-    StaticVsDynamic(f, mg.tensor(2.0)).save(path)
-    return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, expect
 
 import minigrad as mg
@@ -136,6 +137,7 @@ def test_what_a_loss_raises_is_shown_and_the_kernel_lives(lab):
     assert notebook.kernel("print('alive')") == "alive"
 
 
+@pytest.mark.daily
 def test_a_saved_page_replays_the_frames(visit, tmp_path):
     view = trained(200)
     path = tmp_path / "training.html"
@@ -162,14 +164,3 @@ def test_a_saved_page_replays_the_frames(visit, tmp_path):
         assert heights == ([int(bar) for bar in spread["bars"]] if spread else [])
     assert widget.locator(".mg-mark").count() == 60
     assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)
-
-
-def test_axe_finds_no_violation_in_light_and_dark_on_a_phone(visit, tmp_path):
-    path = tmp_path / "training.html"
-    trained(60).save(path)
-    for scheme in ("light", "dark"):
-        opened = visit(path, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
-        opened.page.locator(".mg-widget").focus()
-        opened.page.keyboard.press("End")
-        assert opened.violations("html") == []
-        assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -1,5 +1,7 @@
 """What holds for every widget on a screen: keys, themes, small screens, no motion, and how soon it answers."""
 
+from functools import cache
+
 import pytest
 from examples.widgets import WIDGETS
 from playwright.sync_api import expect
@@ -18,15 +20,23 @@ TIMED = """async (key) => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return [changed, performance.now() - start];
 }"""
-STEPPED = [name for name, make in WIDGETS.items() if hasattr(make(), "index")]
+HEIGHTS = "buttons => buttons.map((button) => button.getBoundingClientRect().height)"
+STEPPED = sorted(WIDGETS.keys() - {"GraphView", "Predict", "Quiz"})
 TIMES = 20
 
 
-@pytest.fixture(params=WIDGETS)
-def page_of(request, tmp_path):
-    path = tmp_path / f"{request.param}.html"
-    WIDGETS[request.param]().save(path)
-    return path
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The example of a widget, and its page: both made once. name -> (widget, path)"""
+    folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def made(name):
+        widget = WIDGETS[name]()
+        widget.save(folder / f"{name}.html")
+        return widget, folder / f"{name}.html"
+
+    return made
 
 
 @pytest.fixture
@@ -36,11 +46,10 @@ def page_of_nothing(tmp_path):
     return path
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", STEPPED)
-def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
-    path = tmp_path / "page.html"
-    widget = WIDGETS[name]()
-    widget.save(path)
+def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
+    widget, path = saved(name)
     page = visit(path).page
     root, say = page.locator(".mg-widget"), page.locator(".mg-say")
     root.focus()
@@ -55,6 +64,7 @@ def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
     assert back == there[::-1]
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("digits", [3, 4])
 def test_the_browser_writes_numbers_as_python_does(visit, page_of_nothing, digits):
     xs = [s * m * 10.0**e for s in (1, -1) for m in (1, 1.2, 2.5, 9.8764, 9.99999) for e in range(-9, 10)]
@@ -74,43 +84,41 @@ def drawn(page):
     return page.locator(".mg-widget .mg-view").evaluate_all("views => views.map(view => view.innerText)")
 
 
-def test_axe_finds_nothing_in_either_theme_on_a_small_screen(visit, page_of):
-    for scheme in ("light", "dark"):
-        opened = visit(page_of, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
-        opened.page.locator(".mg-widget").first.focus()
-        for _ in range(3):
-            opened.page.keyboard.press("ArrowRight")
-        assert opened.violations("html") == []
-
-
-def test_on_a_phone_and_at_double_size_the_page_does_not_scroll_sideways(visit, page_of):
-    for width, scale in ((360, 1), (640, 2)):  # a window of 1280 at 200 % shows 640 pixels
-        page = visit(page_of, viewport={"width": width, "height": 700}, device_scale_factor=scale).page
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        for button in page.locator(".mg-widget button:visible").all():
-            assert button.bounding_box()["height"] >= 24  # WCAG 2.2, target size
-
-
+@pytest.mark.daily
 @pytest.mark.parametrize("name", WIDGETS)
-def test_a_reader_without_javascript_has_the_text(browser, tmp_path, name):
-    widget = WIDGETS[name]()
-    widget.save(tmp_path / "page.html")
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((tmp_path / "page.html").as_uri())
-    said = page.locator("noscript").text_content()
-    context.close()
-    assert said == widget.text
+def test_a_small_screen_shuts_nobody_out_in_either_theme(visit, saved, name):
+    opened = visit(saved(name)[1], reduced_motion="reduce", viewport={"width": 420, "height": 800})
+    page = opened.page
+    assert page.locator(".mg-widget [id]").count() == 0, "a second widget on the page would have the same id"
+    for width in (1280, 640, 360, 420):  # a window of 1280 at 200 % shows 640 pixels
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), f"{width} pixels are too few"
+        heights = page.locator(".mg-widget button:visible").evaluate_all(HEIGHTS)
+        assert all(height >= 24 for height in heights), f"a button is too small for WCAG 2.2 at {width} pixels"
+
+    page.locator(".mg-widget").first.focus()
+    for keys in (["ArrowRight"] * 3, ["End"]):
+        for key in keys:
+            page.keyboard.press(key)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert opened.violations("html") == [], f"{scheme}, after {keys}"
 
 
-def test_two_widgets_of_a_kind_on_one_page_have_no_id_in_common_with_anything(visit, page_of):
-    page = visit(page_of).page
-    assert page.evaluate("() => document.querySelectorAll('.mg-widget [id]').length") == 0
+def test_a_reader_without_javascript_has_the_text(browser, saved):
+    page = browser.new_page(java_script_enabled=False)
+    for name in WIDGETS:
+        widget, path = saved(name)
+        page.goto(path.as_uri())
+        assert page.locator("noscript").text_content() == widget.text, name
+    page.close()
 
 
-def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, page_of):
+@pytest.mark.daily
+@pytest.mark.parametrize("name", WIDGETS)
+def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, saved, name):
     """Its timers and listeners go with it: a change of the model then raises no error."""
-    page = visit(page_of).page
+    page = visit(saved(name)[1]).page
     page.evaluate(
         """async () => {
           const source = [...document.scripts].find((s) => s.type === "module").textContent;
@@ -126,6 +134,8 @@ def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, page_of):
           const el = document.createElement("div");
           document.body.append(el);
           const takeDown = widget.render({ model, el });
+          if (!heard.size) throw new Error("it listens to nothing");
+          el.querySelector("[data-action=play]")?.click();
           takeDown();
           if (heard.size) throw new Error(`still listening: ${[...heard.keys()]}`);
           if (el.children.length) throw new Error("still on the page");
@@ -151,6 +161,7 @@ def commented(x):
     return x * 2  # <!--<script>, </script> and <b>
 
 
+@pytest.mark.daily
 def test_a_page_works_whatever_the_code_has_in_it(visit, tmp_path):
     path = tmp_path / "page.html"
     mg.widgets.StaticVsDynamic(commented, mg.tensor(1.0)).save(path)
@@ -158,6 +169,7 @@ def test_a_page_works_whatever_the_code_has_in_it(visit, tmp_path):
     assert page.locator(".mg-code span").nth(1).text_content() == "    return x * 2  # <!--<script>, </script> and <b>"
 
 
+@pytest.mark.daily
 def test_names_and_arguments_are_words_and_no_html(visit, tmp_path):
     path = tmp_path / "page.html"
     arguments = ["</option></select><img src=x>", 'a "quoted" <b> & one']
@@ -171,10 +183,8 @@ def test_names_and_arguments_are_words_and_no_html(visit, tmp_path):
     assert page.locator("[data-choice] option").all_text_contents() == [f"1 and {words!r}" for words in arguments]
 
 
-def test_a_table_does_not_touch_the_buttons_below_it(visit, tmp_path):
-    path = tmp_path / "page.html"
-    WIDGETS["MemoryTimeline"]().save(path)
-    page = visit(path, viewport={"width": 420, "height": 800}).page
+def test_a_table_does_not_touch_the_buttons_below_it(visit, saved):
+    page = visit(saved("MemoryTimeline")[1], viewport={"width": 420, "height": 800}).page
     table, controls = (page.locator(each).last.bounding_box() for each in (".mg-panels", ".mg-controls"))
 
     assert controls["y"] - (table["y"] + table["height"]) >= 6
@@ -187,11 +197,12 @@ LOOKS = """() => [...document.querySelectorAll(".mg-widget, .mg-widget *")].map(
 })"""
 
 
-def test_no_widget_looks_otherwise_where_all_others_are(visit, page_of):
+@pytest.mark.parametrize("name", WIDGETS)
+def test_no_widget_looks_otherwise_where_all_others_are(visit, saved, name):
     """JupyterLab keeps the style sheet of every widget that was shown, in any notebook."""
-    sheets = "\n".join({make()._css for make in WIDGETS.values()})
-    alone = page_of.read_text()
-    together = page_of.with_stem("together")
-    together.write_text(alone.replace("</style>", f"{sheets}</style>", 1))
+    sheets = "\n".join({saved(other)[0]._css for other in WIDGETS})
+    alone = saved(name)[1]
+    together = alone.with_stem("together")
+    together.write_text(alone.read_text().replace("</style>", f"{sheets}</style>", 1))
 
-    assert visit(together).page.evaluate(LOOKS) == visit(page_of).page.evaluate(LOOKS)
+    assert visit(together).page.evaluate(LOOKS) == visit(alone).page.evaluate(LOOKS)

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from browser.conftest import Visit, close
+from browser.conftest import Visit
 from browser.listening import listening
 from playwright.sync_api import expect
 
@@ -32,19 +32,17 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(address, browser):
+def opened(address, pages):
     """Opens the page; at the end nothing outside this machine was asked, and nothing went wrong."""
-    visits = []
 
     def open_page(**context):
-        visits.append(Visit(browser.new_page(**context)))
-        visits[-1].watch()
-        visits[-1].page.goto(address)
-        expect(visits[-1].page.get_by_role("button", name="Write on")).to_be_enabled()
-        return visits[-1]
+        visit = pages.open(Visit, **context)
+        visit.page.context.set_offline(False)
+        visit.page.goto(address)
+        expect(visit.page.get_by_role("button", name="Write on")).to_be_enabled()
+        return visit
 
-    yield open_page
-    close(visits)
+    return open_page
 
 
 def test_it_goes_on_where_the_text_ends_and_sees_no_more_than_its_length(opened):
