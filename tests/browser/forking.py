@@ -25,7 +25,7 @@ IMPORTS = (
 
 def commands(home: Path) -> list[list[str]]:
     """How to start the process that is copied, once JupyterLab knows of it; empty where processes are not copied."""
-    if not hasattr(os, "fork"):
+    if not hasattr(os, "fork") or not os.environ.get("MINIGRAD_FORK"):  # lesson 12 did not end in such a kernel
         return []
     argv = [sys.executable, "-S", "-E", __file__, str(home / "fork"), "{connection_file}"]
     path = home / "data" / "kernels" / "python3" / "kernel.json"
