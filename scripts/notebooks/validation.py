@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 from jupyter_client.manager import KernelManager
+from nbformat import from_dict
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
@@ -97,6 +98,22 @@ class Notebook(IPyNbFile):
 
     def setup(self) -> None:
         self.kernel = Kernel(self.path.parent)
+        self.displays: dict[str, dict[str, Any]] = {}
+
+    def get_kernel_message(self, timeout: float | None = None, stream: str = "iopub") -> dict[str, Any]:
+        """The next message, with displays updated in place as JupyterLab does; nbval would ignore the update."""
+        message: dict[str, Any] = super().get_kernel_message(timeout, stream)
+        content = message["content"]
+        name = content.get("transient", {}).get("display_id")
+        if message["msg_type"] == "update_display_data":
+            for key in ("data", "metadata"):
+                self.displays[name][key].clear()
+                self.displays[name][key].update(from_dict(content[key]))
+            return self.get_kernel_message(timeout, stream)
+        if message["msg_type"] == "display_data" and name:
+            content |= {key: from_dict(content[key]) for key in ("data", "metadata")}  # not copied by nbval
+            self.displays[name] = content
+        return message
 
     def collect(self) -> Iterator[Cell]:
         for item in super().collect():

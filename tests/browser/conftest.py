@@ -24,13 +24,11 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.error import URLError
 
 import pytest
-from browser import forking
 from browser.listening import end
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
@@ -352,15 +350,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     ]
     log = home / "log.txt"
     with log.open("w", encoding="utf-8") as out:
-        commands = [[sys.executable, "-m", "jupyterlab", *options], *forking.commands(home)]
-        begin = partial(subprocess.Popen, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
-        processes = [begin(command) for command in commands]
+        command = [sys.executable, "-m", "jupyterlab", *options]
+        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
         try:
-            wait_for(f"http://127.0.0.1:{port}/api/status", processes[0], log)
+            wait_for(f"http://127.0.0.1:{port}/api/status", process, log)
             yield f"http://127.0.0.1:{port}", folder
         finally:
-            for process in processes:
-                end(process)
+            end(process)
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
