@@ -20,7 +20,7 @@ from pathlib import Path
 from changes import ROOT, affected_tests
 
 NOTEBOOKS = ["lessons", "solutions", "exercises"]
-TIERS = {"default": ["tests", *NOTEBOOKS], "browser": ["tests/browser"], "all": ["tests", *NOTEBOOKS]}
+TIERS = {"default": [*NOTEBOOKS, "tests"], "browser": ["tests/browser"], "all": [*NOTEBOOKS, "tests"]}
 SIDE_BY_SIDE = [
     *("-n", str(min(4, os.cpu_count() or 1))),
     *("--dist", "loadfile", "--no-loadscope-reorder"),  # a notebook's cells in one process

@@ -48,7 +48,8 @@ if __name__ == "__main__":
     (source / "lessons").mkdir(parents=True)
     text = lessons.page(Path("lessons", f"{name}.ipynb").absolute(), files, lessons.Site("owner/name"), True)
     (source / "lessons" / f"{name}.ipynb").write_text(text, "utf-8")
-    (source / "index.md").write_text(f"# Book\\n{lessons.first(files)}\\n```{{toctree}}\\nlessons/{name}\\n```\\n", "utf-8")
+    contents = f"# Book\\n{lessons.first(files)}\\n```{{toctree}}\\nlessons/{name}\\n```\\n"
+    (source / "index.md").write_text(contents, "utf-8")
     sys.exit(build_main(["-q", f"-c{HERE}", str(source), str(out)]))
 """
 TOO_WIDE = """() => [document.documentElement, document.querySelector(".content")].some(
