@@ -87,7 +87,7 @@ def made(folder: Path) -> dict[str, Any]:
         each.mkdir(parents=True)
     source.write_text(SOURCE, "utf-8")
     nb = notebook(source)
-    (folder / "answers" / f"{NAME}.json").write_text(making.answers(nb, NAME), "utf-8")
+    (folder / "answers" / f"{NAME}.json").write_text(making.answers(nb, NAME, making.outcomes), "utf-8")
     text = text_of(making.exercise(making.solution(nb, NAME)))
     (folder / "exercises" / f"{NAME}.ipynb").write_text(text, "utf-8")
     return json.loads(text)
