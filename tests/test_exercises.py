@@ -66,6 +66,7 @@ def test_the_probes_give_what_is_stored_on_the_solution_and_on_each_known_wrong_
     assert making.answers(notebook(ROOT / "solutions" / "source" / f"{name}.py"), name, making.outcomes) == stored
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_untouched_exercise_scores_nothing_and_is_said_to_be_untouched(name):
     marks = score(ROOT / "exercises" / f"{name}.ipynb")

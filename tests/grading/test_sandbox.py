@@ -17,6 +17,8 @@ from minigrad.grading import cgroup, users, watch
 from minigrad.grading.grade import grade, task
 from minigrad.grading.sandbox import PACKAGE, Limits, NoSandbox, Reply, Sandbox, compiled, found
 
+pytestmark = pytest.mark.share(1)
+
 
 @pytest.fixture(scope="module")
 def sandbox():

@@ -9,6 +9,8 @@ import pytest
 
 from minigrad.grading.seccomp import CLONE, CLONE3, MACHINES, REFUSED, SOCKET, SOCKETPAIR, program
 
+pytestmark = pytest.mark.share(1)
+
 THREAD = 0x3D0F00  # the flags that C's library makes a thread with
 HEADERS = ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h")
 

@@ -3,6 +3,8 @@
 import pytest
 from ranks import all_is_well, names, needs_mpi
 
+pytestmark = pytest.mark.share(1)
+
 
 @needs_mpi
 @pytest.mark.parametrize("check", names("collectives.py"))
