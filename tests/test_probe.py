@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import math
+import signal
 import sys
 import threading
 import time
@@ -70,6 +71,15 @@ def test_outcomes_of_a_kind_match_whatever_words_an_exception_had():
     assert not Outcome("gave", "TypeError").matches(Outcome("raised", "TypeError"))
 
 
+@pytest.fixture
+def interruptible():
+    """Python's own handler of SIGINT, which a process that was started in the background ignores."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupting_the_kernel_interrupts_the_check_and_stops_what_it_ran():
     def work() -> Outcome:
         while True:
