@@ -248,8 +248,8 @@ class Stored:
         self.parts = json.loads(path.read_text("utf-8"))["parts"] if path.exists() else {}
 
     def __call__(self, nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:
-        sources = [cell.source for cell in nb.cells if cell.metadata.get("wrong") == part]
-        number = next((i for i, source in enumerate(sources) if source.endswith(answer)), None)
+        wrong = [WRONG.fullmatch(cell.source) for cell in nb.cells if cell.metadata.get("wrong") == part]
+        number = next((i for i, found in enumerate(wrong) if found and found["code"] == answer), None)
         try:
             facts = self.parts[part]
             kept = facts["expected"] if number is None else facts["wrong"][number]["outcomes"]
