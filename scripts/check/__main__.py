@@ -1,6 +1,6 @@
 """Everything that must hold before a change lands, all of it as tests.
 
-    python scripts/check                      every promise once: minutes
+    python scripts/check                      every promise once: minutes (also as --default)
     python scripts/check --browser            the rest of tests/browser: every widget and lesson in JupyterLab, the book
     python scripts/check --all                everything, and more of what is tried at random: a night
     python scripts/check --changed [REF]      lint, types and the tests of what has changed since REF (default: HEAD)
@@ -31,17 +31,19 @@ REPORT = ["--durations=10", "--durations-min=1"]
 
 def main(arguments: list[str]) -> int:
     match arguments:
-        case ["--browser" | "--all" as option, *options]:
-            return run_tier(option.strip("-"), options)
-        case ["--changed", *reference]:
-            return run(["--tier", "changed", *affected_tests(*reference[:1]), *SIDE_BY_SIDE, *REPORT, *reference[1:]])
+        case ["--default" | "--browser" | "--all" as option, *options]:
+            return run_tier(option.strip("-"), TIERS[option.strip("-")], options)
+        case ["--changed", reference, *options] if not reference.startswith("-"):
+            return run_tier("changed", affected_tests(reference), options)
+        case ["--changed", *options]:
+            return run_tier("changed", affected_tests("HEAD"), options)
         case [] | ["--share", *_]:
-            return run_tier("default", arguments)
+            return run_tier("default", TIERS["default"], arguments)
     return run(arguments)
 
 
-def run_tier(tier: str, options: list[str]) -> int:
-    return run(["--tier", tier, *TIERS[tier], *SIDE_BY_SIDE, *REPORT, *options])
+def run_tier(tier: str, tests: list[str], options: list[str]) -> int:
+    return run(["--tier", tier, *tests, *SIDE_BY_SIDE, *REPORT, *options])
 
 
 def run(arguments: list[str]) -> int:

@@ -22,8 +22,11 @@ LAWS = ["tests/test_table.py", "tests/test_device.py", "tests/test_kernels.py", 
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.M)
 
 
-def affected_tests(reference: str = "HEAD") -> list[str]:
-    """Test files and notebooks to run for what differs from the commit, files that git does not know yet included."""
+def affected_tests(reference: str) -> list[str]:
+    """Test files and notebooks to run for what differs from a commit, files that git does not track yet included.
+
+    Ends the program if git does not know the commit.
+    """
     files = [*git("diff", "--name-only", "--diff-filter=d", reference), *git("ls-files", "-o", "--exclude-standard")]
     tests = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in ROOT.glob("tests/**/test_*.py")}
     chosen = dict.fromkeys(ALWAYS, "always")
@@ -59,9 +62,11 @@ def tests_naming(text: str, names: str) -> Iterator[str]:
 
 
 def git(*arguments: str) -> list[str]:
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
-    ).stdout.splitlines()
+    """The lines that a git command prints."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise SystemExit(f"--changed asks git what has changed, and git answers: {done.stderr.strip()}")
+    return done.stdout.splitlines()
 
 
 def notebooks_of(file: str) -> list[str]:
@@ -87,9 +92,11 @@ def names_of(file: str, reference: str) -> Iterator[str]:
 
 
 def definitions(path: Path, reference: str) -> Iterator[str]:
-    """Names of the module's functions and classes that have changed lines."""
+    """Names of the module's functions and classes that have changed lines; all of them in a file that is new."""
     hunks = HUNK.findall("\n".join(git("diff", "-U0", reference, "--", str(path))))
     lines = {int(first) + i for first, count in hunks for i in range(max(int(count or 1), 1))}
     for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and lines & set(range(node.lineno, node.end_lineno + 1)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and (
+            not hunks or lines.intersection(range(node.lineno, node.end_lineno + 1))
+        ):
             yield node.name
