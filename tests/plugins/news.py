@@ -33,7 +33,7 @@ class News:
         while not self.finished.wait(1):
             if time.monotonic() - self.last >= SECONDS:
                 self.last = time.monotonic()
-                doing = " and ".join(self.running) or "collecting tests"
+                doing = " and ".join(self.running) or ("finishing" if self.done else "collecting tests")
                 terminal.write_line(f"  {self.last - self.began:.0f} s, {self.done} tests done: {doing}")
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:

@@ -38,17 +38,18 @@ class SecondTry:
             self.loads[report.nodeid] = busyness()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         stats = self.config.pluginmanager.get_plugin("terminalreporter").stats
         failures = [*stats.get("failed", []), *stats.get("error", [])]
-        names = [*dict.fromkeys(report.nodeid for report in failures if is_of_browser(report))]
-        again = {name for name in names[: MOST + 1] if passes_alone(name)}
-        if again and len(names) <= MOST:
-            stats[CATEGORY] = [report for report in failures if report.nodeid in again]
-            for kind in ("failed", "error"):
-                stats[kind] = [report for report in stats.get(kind, []) if report.nodeid not in again]
-            if not stats["failed"] and not stats["error"]:
-                session.exitstatus = pytest.ExitCode.OK
+        names = {report.nodeid: None for report in failures if is_of_browser(report)}
+        if exitstatus != pytest.ExitCode.TESTS_FAILED or not 0 < len(names) <= MOST:
+            return
+        passed = {name for name in names if passes_alone(name)}
+        stats[CATEGORY] = [report for report in failures if report.nodeid in passed]
+        for kind in ("failed", "error"):
+            stats[kind] = [report for report in stats.get(kind, []) if report.nodeid not in passed]
+        if not stats["failed"] and not stats["error"]:
+            session.exitstatus = pytest.ExitCode.OK
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         for report in terminalreporter.stats.get(CATEGORY, []):

@@ -70,7 +70,8 @@ class Tiers:
         self.left = Counter(reason for _, reason in reasons if reason)
         items[:] = [item for item, reason in reasons if not reason]
         config.hook.pytest_deselected(items=[item for item, reason in reasons if reason])
-        getattr(config, "workeroutput", {})["left"] = dict(self.left)
+        if hasattr(config, "workeroutput"):  # of a process of xdist
+            config.workeroutput["left"] = dict(self.left)
 
     def reason_to_leave(self, item: pytest.Item) -> str:
         """Why this run leaves the test to another; empty if it takes it."""
