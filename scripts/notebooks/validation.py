@@ -69,8 +69,12 @@ class Kernel(RunningKernel):
             self.km.start_kernel(cwd=str(folder), env=environment, stderr=quiet, extra_arguments=["--log-level=ERROR"])
         self.kc = self.km.client()
         self.kc.start_channels()
-        self.kc.wait_for_ready(timeout=OUTPUT_SECONDS)
-        self._ensure_iopub_up()
+        try:
+            self.kc.wait_for_ready(timeout=OUTPUT_SECONDS)
+            self._ensure_iopub_up()
+        except RuntimeError:
+            self.stop()
+            raise
 
     def execute_cell_input(self, cell_input: str, allow_stdin: bool | None = None) -> str:
         """Run a cell as JupyterLab does, with a number of its own: nbval's cells would all be In[1]."""
