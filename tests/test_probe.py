@@ -110,9 +110,10 @@ def test_a_word_to_stop_that_a_finalizer_swallows_is_said_again_and_not_reported
                 pass
 
     def work() -> Outcome:
-        while True:
+        for _ in range(4):
             Endless()
-            begun[:] = begun[:3]
+        while True:
+            pass
 
     assert limited(work, 0.2).kind == "endless"
     assert reported == [ValueError]
