@@ -65,13 +65,7 @@ def command_line() -> argparse.ArgumentParser:
     reset.add_argument("name", help="a file such as lessons/00_start_here.ipynb, or the beginning of its name")
     told = verb("status", tell_status, "Say how far you are: exercises, predictions, quizzes.")
     graded = verb("grade", grade_submissions, "Grade what a class has handed in.")
-    graded.add_argument("submissions", type=Path, help="a folder, a zip from Canvas or Moodle, or one notebook")
-    graded.add_argument("--out", type=Path, required=True, help="where results go; a batch goes on there")
-    graded.add_argument("--exercise", default="", metavar="NAME", help="what all of them answer, whatever their name")
-    graded.add_argument("--answers", type=Path, metavar="DIR", help="answers of your own, under other probes")
-    graded.add_argument("--workers", type=int, default=0, metavar="N", help="at once (default: one for each core)")
-    graded.add_argument("--cluster", default="", metavar="ADDRESS", help="on a dask cluster, as tcp://10.0.0.1:8786")
-    graded.add_argument("--unsafe", action="store_true", help="without a sandbox: submissions can do all that you can")
+    add_grading(graded)
     begun = verb("new", begin_exercise, "Begin a new exercise, with an example of every kind of cell (for authors).")
     begun.add_argument("what", choices=["exercise"])
     begun.add_argument("name", help="as 04_convolution: the number of its lesson, and small letters")
@@ -90,6 +84,16 @@ def command_line() -> argparse.ArgumentParser:
     for parsed in (opened, reset, told, examined):
         parsed.add_argument("--dir", type=Path, help=FOLDER)
     return parser
+
+
+def add_grading(graded: argparse.ArgumentParser) -> None:
+    graded.add_argument("submissions", type=Path, help="a folder, a zip from Canvas or Moodle, or one notebook")
+    graded.add_argument("--out", type=Path, required=True, help="where results go; a batch goes on there")
+    graded.add_argument("--exercise", default="", metavar="NAME", help="what all of them answer, whatever their name")
+    graded.add_argument("--answers", type=Path, metavar="DIR", help="answers of your own, under other probes")
+    graded.add_argument("--workers", type=int, default=0, metavar="N", help="at once (default: one for each core)")
+    graded.add_argument("--cluster", default="", metavar="ADDRESS", help="on a dask cluster, as tcp://10.0.0.1:8786")
+    graded.add_argument("--unsafe", action="store_true", help="without a sandbox: submissions can do all that you can")
 
 
 def add_serving(served: argparse.ArgumentParser) -> None:
