@@ -8,9 +8,11 @@ import pytest
 
 
 def table(names, rows, ids=None, groups=1):
-    """pytest.mark.parametrize for rows of milliseconds: all are one test, or one for every groups-th of them.
+    """Like pytest.mark.parametrize, but all rows are one test: for laws that take milliseconds a row.
 
-    Its fixtures are made once, and each row has to leave them as they were.
+    groups    how many tests to make of the rows instead of one, so that a run may take a share of them
+
+    Fixtures are made once for all rows, so a row must not change them.
     """
     names = [name.strip() for name in names.split(",")]
     rows = [row if hasattr(row, "marks") else pytest.param(*row if len(names) > 1 else (row,)) for row in rows]

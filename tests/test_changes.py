@@ -78,5 +78,5 @@ def test_a_new_file_concerns_the_tests_that_name_anything_in_it(checkout):
 
 
 def test_a_commit_that_does_not_exist_is_refused(checkout):
-    with pytest.raises(SystemExit, match=r"git answers: .*no-such-commit"):
+    with pytest.raises(SystemExit, match="no-such-commit"):
         changes.affected_tests("no-such-commit")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from miniature import ROOT
 
-PLUGINS = [part for name in ("tiers", "news", "second_try") for part in ("-p", f"plugins.{name}")]
+PLUGINS = [part for name in ("tiers", "progress", "second_try") for part in ("-p", f"plugins.{name}")]
 INI = """\
 [pytest]
 markers =
@@ -80,7 +80,7 @@ def names(printed: str) -> set[str]:
     return set(re.findall(r"::(test_\S+) PASSED", printed))
 
 
-def test_each_tier_takes_its_tests_and_the_default_says_what_it_left(project):
+def test_each_tier_takes_its_tests_and_the_default_reports_what_it_did_not_run(project):
     project.write("test_engine.py", TESTS)
     project.write("browser/test_page.py", IN_A_BROWSER)
 
@@ -91,9 +91,9 @@ def test_each_tier_takes_its_tests_and_the_default_says_what_it_left(project):
     assert {name for name in names(default) if "[" not in name} == {"test_law", "test_widget"}
     assert names(browser) == {"test_lab"}
     assert len(names(night)) == 34
-    assert re.search(r"Left: .*1 for the night", default)
-    assert re.search(r"Left: .*1 of --browser", default)
-    assert "Left: " not in night
+    assert re.search(r"Not run: .*1 tests for the night", default)
+    assert re.search(r"Not run: .*1 browser tests", default)
+    assert "Not run: " not in night
 
 
 def test_every_row_of_a_long_table_has_its_turn_and_a_share_can_be_repeated(project):

@@ -29,7 +29,7 @@ def affected_tests(reference: str) -> list[str]:
     """
     files = [*git("diff", "--name-only", "--diff-filter=d", reference), *git("ls-files", "-o", "--exclude-standard")]
     tests = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in ROOT.glob("tests/**/test_*.py")}
-    chosen = dict.fromkeys(ALWAYS, "always")
+    chosen = dict.fromkeys(ALWAYS, "every change")
     for file in files:
         for path in notebooks_of(file):
             chosen.setdefault(path, file)
@@ -42,8 +42,9 @@ def affected_tests(reference: str) -> list[str]:
                 chosen.setdefault(path, file)
             elif names and path not in chosen and re.search(names, text):
                 chosen |= {f"{path}::{test}": file for test in tests_naming(text, names)}
+    print(f"selected {len(chosen)} tests, test files and notebooks:")
     for reason, count in Counter(chosen.values()).items():
-        print(f"{count:5} tests or files of tests: {reason}", flush=True)
+        print(f"{count:5} for {reason}", flush=True)
     return [*chosen]
 
 
@@ -65,7 +66,9 @@ def git(*arguments: str) -> list[str]:
     """The lines that a git command prints."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
-        raise SystemExit(f"--changed asks git what has changed, and git answers: {done.stderr.strip()}")
+        raise SystemExit(
+            f"`git {arguments[0]}` failed: {done.stderr.strip()}\n--changed takes a commit, as HEAD~3 or main"
+        )
     return done.stdout.splitlines()
 
 

@@ -26,11 +26,11 @@ def difference(old: str, new: str) -> str | None:
     for number, (cell, built) in enumerate(zip(before["cells"], after["cells"])):
         for key in sorted(cell.keys() | built.keys()):
             if not same(cell.get(key), built.get(key)):
-                return f"cell {number} ({cell.get('id')}) has another {key}: {contrast(cell.get(key), built.get(key))}"
+                return f"cell {number} ({cell.get('id')}) has another {key}: {excerpts(cell.get(key), built.get(key))}"
     if len(before["cells"]) != len(after["cells"]):
         return f"it has {len(before['cells'])} cells, and {len(after['cells'])} are built"
     if before["metadata"] != after["metadata"]:
-        return f"another metadata: {contrast(before['metadata'], after['metadata'])}"
+        return f"another metadata: {excerpts(before['metadata'], after['metadata'])}"
     return None if canonical(before) == old else "the same content, laid out in another way"
 
 
@@ -55,7 +55,7 @@ def same_picture(old: str, new: str) -> bool:
     return a.shape == b.shape and bool((np.abs(a - b).max(axis=-1) > STRAY_SHADE).mean() <= STRAY_PIXELS)
 
 
-def contrast(old: Any, new: Any) -> str:
+def excerpts(old: Any, new: Any) -> str:
     """The stored and the fresh text, from shortly before the first place where they differ."""
     a, b = (json.dumps(x, sort_keys=True, ensure_ascii=False) for x in (old, new))
     at = next((i for i, (c, d) in enumerate(zip(a, b)) if c != d), min(len(a), len(b)))

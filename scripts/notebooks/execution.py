@@ -18,7 +18,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from notebooks.outputs import refuse_unfit, storable
+from notebooks.outputs import refuse_unfit, sanitize
 from notebooks.source import BuildError, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,14 +58,14 @@ def execute(nb: NotebookNode, name: str, seconds: float = CELL_SECONDS) -> Noteb
     finally:
         part.unlink(missing_ok=True)
     if recorder.failure:
-        raise BuildError(f"{name}, {describe(recorder, nb)}")
+        raise BuildError(f"{name}, {describe_failure(recorder, nb)}")
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise BuildError(f"{name} could not be run:\n{report.getvalue()}")
     store(nb, {item.cell.id: item.test_outputs or [] for item in recorder.cells}, name)
     return nb
 
 
-def describe(recorder: Recorder, nb: NotebookNode) -> str:
+def describe_failure(recorder: Recorder, nb: NotebookNode) -> str:
     """Which cell failed, by its place in the notebook, and what nbval reports."""
     code = [number for number, cell in enumerate(nb.cells) if cell.cell_type == "code"]
     failure = recorder.failure
@@ -80,7 +80,7 @@ def store(nb: NotebookNode, outputs: dict[str, list[NotebookNode]], name: str) -
         if cell.cell_type == "code":
             count += bool(cell.source.strip())
             cell.execution_count = count
-            cell.outputs = [nbformat.from_dict(output) for output in storable(outputs[cell.id])]
+            cell.outputs = [nbformat.from_dict(output) for output in sanitize(outputs[cell.id])]
             refuse_unfit(cell, f"{name}, cell {number}")
             if "measured" in cell.metadata.get("tags", ()):
                 cell.outputs = first_run(cell, name) if cell.source.startswith("%%parallel") else []
@@ -96,7 +96,7 @@ def first_run(cell: NotebookNode, name: str) -> list[NotebookNode]:
     return outputs
 
 
-def borrow_outputs(nb: NotebookNode, name: str) -> NotebookNode:
+def reuse_outputs(nb: NotebookNode, name: str) -> NotebookNode:
     """The notebook with the outputs that the stored file has for the same cells; nothing is run."""
     path = ROOT / name
     if path.exists():

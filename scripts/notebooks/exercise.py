@@ -119,7 +119,7 @@ def stub(source: str) -> str:
 def answers(nb: NotebookNode, name: str, outcomes: Outcomes) -> str:
     """The text of answers/NAME.json: what the probes give on the solution and on each known-wrong answer.
 
-    outcomes    runs the probes (`outcomes`), or reads what they gave when this was last built (`Stored`)
+    outcomes    how to get the outcomes: run the probes (`outcomes`), or read the stored ones (`Stored`)
     """
     names = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata]
     refuse_strays(nb, names, name)
@@ -235,7 +235,7 @@ def wrong(nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcome
 
 
 def digest(nb: NotebookNode) -> str:
-    """Changes with the code of the source: an older digest in the file says that the outcomes are older, too."""
+    """A hash of the source's code. Where answers/NAME.json has another one, its outcomes are out of date."""
     return hashlib.sha256("\0".join(cell.source for cell in nb.cells if cell.cell_type == "code").encode()).hexdigest()[
         :8
     ]

@@ -23,12 +23,12 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_REMARKS = (b"tEXt", b"zTXt", b"iTXt", b"tIME")
 
 
-def storable(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+def sanitize(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
     """The outputs without what differs from run to run."""
-    return [kept for output in outputs if (kept := constant(output))]
+    return [kept for output in outputs if (kept := sanitize_output(output))]
 
 
-def constant(output: NotebookNode) -> NotebookNode | None:
+def sanitize_output(output: NotebookNode) -> NotebookNode | None:
     """The output without what differs from run to run; None if nothing is left."""
     if output.output_type == "error":
         output.traceback = [f"{output.ename}: {output.evalue}"]

@@ -1,4 +1,4 @@
-"""The nbval plugin: how a notebook's cells are run, and how what they show is compared with what is stored.
+"""The nbval plugin: how a notebook's cells are run, and how their outputs are compared with the stored ones.
 
 nbval runs each cell as a test. This adds what a course needs:
 
@@ -26,8 +26,8 @@ from nbformat import from_dict
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from notebooks.difference import contrast, same
-from notebooks.outputs import storable
+from notebooks.difference import excerpts, same
+from notebooks.outputs import sanitize
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -52,7 +52,7 @@ def pytest_collect_file(parent: pytest.Collector) -> Generator[None, list[pytest
 
 
 class Kernel(RunningKernel):
-    """This Python as a kernel, away from the user's settings."""
+    """A kernel of this Python that does not read the user's settings."""
 
     def __init__(self, folder: Path) -> None:
         self.scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -77,7 +77,7 @@ class Kernel(RunningKernel):
             raise
 
     def execute_cell_input(self, cell_input: str, allow_stdin: bool | None = None) -> str:
-        """Run a cell as JupyterLab does, with a number of its own: nbval's cells would all be In[1]."""
+        """Run a cell with an execution count of its own, as JupyterLab does; by nbval each cell is In[1]."""
         return self.kc.execute(cell_input, store_history=True, allow_stdin=False, stop_on_error=False)
 
     def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
@@ -115,7 +115,7 @@ class Notebook(IPyNbFile):
                 self.displays[name][key].update(from_dict(content[key]))
             return self.get_kernel_message(timeout, stream)
         if message["msg_type"] == "display_data" and name:
-            content |= {key: from_dict(content[key]) for key in ("data", "metadata")}  # not copied by nbval
+            content |= {key: from_dict(content[key]) for key in ("data", "metadata")}  # an update reaches nodes
             self.displays[name] = content
         return message
 
@@ -145,6 +145,6 @@ class Cell(IPyNbCell):
                     self.raise_cell_error("Only NotImplementedError is expected here", output.evalue)
 
     def compare_outputs(self, test: list[Any], ref: list[Any], skip_compare: Any = None) -> bool:
-        fresh = storable(test)
-        self.comparison_traceback = [contrast(ref, fresh)]
+        fresh = sanitize(test)
+        self.comparison_traceback = [excerpts(ref, fresh)]
         return same(ref, fresh)

@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(SecondTry(config), "minigrad-second-try")
 
 
-def busyness() -> str:
+def machine_load() -> str:
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores" if hasattr(os, "getloadavg") else "load unknown"
 
 
@@ -35,7 +35,7 @@ class SecondTry:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self.loads[report.nodeid] = busyness()
+            self.loads[report.nodeid] = machine_load()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -23,7 +23,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER = ROOT / "tests" / "browser"
-FOLDERS = {"torch_oracle": 4, "processes": 4, "grading": 4}  # long tables as a whole: share(1) marks what always runs
+FOLDERS = {"torch_oracle": 4, "processes": 4, "grading": 4}  # whole folders that rotate; share(1) exempts a test
 SHARES = 5040  # divisible by each n that a marker may name, so that N repeats the choice for each of them
 
 
@@ -50,12 +50,12 @@ def share_of_commit() -> int:
 
 
 class Tiers:
-    """Deselects what the run does not take, and reports how much that was."""
+    """Deselects the tests of other tiers, and reports how many they are."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.tier, self.share = config.option.tier, config.option.share
         self.fast = self.tier in ("default", "changed")
-        self.left: Counter[str] = Counter()
+        self.deselected: Counter[str] = Counter()
 
     def pytest_report_header(self) -> str | None:
         if not self.fast:
@@ -66,35 +66,35 @@ class Tiers:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         if self.tier is None:
             return
-        reasons = [(item, self.reason_to_leave(item)) for item in items]
-        self.left = Counter(reason for _, reason in reasons if reason)
+        reasons = [(item, self.reason_to_deselect(item)) for item in items]
+        self.deselected = Counter(reason for _, reason in reasons if reason)
         items[:] = [item for item, reason in reasons if not reason]
         config.hook.pytest_deselected(items=[item for item, reason in reasons if reason])
         if hasattr(config, "workeroutput"):  # of a process of xdist
-            config.workeroutput["left"] = dict(self.left)
+            config.workeroutput["deselected"] = dict(self.deselected)
 
-    def reason_to_leave(self, item: pytest.Item) -> str:
-        """Why this run leaves the test to another; empty if it takes it."""
+    def reason_to_deselect(self, item: pytest.Item) -> str:
+        """Why this run does not take the test; empty if it does."""
         if self.tier == "all":
             return ""
         if item.get_closest_marker("night"):
-            return "for the night"
+            return "tests for the night"
         daily = BROWSER not in item.path.parents or item.get_closest_marker("daily") is not None
         if daily != self.fast:
-            return "of --browser" if self.fast else "of the default"
-        return "rows of long tables" if self.fast and not self.has_its_turn(item) else ""
+            return "browser tests (--browser)" if self.fast else "tests of the default"
+        return "rows of long tables" if self.fast and not self.is_in_share(item) else ""
 
-    def has_its_turn(self, item: pytest.Item) -> bool:
+    def is_in_share(self, item: pytest.Item) -> bool:
         marker = item.get_closest_marker("share")
         rows = marker.args[0] if marker else FOLDERS.get(item.path.parent.name, 1)
         return crc32(item.nodeid.encode()) % rows == self.share % rows
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """The workers of xdist deselect: each of them has counted the same."""
-        self.left = Counter(getattr(node, "workeroutput", {}).get("left", {})) or self.left
+        """With xdist the workers deselect, and each of them has the same counts."""
+        self.deselected = Counter(getattr(node, "workeroutput", {}).get("deselected", {})) or self.deselected
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        counts = ", ".join(f"{count} {reason}" for reason, count in self.left.items())
+        counts = ", ".join(f"{count} {reason}" for reason, count in self.deselected.items())
         if self.fast and counts:
-            terminalreporter.write_line(f"Left: {counts}. `start.py test --all` runs everything.")
+            terminalreporter.write_line(f"Not run: {counts}. `start.py test --all` runs everything.")

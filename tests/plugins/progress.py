@@ -1,4 +1,4 @@
-"""A long run says what it is doing: no more than 15 seconds pass without a line."""
+"""A long run reports its progress: no more than 15 seconds pass without a line."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SECONDS = 15
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and config.option.tier:
-        config.pluginmanager.register(News(config), "minigrad-news")
+        config.pluginmanager.register(Progress(config), "minigrad-progress")
 
 
-class News:
-    """Watches the reports of tests from a thread, and writes what has been running when none has come for a while."""
+class Progress:
+    """Prints which tests are running if none has finished for a while. A thread watches the time."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
