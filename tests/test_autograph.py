@@ -209,7 +209,7 @@ numbers = st.tuples(*[st.integers(-3, 5)] * 3, st.lists(st.integers(-3, 5), min_
 
 
 @given(programs, st.lists(numbers, min_size=1, max_size=4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_program_gives_on_numbers_what_it_gave(source, several):
     f = written(source)
 

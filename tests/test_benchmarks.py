@@ -16,7 +16,7 @@ from benchmarks.reference import error, reference
 from benchmarks.worker import ready
 from benchmarks.workloads import WORKLOADS
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.tool
 
 TRAINED = [name for name, workload in WORKLOADS.items() if workload.kind == "training" and workload.update]
 

@@ -16,7 +16,7 @@ from benchmarks.reference import error, reference
 from benchmarks.workloads import WORKLOADS
 from minigrad.backends.cuda.machine import machine_of
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.tool
 
 IN_ARRAYS = ["mlp", "fused", "softmax", "layernorm"]
 THERE = [

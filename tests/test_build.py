@@ -25,6 +25,8 @@ from notebooks.difference import difference, same  # noqa: E402
 from notebooks.execution import execute  # noqa: E402
 from notebooks.source import BuildError, notebook  # noqa: E402
 
+pytestmark = pytest.mark.tool
+
 SOLUTION = ROOT / "solutions" / "source" / "01_scalar_engine.py"
 HEADER = """\
 # ---

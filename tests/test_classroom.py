@@ -97,7 +97,6 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
 
 
 @posix
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "points", "status"), [(RIGHT, 10, "graded"), (b"no notebook", "no score", "unreadable")]
 )

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from miniature import ROOT, Checkout, write_notebook
 
+pytestmark = pytest.mark.share(4)
+
 FIRST = "lessons/00_start_here.ipynb"
 GRAPH = "lessons/01_graph.ipynb"
 

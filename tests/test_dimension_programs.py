@@ -17,6 +17,8 @@ from table import table
 import minigrad as mg
 from minigrad.base.errors import MinigradError
 
+pytestmark = pytest.mark.share(2)
+
 F = mg.functional
 LONG = bool(os.environ.get("MINIGRAD_LONG"))  # all lengths, in all ways, and 500 programs made up: 3 minutes
 LENGTHS = (3, 0, 1, 2, 4, 9, 20) if LONG else (3, 0, 1, 9)

@@ -75,7 +75,7 @@ def test_the_untouched_exercise_scores_nothing_and_is_said_to_be_untouched(name)
     assert {part["state"] for part in marks["parts"].values()} == {"todo"}
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(24)
 @pytest.mark.parametrize(("source", "number"), WRONG)
 def test_a_known_wrong_answer_loses_its_part_and_gets_its_own_hint(source, number, tmp_path):
     """One of each part at a time, and one alone where it is made of what another part has defined."""
@@ -200,6 +200,7 @@ def doubled(cells: list[dict[str, Any]]) -> None:
     cells += list(cells)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -229,6 +230,7 @@ def test_a_right_submission_in_a_bad_state_keeps_its_points(change, tmp_path):
     assert (marks["status"], marks["points"]) == ("graded", 10), marks
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("part", "answer"),
     [

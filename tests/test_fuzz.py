@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 
-PROGRAMS = 50_000 if os.environ.get("NIGHTLY") else 200
+PROGRAMS = 50_000 if os.environ.get("NIGHTLY") else 100
 
 
 def of(shapes, *lines, results):

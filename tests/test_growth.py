@@ -115,6 +115,7 @@ def build(n):
     return y, leaves
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "work",
     [

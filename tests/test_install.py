@@ -14,7 +14,7 @@ from miniature import ROOT
 
 from minigrad.course.lessons import FIRST, shipped
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.share(4)
 
 
 def uv(*arguments: object) -> None:

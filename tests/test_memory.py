@@ -163,6 +163,7 @@ LIVES = (
 )
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("life", LIVES, ids=lambda f: f.__name__.replace("_", " "))
 def test_nothing_of_the_engine_is_left_and_no_array(life):
     def lived():
@@ -448,9 +449,10 @@ def test_eight_times_as_many_take_eight_times_as_many_lines(f):
     """Quadratic would be 64 times as many."""
     f(10)
 
-    assert lines(lambda: f(8000)) < 9 * lines(lambda: f(1000))
+    assert lines(lambda: f(2400)) < 9 * lines(lambda: f(300))
 
 
+@pytest.mark.night
 def test_a_hundred_thousand_leaves_in_one_sum_and_each_used():
     leaves_summed(100_000)
     leaves_used(100_000)
@@ -480,6 +482,6 @@ def test_second_derivatives_of_a_chain_grow_as_the_chain_does():
     assert second(800) < 8.5 * second(100)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_a_chain_of_a_million_ops():
     chain(1_000_000)

@@ -115,6 +115,7 @@ def traced(f, xs):
     return y if isinstance(y, tuple) else (y,)
 
 
+@pytest.mark.share(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("row", "passed", "refused", "wrong"), TABLE)
 def test_the_backend_tests_pass_or_are_refused_by_name(row, passed, refused, wrong):
@@ -140,6 +141,7 @@ LARGE = ("light_bvlc_alexnet", "light_vgg19", "light_zfnet512")  # hundreds of M
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("path", sorted(LIGHT.glob("*.onnx")), ids=lambda p: p.stem)
 def test_light_networks_give_what_onnx_runtime_gives(path):
     """Their weights are made by ConstantOfShape, all the same: of numbers drawn here, no sum is that of another."""

@@ -510,6 +510,7 @@ def work(one, graph):
     return calls
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [chain, wide, diamonds])
 def test_50_000_nodes_go_through_the_pipeline(shape):
     graph = shape(50_000)

@@ -8,7 +8,7 @@ import pytest
 
 import minigrad as mg
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.tool
 
 ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "minigrad"

@@ -16,7 +16,7 @@ from miniature import ROOT
 
 from minigrad import __version__
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.tool
 
 WORKFLOW = ROOT / ".github" / "workflows" / "publish.yml"
 JOBS = yaml.safe_load(WORKFLOW.read_text("utf-8"))["jobs"]
@@ -130,7 +130,6 @@ def test_hosted_copies_are_not_written_over_what_is_there(hosted):
     assert "is there already" in process.stderr
 
 
-@pytest.mark.night
 def test_the_first_cell_of_a_hosted_copy_installs_what_the_others_need(hosted, tmp_path):
     wheels, environment = tmp_path / "wheels", tmp_path / "environment"
     assert run("uv", "build", "--quiet", "--wheel", ROOT, "--out-dir", wheels).returncode == 0

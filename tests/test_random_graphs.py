@@ -137,6 +137,7 @@ def assert_same_bits(expected, actual):
 settled = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("one", STANDARD, ids=name_of)
 @settled
 @given(programs())

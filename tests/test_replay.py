@@ -247,6 +247,7 @@ def test_60_diamonds_take_a_line_each_and_not_two_to_the_60():
     assert step.source.count("\n") == 2 * 60 + 3  # and `def`, `return`, and a second line for x, which starts at 0
 
 
+@pytest.mark.night
 @backends
 def test_100_000_operations_are_one_function(backend):
     x, b = Value(1.0), Value(0.5)
@@ -287,6 +288,7 @@ def test_a_recording_keeps_no_value_alive_and_makes_no_cycle(backend):
         gc.enable()
 
 
+@pytest.mark.tool
 def test_the_benchmark_s_replayed_step_is_value_s():
     workload = WORKLOADS["scalars"]
     moved = {}

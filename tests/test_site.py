@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from miniature import ROOT
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.tool
 
 BOOK = """
 from types import SimpleNamespace

@@ -11,6 +11,8 @@ import pytest
 from fresh import PYTHON, SITE, Fresh
 from miniature import Checkout
 
+pytestmark = pytest.mark.share(4)
+
 
 @pytest.mark.skipif(os.name != "posix", reason="the stand-in for uv kills its parent by a signal")
 @pytest.mark.parametrize("when", ["in the first set-up", "in an upgrade"])

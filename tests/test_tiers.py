@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 from miniature import ROOT
 
+pytestmark = pytest.mark.tool
+
 PLUGINS = [part for name in ("tiers", "progress", "second_try") for part in ("-p", f"plugins.{name}")]
 INI = """\
 [pytest]
 markers =
     daily: in the default
     night: in --all alone
+    tool: in --all and --changed
     share(n): one row in n
 """
 TESTS = """\
@@ -28,6 +31,9 @@ def test_law(): pass
 @pytest.mark.night
 def test_long(): pass
 
+@pytest.mark.tool
+def test_script(): pass
+
 @pytest.mark.share(3)
 @pytest.mark.parametrize("row", range(30))
 def test_row(row): pass
@@ -37,6 +43,11 @@ import pytest
 
 @pytest.mark.daily
 def test_widget(): pass
+
+@pytest.mark.daily
+@pytest.mark.share(3)
+@pytest.mark.parametrize("row", range(9))
+def test_theme(row): pass
 
 def test_lab(): pass
 """
@@ -64,8 +75,8 @@ class Project:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
 
-    def run(self, *options: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "pytest", "-v", *PLUGINS, "-p", "no:nbval", *options, "tests"]
+    def run(self, *options: str, folder: str = "tests") -> tuple[int, str]:
+        command = [sys.executable, "-m", "pytest", "-v", *PLUGINS, "-p", "no:nbval", *options, folder]
         environment = os.environ | {"PYTHONPATH": str(self.root / "tests"), "PYTEST_ADDOPTS": ""}
         done = subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
@@ -84,16 +95,19 @@ def test_each_tier_takes_its_tests_and_the_default_reports_what_it_did_not_run(p
     project.write("test_engine.py", TESTS)
     project.write("browser/test_page.py", IN_A_BROWSER)
 
-    _, default = project.run("--tier", "default", "--share", "0")
-    _, browser = project.run("--tier", "browser")
-    _, night = project.run("--tier", "all")
+    folders = {"default": "tests", "browser": "tests/browser", "changed": "tests", "all": "tests"}
+    printed = {tier: project.run("--tier", tier, "--share", "0", folder=folder)[1] for tier, folder in folders.items()}
 
-    assert {name for name in names(default) if "[" not in name} == {"test_law", "test_widget"}
-    assert names(browser) == {"test_lab"}
-    assert len(names(night)) == 34
-    assert re.search(r"Not run: .*1 tests for the night", default)
-    assert re.search(r"Not run: .*1 browser tests", default)
-    assert "Not run: " not in night
+    default, browser, changed, night = ({re.sub(r"\[.*", "", n) for n in names(text)} for text in printed.values())
+    assert default == {"test_law", "test_row", "test_widget", "test_theme"}
+    assert browser == {"test_lab", "test_theme"}
+    assert changed == default | {"test_script"}
+    assert night == default | browser | {"test_long", "test_script"}
+    themes = [n for tier in ("default", "browser") for n in names(printed[tier]) if "test_theme" in n]
+    assert len(themes) == len(set(themes)) == 9
+    assert re.search(r"Not run: .*1 tests for the night", printed["default"])
+    assert re.search(r"Not run: .*1 browser tests", printed["default"])
+    assert "Not run: " not in printed["all"]
 
 
 def test_every_row_of_a_long_table_has_its_turn_and_a_share_can_be_repeated(project):

@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pytest
 from miniature import ROOT
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebooks.execution import PYTEST
+
+pytestmark = pytest.mark.tool
 
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAFUlEQVR4nGP8//8/A27AhEduBEsDAKXjAxF9kqZqAAAAAElFTkSuQmCC"
 DRAW = "import IPython.display as d, PIL.Image as i; _ = i.new('RGB', (10, 10), {!r}).save('p.png'); d.Image('p.png')"

@@ -328,7 +328,7 @@ reveal("peak", "less than half" if ratio < 0.5 else "more than twice" if ratio >
 
 # %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
 def seconds(data, steps):
-    return in_turns(rounds=5, **{name: partial(way, model, data, steps) for name, way in ways.items()})
+    return in_turns(rounds=3, **{name: partial(way, model, data, steps) for name, way in ways.items()})
 
 
 ten = tuple(each[..., ::19][..., :10] for each in data)  # from all languages

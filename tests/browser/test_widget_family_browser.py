@@ -46,6 +46,7 @@ def page_of_nothing(tmp_path):
     return path
 
 
+@pytest.mark.share(2)
 @pytest.mark.daily
 @pytest.mark.parametrize("name", STEPPED)
 def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
@@ -84,6 +85,7 @@ def drawn(page):
     return page.locator(".mg-widget .mg-view").evaluate_all("views => views.map(view => view.innerText)")
 
 
+@pytest.mark.share(4)
 @pytest.mark.daily
 @pytest.mark.parametrize("name", WIDGETS)
 def test_a_small_screen_shuts_nobody_out_in_either_theme(visit, saved, name):

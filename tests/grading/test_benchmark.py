@@ -13,7 +13,7 @@ from benchmarks.grading.side_by_side import FIRST, NEXT, judged
 from minigrad.course.exercise import named
 from minigrad.grading.sandbox import no_bubblewrap
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.tool
 
 
 def seen(score, following=10, outside=(), late=False):

@@ -166,6 +166,7 @@ def test_who_only_sleeps_keeps_no_worker_for_as_long_as_who_is_kept_waiting(sand
     assert (reply.why, reply.data) == ("asleep", None)
 
 
+@pytest.mark.night
 def test_sixty_spinning_processes_cost_nobody_else_a_point(sandbox):
     if "cpu" not in cgroup.places():
         pytest.skip("no control group here has a share of the processors")

@@ -6,9 +6,10 @@
     --tier changed    what is named on the command line, without what is for the night or a browser
     (no tier)         what is named on the command line, at the sizes of the default
 
-Markers: `daily` puts a test of tests/browser into the default, `night` keeps a test for `--tier all`, and `share(n)`
-marks a long table, of which the default takes one row in n. Which rows is decided by the commit, so every row has its
-turn; `--share N` repeats the choice of an earlier run.
+Markers: `daily` puts a test of tests/browser into the default; `night` keeps a test for `--tier all`; `tool` keeps one
+whose only subject is a script or a benchmark for changes of that; `share(n)` marks a long table, of which the default
+takes one row in n. Which rows is decided by the commit, so every row has its turn; `--share N` repeats the choice of an
+earlier run. The browser tier takes what the default leaves of tests/browser.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER = ROOT / "tests" / "browser"
-FOLDERS = {"torch_oracle": 4, "processes": 4, "grading": 4}  # whole folders that rotate; share(1) exempts a test
+FOLDERS = {"torch_oracle": 4, "processes": 8, "grading": 4}  # whole folders that rotate; share(1) exempts a test
 SHARES = 5040  # divisible by each n that a marker may name, so that N repeats the choice for each of them
 
 
@@ -79,10 +80,14 @@ class Tiers:
             return ""
         if item.get_closest_marker("night"):
             return "tests for the night"
-        daily = BROWSER not in item.path.parents or item.get_closest_marker("daily") is not None
-        if daily != self.fast:
-            return "browser tests (--browser)" if self.fast else "tests of the default"
-        return "rows of long tables" if self.fast and not self.is_in_share(item) else ""
+        if item.get_closest_marker("tool") and self.tier != "changed":
+            return "tests of scripts and benchmarks"
+        for_browser = BROWSER in item.path.parents and not item.get_closest_marker("daily")
+        if self.tier == "browser":
+            return "" if for_browser or not self.is_in_share(item) else "tests of the default"
+        if for_browser:
+            return "browser tests (--browser)"
+        return "" if self.is_in_share(item) else "rows of long tables"
 
     def is_in_share(self, item: pytest.Item) -> bool:
         marker = item.get_closest_marker("share")

@@ -144,6 +144,7 @@ def test_more_replicas_are_no_more_calls():
     assert calls(1250) == calls(16)
 
 
+@pytest.mark.share(8)
 def test_10_000_workers_send_200_million_messages_in_a_ring():
     clock, messages = all_reduce(np.zeros(10_000), 10**8, 1e-5, 1e-10)
 
