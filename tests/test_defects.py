@@ -70,7 +70,8 @@ def green() -> set[tuple[str, ...]]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_defect_is_found(name, copy, green):
-    selection = ("--tier", DEFECTS[name]["tier"], *DEFECTS[name]["red"])
+    tier = "default" if DEFECTS[name]["tier"] == "default" else "all"  # the default and --browser share a long table
+    selection = ("--tier", tier, *DEFECTS[name]["red"])
     if selection not in green:
         sound = run(copy, [*PYTEST, *selection])
         assert sound.returncode == 0, f"red without the defect too:\n{sound.stdout[-3000:]}"

@@ -46,7 +46,6 @@ def page_of_nothing(tmp_path):
     return path
 
 
-@pytest.mark.share(2)
 @pytest.mark.daily
 @pytest.mark.parametrize("name", STEPPED)
 def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
