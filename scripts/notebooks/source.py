@@ -23,6 +23,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ class BuildError(Exception):
 
 def notebook(path: Path) -> NotebookNode:
     """The notebook that a percent script describes, not yet run."""
-    nb = jupytext.reads(path.read_text("utf-8"), fmt="py:percent")
+    nb = deepcopy(parse(path.read_text("utf-8")))
     facts = checked_facts(path, nb.metadata.get("minigrad"))
     nb.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}, "minigrad": facts})
     nb.nbformat, nb.nbformat_minor = 4, 5
@@ -62,6 +64,12 @@ def notebook(path: Path) -> NotebookNode:
     if repeated:
         raise BuildError(f"{path.name}: two cells are called {repeated[0]!r}; a name is for one")
     return nb
+
+
+@lru_cache
+def parse(script: str) -> NotebookNode:
+    """Its cells. They are asked for several times in a build, and reading them takes a quarter of a second."""
+    return jupytext.reads(script, fmt="py:percent")
 
 
 def without_notes(cells: list[NotebookNode], path: Path) -> list[NotebookNode]:
