@@ -4,6 +4,7 @@ Names are what they are in mathematics, where they have one there.
 """
 
 import contextlib
+import inspect
 
 
 def absolute(x):
@@ -313,3 +314,9 @@ PROGRAMS = [
     (returned_from_else, [(3.0,), (1.0,)]),
     (two_lambdas, [(2.0,), (-2.0,)]),
 ]
+
+
+def line(f, text):
+    """`file:line` of the first line of f with that text."""
+    lines, first = inspect.getsourcelines(f)
+    return f"{inspect.getsourcefile(f)}:{first + next(i for i, its in enumerate(lines) if text in its)}"

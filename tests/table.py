@@ -51,6 +51,17 @@ def table(names, rows, ids=None, groups=1):
     return decorate
 
 
+def mistakes(rows):
+    """A test of mistakes, title → (what is done, the error that answers, a pattern of its words)."""
+
+    @pytest.mark.parametrize(("mistake", "error", "sentence"), rows.values(), ids=rows)
+    def test(mistake, error, sentence):
+        with pytest.raises(error, match=sentence):
+            mistake()
+
+    return test
+
+
 def shown(value):
     """A text or a name as it is, a lambda as its line of the file, and anything else as Python prints it."""
     name = value if isinstance(value, str) else getattr(value, "__name__", repr(value)[:60])

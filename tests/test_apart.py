@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_check import names_after
+from test_check import names_after, part
 
 from minigrad.course import apart, child, exercise
-from minigrad.course.exercise import judged, part_of
+from minigrad.course.exercise import judged
 
 HELD = {
     "a power": "def f(x): return 7 ** 10 ** 8",
@@ -24,8 +24,7 @@ HELD = {
         "def f(x):\n while True:\n  try:\n   while True: pass\n  except BaseException: pass"
     ),
 }  # fmt: skip
-PART = part_of("f", {"points": 1, "defines": ["f"], "open": True, "probes": "f(1)\nf(2)\nf(3)", "hints": ["."],
-                     "expected": [["gave", 2], ["gave", 4], ["gave", 6]], "wrong": []})  # fmt: skip
+PART = part("f(1)\nf(2)\nf(3)", 2, 4, 6, defines="f", is_open=True)
 forking = pytest.mark.skipif(not apart.forks(), reason="no process is forked here")
 
 

@@ -80,9 +80,7 @@ def test_a_line_holds_no_more_than_it_must(home):
 
 
 def test_known_wrong_answers_bring_the_solution_nearer_and_use_up_no_general_hint(home):
-    known = in_a_new_kernel("times_at_x, nodes = 20, 11")
-
-    assert "Hint: Two ways from the last node" in repr(known)
+    assert "Hint: Two ways from the last node" in repr(in_a_new_kernel("times_at_x, nodes = 20, 11"))
     assert "Hint 1 of 2" in repr(attempt(1))
     assert [record["known"] for record in attempts(home)] == [True, False]
 
@@ -95,9 +93,8 @@ def test_what_is_not_written_yet_is_no_attempt(home, source):
 
 
 def test_a_loop_that_never_ends_is_no_attempt(home):
-    said = in_a_new_kernel(
-        "def multiply(a, b):\n    while True: pass\nadd, Node = None, lambda x: x", "check('product')"
-    )
+    endless = "def multiply(a, b):\n    while True: pass\nadd, Node = None, lambda x: x"
+    said = in_a_new_kernel(endless, "check('product')")
 
     assert "is there a loop that never ends?" in repr(said)
     assert attempts(home) == []
@@ -217,9 +214,7 @@ def test_a_package_that_is_broken_is_told_and_raises_nothing(home, tmp_path, mon
 
 
 def test_the_notebook_of_somebody_else_that_is_scored_leaves_nothing_behind(home):
-    marks = score(ROOT / "solutions" / "01_scalar_engine.ipynb")
-
-    assert marks["points"] == 10
+    assert score(ROOT / "solutions" / "01_scalar_engine.ipynb")["points"] == 10
     assert attempts(home) == []
 
 

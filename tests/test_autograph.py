@@ -10,6 +10,7 @@ from itertools import count
 import numpy as np
 import pytest
 from autograph_programs import PROGRAMS, absolute, collatz, first_above, square_root
+from close import assert_all_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import table
@@ -59,10 +60,7 @@ def test_on_numbers_a_converted_function_gives_what_the_function_gives(f, args):
 def test_in_a_graph_a_converted_function_gives_what_the_function_gives(f, args):
     expected = f(*(np.asarray(x) for x in args))
 
-    got = in_graph(f, *args)
-
-    for x, y in zip(leaves(expected), leaves(got), strict=True):
-        np.testing.assert_allclose(y, x, rtol=1e-12)  # the graph may fold what NumPy did step by step
+    assert_all_close(leaves(in_graph(f, *args)), leaves(expected), rtol=1e-12)  # the graph may fold NumPy's steps
 
 
 @pytest.mark.parametrize("name", ["float32", "float64", "int32", "int64"])
@@ -228,8 +226,7 @@ def test_any_program_gives_in_a_graph_what_it_gave(source, args):
 
 
 def test_a_branch_of_the_graph_is_chosen_when_it_runs():
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = placeholder("float64", ())
         y = convert(absolute)(x)
 
@@ -246,8 +243,7 @@ def test_a_loop_over_an_axis_of_unknown_length_runs_as_often_as_the_axis_is_long
             y = y + x
         return y
 
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         xs = placeholder("float64", (None,))
         y = convert(total)(xs)
 
@@ -263,8 +259,7 @@ def test_gradients_pass_through_what_was_converted():
             n = n - 1
         return y
 
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x, n = placeholder("float64", ()), placeholder("int64", ())
         (gx,) = gradients(convert(power)(x, n), [x])
 
@@ -429,11 +424,8 @@ def test_modules_inside_modules_are_converted():
     net = mg.nn.Sequential(Gate(), mg.nn.ReLU(), Gate())
     x = np.array([[2.0]])
 
-    got = in_graph(net, x)
-
-    np.testing.assert_allclose(
-        got, net(mg.tensor(x)).detach().numpy(), rtol=1e-12
-    )  # the graph may fold what NumPy did step by step
+    # The graph may fold what NumPy did step by step.
+    np.testing.assert_allclose(in_graph(net, x), net(mg.tensor(x)).detach().numpy(), rtol=1e-12)
     assert "forward" not in vars(net[0])
 
 
@@ -566,8 +558,7 @@ def test_an_error_shows_the_line_of_the_user():
 
 
 def test_nodes_know_the_line_that_made_them():
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default():
         y = convert(absolute)(placeholder("float64", ()))
 
     assert y.node.place.function == "absolute"

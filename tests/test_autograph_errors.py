@@ -1,9 +1,8 @@
 """What AutoGraph refuses, it refuses with the line, the variable and the way out."""
 
-import inspect
-
 import numpy as np
 import pytest
+from autograph_programs import line
 
 import minigrad as mg
 from minigrad.base.errors import ConversionError, ShapeError
@@ -24,12 +23,6 @@ def refusal(f, *arrays, error=ConversionError):
     with pytest.raises(error) as raised:
         in_graph(f, *arrays)
     return str(raised.value)
-
-
-def line(f, text):
-    """`file:line` of the first line of f with that text."""
-    lines, first = inspect.getsourcelines(f)
-    return f"{__file__}:{first + next(i for i, its in enumerate(lines) if text in its)}"
 
 
 # -- branches ------------------------------------------------------------------------------------------
@@ -125,9 +118,8 @@ def test_a_condition_of_several_elements_is_refused():
     def g(xs):
         return not xs
 
-    assert "the condition of this `if` is one bool, and got bool[2]: say x.any() or x.all()" in refusal(
-        f, XS, error=ShapeError
-    )
+    said = refusal(f, XS, error=ShapeError)
+    assert "the condition of this `if` is one bool, and got bool[2]: say x.any() or x.all()" in said
     assert "the condition of this `not`" in refusal(g, XS, error=ShapeError)
 
 
@@ -235,9 +227,8 @@ def test_a_variable_that_changes_its_dtype_is_refused():
 
     said = refusal(f, XS)
 
-    assert said.startswith(
-        f"{line(f, 'for x')}: in this `for` over tensors `y` is float64 before a turn and bool after"
-    )
+    here = f"{line(f, 'for x')}: in this `for` over tensors"
+    assert said.startswith(f"{here} `y` is float64 before a turn and bool after")
     assert "Begin with dtype bool, or end the turn with .to(float64)" in said
 
 

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from test_growth import calls
 
 import minigrad as mg
 from minigrad.base.errors import ConversionError, NoValueError
@@ -134,19 +135,7 @@ def test_a_file_is_parsed_once_however_many_of_its_functions_are_called(edited, 
 def test_loops_in_loops_are_converted_in_time_of_the_square_of_their_depth_at_most(edited):
     """Each level was looked at twice by the one around it: thirteen levels took 2 s, and each more twice that."""
 
-    def calls(depth):
-        f = edited(nested(depth), f"edited_nested_{depth}").f
-        count = 0
+    def work(depth):
+        return calls(conversion_of, edited(nested(depth), f"edited_nested_{depth}").f, of=("call", "c_call"))
 
-        def counted(*event):
-            nonlocal count
-            count += 1
-
-        sys.setprofile(counted)
-        try:
-            conversion_of(f)
-        finally:
-            sys.setprofile(None)
-        return count
-
-    assert calls(12) < 6 * calls(6)
+    assert work(12) < 6 * work(6)

@@ -48,9 +48,7 @@ def test_an_engine_on_a_device_answers_as_the_reference_does(engine, name):
 def test_on_a_device_figures_are_checked_and_written_and_who_is_missing_is_a_row(tmp_path, capsys):
     only = "mlp,minigrad-compiled,torch"
 
-    failed = gpu.main(["--device", "simulated", "--only", only, "--rounds", "1", "--results", str(tmp_path)])
-
-    assert not failed
+    assert not gpu.main(["--device", "simulated", "--only", only, "--rounds", "1", "--results", str(tmp_path)])
     found = json.loads((tmp_path / "simulated.json").read_text("utf-8"))
     assert (found["device"], [*found["workloads"]]) == ("simulated", ["mlp"])
     ours, theirs = found["workloads"]["mlp"].values()
@@ -93,9 +91,8 @@ def test_an_engine_that_takes_too_long_is_ended_and_one_that_dies_says_why():
 def test_the_tests_of_a_gpu_are_told_part_by_part_and_one_without_end_is_interrupted(tmp_path, capsys):
     endless = tmp_path / "test_endless.py"
     endless.write_text("def test_one():\n    pass\n\n\ndef test_two():\n    while True:\n        pass\n", "utf-8")
-    fine = ["test_gpu_limits.py", "1/5"]
 
-    assert gpu.tested([fine], 100, tmp_path / "fine.txt")
+    assert gpu.tested([["test_gpu_limits.py", "1/5"]], 100, tmp_path / "fine.txt")
     assert not gpu.tested([[str(endless), "0/1"]], 4, tmp_path / "new" / "endless.txt")
 
     said = capsys.readouterr().out

@@ -303,8 +303,7 @@ def test_of_what_is_too_large_to_read_the_shape_is_asked_for_and_hidden_in_its_b
 
 def test_of_what_is_no_number_the_kind_is_asked_for():
     with np.errstate(all="ignore"):
-        x = mg.tensor(0.0, requires_grad=True)
-        rule = ChainRule(x.log())
+        rule = ChainRule(mg.tensor(0.0, requires_grad=True).log())
 
     question = questions(rule)[max(questions(rule))]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,6 +30,16 @@ DOUBLE = part_of(
     },
 )
 RIGHT = "def double(x): return x * 2"
+
+
+def part(probes: str, *expected: Any, defines: str = "n", is_open: bool = False) -> Part:
+    """A part of which each probe should give what is expected of it."""
+    names, wanted = defines.split(), [["gave", value] for value in expected]
+    facts = {"points": 1, "defines": names, "open": is_open, "probes": probes, "hints": ["."], "wrong": []}
+    return part_of(names[0], facts | {"expected": wanted})
+
+
+SEVEN = part("n", 7)
 
 
 def answered(source: str, part: Part = DOUBLE, earlier: list[str] | None = None) -> Verdict:
@@ -71,12 +80,11 @@ def test_a_name_that_is_missing_or_still_dots_is_not_attempted_yet():
 
 def test_names_that_are_missing_are_listed_and_a_cell_that_ended_in_an_error_is_thought_of():
     """Whoever had written all of an answer, with a slip in it, was told to write it."""
-    part = part_of("three", {"points": 1, "defines": ["a", "b", "c"], "open": False, "probes": "a\nb\nc",
-                             "expected": [["gave", 1]] * 3, "hints": ["."], "wrong": []})  # fmt: skip
+    three = part("a\nb\nc", 1, 1, 1, defines="a b c")
 
-    assert answered("b = 2", part).says == ("There is no `a` and no `c` yet.",)
-    assert answered("", part).says == ("There is no `a`, no `b` and no `c` yet.",)
-    assert "run that cell until it ends without an error" in repr(feedback.note(answered("", part)))
+    assert answered("b = 2", three).says == ("There is no `a` and no `c` yet.",)
+    assert answered("", three).says == ("There is no `a`, no `b` and no `c` yet.",)
+    assert "run that cell until it ends without an error" in repr(feedback.note(answered("", three)))
 
 
 def test_a_known_wrong_answer_gets_its_own_hint_and_no_points():
@@ -99,12 +107,7 @@ def test_each_different_attempt_brings_another_hint_and_the_same_attempt_does_no
 
 
 def test_where_a_number_is_the_answer_it_is_not_given_away():
-    part = part_of(
-        "n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", 1024]],
-              "hints": ["Count."], "wrong": []}
-    )  # fmt: skip
-
-    verdict = answered("n = 20", part)
+    verdict = answered("n = 20", part("n", 1024))
 
     assert verdict.says == ("`n` is 20, and that is not right yet.",)
     assert "1024" not in str(feedback.note(verdict)._repr_mimebundle_())
@@ -131,21 +134,16 @@ def test_an_endless_loop_is_stopped_and_said_to_be_endless():
 
 
 def test_a_probe_that_never_ended_is_told_before_one_that_gave_something_else():
-    part = part_of(
-        "f", {"points": 1, "defines": ["f"], "open": True, "probes": "f(1)\nf(2)",
-              "expected": [["gave", 1], ["gave", 2]], "hints": ["Count."], "wrong": []}
-    )  # fmt: skip
+    counted = part("f(1)\nf(2)", 1, 2, defines="f", is_open=True)
 
-    verdict = exercise.verdict(part, [exercise.Outcome("gave", 7), exercise.Outcome("endless", "")], [])
+    verdict = exercise.verdict(counted, [exercise.Outcome("gave", 7), exercise.Outcome("endless", "")], [])
 
     assert verdict.says[0].startswith("`f(2)` should give 2, and was still running")
 
 
 def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
-    source = (
-        "over = []\ndef double(x):\n while not over:\n  try:\n   while not over: pass\n  except BaseException: pass"
-    )
-    namespace = names_after(source)
+    stubborn = "while not over:\n  try:\n   while not over: pass\n  except BaseException: pass"
+    namespace = names_after(f"over = []\ndef double(x):\n {stubborn}")
 
     outcomes = observe(DOUBLE.probes, namespace, seconds=0.2)
     namespace["over"].append(True)
@@ -155,10 +153,8 @@ def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
 
 
 def test_an_object_that_says_it_equals_everything_equals_nothing():
-    claims = (
-        "class Six:\n  __eq__ = lambda *_: True\n  __class__ = property(lambda _: int)\n  __float__ = lambda _: 6.0\n"
-    )
-    verdict = answered(f"{claims}def double(x): return Six()")
+    claims = "__eq__ = lambda *_: True\n  __class__ = property(lambda _: int)\n  __float__ = lambda _: 6.0\n"
+    verdict = answered(f"class Six:\n  {claims}def double(x): return Six()")
 
     assert verdict.state == "fail"
     assert "gave an object, of type Six" in verdict.says[0]
@@ -195,10 +191,9 @@ def test_a_flood_of_output_is_not_shown(capsys):
 
 
 def test_names_of_python_that_the_learner_has_taken_do_not_disturb_the_probes():
-    part = part_of("n", {"points": 1, "defines": ["n"], "open": True, "probes": "sum([len(str(n)), 1])",
-                         "expected": [["gave", 3]], "hints": ["."], "wrong": []})  # fmt: skip
+    digits = part("sum([len(str(n)), 1])", 3, is_open=True)
 
-    assert answered("n = 12\nsum = len = print = str = None", part).state == "pass"
+    assert answered("n = 12\nsum = len = print = str = None", digits).state == "pass"
 
 
 def test_an_answer_that_changes_what_it_is_given_does_not_disturb_the_next_probe():
@@ -227,56 +222,40 @@ def test_a_name_that_was_mistyped_costs_no_hint():
 
 
 def test_a_function_that_gives_none_is_asked_whether_its_return_is_missing():
-    assert answered("def double(x): x * 2").says == (
-        "`double(3)` should give 6, and gave None. Is a `return` missing?",
-    )
+    (said,) = answered("def double(x): x * 2").says
+    assert said == "`double(3)` should give 6, and gave None. Is a `return` missing?"
 
 
 def test_an_object_where_a_number_is_wanted_is_not_called_text():
     """The name of its type was once taken for the answer."""
-    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", 7]],
-                         "hints": ["."], "wrong": []})  # fmt: skip
-
-    assert "text, and a number" in answered("n = '7'", part).says[0]
-    assert "is an object, of type object," in answered("n = object()", part).says[0]
-    assert "It is text" not in answered("n = object()", part).says[0]
+    assert "text, and a number" in answered("n = '7'", SEVEN).says[0]
+    assert "is an object, of type object," in answered("n = object()", SEVEN).says[0]
+    assert "It is text" not in answered("n = object()", SEVEN).says[0]
 
 
 def test_text_where_a_truth_is_wanted_is_not_asked_for_a_number():
-    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", True]],
-                         "hints": ["."], "wrong": []})  # fmt: skip
-
-    assert "It is text, and True or False is wanted" in answered("n = 'True'", part).says[0]
+    assert "It is text, and True or False is wanted" in answered("n = 'True'", part("n", True)).says[0]
 
 
 def test_small_letters_are_asked_for_where_a_word_has_a_large_one_and_none_is_wanted():
     """What a probe said of an answer, "Mul reads t, …", was once told to begin with a small letter."""
-    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", "zero"]],
-                         "hints": ["."], "wrong": []})  # fmt: skip
-
-    assert "small letters" in answered("n = 'Exact'", part).says[0]
-    assert "small letters" not in answered("n = 'Mul reads t'", part).says[0]
-    part = replace(part, expected=(replace(part.expected[0], value="B"),))
-    assert "small letters" not in answered("n = 'C'", part).says[0]
+    assert "small letters" in answered("n = 'Exact'", part("n", "zero")).says[0]
+    assert "small letters" not in answered("n = 'Mul reads t'", part("n", "zero")).says[0]
+    assert "small letters" not in answered("n = 'C'", part("n", "B")).says[0]
 
 
 def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():
-    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", 7]],
-                         "hints": ["."], "wrong": []})  # fmt: skip
     engine = "import minigrad as mg\n"
 
-    assert answered(f"{engine}n = mg.Value(7)", part).says[0].endswith(" The number in a Value is its `.data`.")
-    assert answered(f"{engine}n = mg.tensor(7.0)", part).says[0].endswith(" The number in a Tensor is its `.item()`.")
+    assert answered(f"{engine}n = mg.Value(7)", SEVEN).says[0].endswith(" The number in a Value is its `.data`.")
+    assert answered(f"{engine}n = mg.tensor(7.0)", SEVEN).says[0].endswith(" The number in a Tensor is its `.item()`.")
     assert "of type Value" in answered(f"{engine}def double(x): return mg.Value(6)").says[0]
     assert "is its `.data`." in answered(f"{engine}def double(x): return mg.Value(6)").says[0]
 
 
 def test_a_number_that_cannot_be_looked_at_is_told_in_whole_sentences():
     """To a question mark was once added that this is not right yet."""
-    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n + 1", "expected": [["gave", 7]],
-                         "hints": ["."], "wrong": []})  # fmt: skip
-
-    (said,) = answered("n = None", part).says
+    (said,) = answered("n = None", part("n + 1", 7)).says
     assert said.startswith("`n + 1` raised TypeError (unsupported operand type(s) for +: 'NoneType' and 'int'")
     assert said.endswith("). Something is None there: is a `return` missing?")
 
@@ -366,11 +345,9 @@ def test_what_check_shows_is_the_same_each_time_and_safe_to_show():
 
 def test_a_learner_can_see_what_was_run():
     note = said("def multiply(a, b): return None\ndef add(a, b): pass\nNode = float\nsaid = check('product')")
+    run = "<summary>What was run</summary><pre>a, b = (Node(3.0), Node(-2.0))\nmultiply(a, b).data</pre>"
 
-    assert (
-        "<summary>What was run</summary><pre>a, b = (Node(3.0), Node(-2.0))\nmultiply(a, b).data</pre>"
-        in (note._repr_mimebundle_()["text/html"])
-    )
+    assert run in note._repr_mimebundle_()["text/html"]
 
 
 def test_check_of_a_name_that_is_like_no_part_guesses_none():
@@ -385,7 +362,6 @@ def test_after_a_syntax_error_check_says_that_it_looked_at_the_answer_before():
     said_now = said(f"In = {cells!r}\ndef order(y): return [y]\nNode = str\nsaid = check('order')")
     said_after = said(f"In = {[*cells, 'x = 1', 'order = list']!r}\norder = list\nNode = str\nsaid = check('order')")
 
-    assert "The cell of `order` was run last with a SyntaxError in line 1, so this is of what it said before." in (
-        said_now.sentences
-    )
+    old = "The cell of `order` was run last with a SyntaxError in line 1, so this is of what it said before."
+    assert old in said_now.sentences
     assert "SyntaxError" not in repr(said_after)

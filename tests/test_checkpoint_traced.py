@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from close import assert_all_close
 
 import minigrad as mg
 from minigrad.compiler.passes.liveness import peak_bytes
@@ -51,6 +52,11 @@ def kept(f, *args):
 
 def pulled(y, leaves):
     y.backward()
+    return take_gradients(leaves)
+
+
+def take_gradients(leaves):
+    """Their gradients, which they have no more."""
     found = [x.grad.numpy().copy() for x in leaves]
     for x in leaves:
         x.grad = None
@@ -102,11 +108,9 @@ def test_peak_bytes_of_a_compiled_step_follow_the_square_root():
         step = step_of(parts, ws)
         step(x)
         peaks[parts] = peak_bytes(optimised(step.graph)) / SIZE
-        found = [w.grad.numpy().copy() for w in ws]
+        found = take_gradients(ws)
         expected = found if expected is None else expected
         assert same(found, expected)
-        for w in ws:
-            w.grad = None
 
     assert peaks[0] > 32
     assert peaks[4] < 13  # 4 inputs, and 2 for each of a part's 4 blocks
@@ -120,8 +124,7 @@ def test_the_workspace_of_the_program_is_smaller_too():
         step = step_of(parts, ws)
         step(x)
         sizes.append(step.latest.run.latest.program.plan.size)
-        for w in ws:
-            w.grad = None
+        take_gradients(ws)
 
     assert sizes[1] < sizes[0] / 2.5
 
@@ -210,8 +213,7 @@ def test_running_statistics_move_once_in_every_form():
 
     np.testing.assert_array_equal(said[0][2], 1)
     for other in said[1:]:
-        for found, expected in zip(other, said[0]):
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
+        assert_all_close(other, said[0], rtol=1e-12)
 
 
 CONTROL = {
@@ -283,8 +285,7 @@ def test_second_derivatives_and_forward_mode_pass_through():
 
 
 def test_a_graph_of_a_session_computes_the_part_again():
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x = mg.placeholder(mg.float64, (ROWS, WIDTH), name="x")
         w = mg.Variable(weights(1)[0].numpy(), name="w")
         y = x

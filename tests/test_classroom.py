@@ -87,9 +87,8 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
         "parts": [["slope", ["x"], "x.grad\nmg.__file__"]],
         "limits": asdict(Limits()),
     }
-    ran = subprocess.run(
-        [sys.executable, *command[1:]], input=json.dumps(job), capture_output=True, text=True, check=True
-    )
+    streams = {"input": json.dumps(job), "capture_output": True, "text": True}
+    ran = subprocess.run([sys.executable, *command[1:]], **streams, check=True)
 
     slope, where = json.loads(ran.stdout)["parts"]["slope"]
     assert slope[:2] == ["gave", 6.0]
@@ -105,8 +104,7 @@ def test_a_push_to_github_is_told_its_points(tmp_path, data, points, status):
         found()
     except NoSandbox as missing:
         pytest.skip(str(missing))
-    workflow = yaml.safe_load((DEPLOY / "github_classroom.yml").read_text("utf-8"))
-    (job,) = workflow["jobs"].values()
+    (job,) = yaml.safe_load((DEPLOY / "github_classroom.yml").read_text("utf-8"))["jobs"].values()
     (step,) = [step for step in job["steps"] if step.get("id") == "grade"]
     (tmp_path / f"{NAME}.ipynb").write_bytes(data)
     environment = here(tmp_path) | job["env"] | {"RUNNER_TEMP": str(tmp_path)}

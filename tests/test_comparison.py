@@ -6,10 +6,11 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from test_check import part
 
 from minigrad.course import feedback
 from minigrad.course.comparison import Comparison, compared, comparison
-from minigrad.course.exercise import part_of, verdict
+from minigrad.course.exercise import verdict
 from minigrad.course.probe import Outcome
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -24,10 +25,8 @@ def the(wanted: object, came: object) -> Comparison:
 
 def heights(picture: Comparison, shape: str) -> list[float]:
     """How high above the lowest of its kind each ring or diamond is, in pixels."""
-    found = re.findall(
-        r'<circle cx="[\d.]+" cy="([\d.]+)"' if shape == "ring" else r"M[\d.]+,([\d.]+)l4,4", picture.svg()
-    )
-    return [float(y) + (0 if shape == "ring" else 4) for y in found]
+    pattern, below = (r'<circle cx="[\d.]+" cy="([\d.]+)"', 0) if shape == "ring" else (r"M[\d.]+,([\d.]+)l4,4", 4)
+    return [float(y) + below for y in re.findall(pattern, picture.svg())]
 
 
 def test_each_number_is_drawn_where_it_is():
@@ -102,9 +101,8 @@ def test_whatever_the_numbers_are_the_picture_is_well_formed_and_in_its_frame(ca
     for circle in root.iter(f"{SVG}circle"):
         assert 0 <= float(circle.attrib["cx"]) <= width
         assert 0 <= float(circle.attrib["cy"]) <= height
-    assert not re.search(
-        r'(?:="|[MLV ,])(nan|inf)\b', re.sub(r"<text.*?</text>|aria-label=\"[^\"]*\"", "", picture.svg())
-    )
+    without_words = re.sub(r"<text.*?</text>|aria-label=\"[^\"]*\"", "", picture.svg())
+    assert not re.search(r'(?:="|[MLV ,])(nan|inf)\b', without_words)
     assert picture.svg() == picture.svg()
 
 
@@ -112,18 +110,15 @@ def test_what_is_shown_is_escaped():
     picture = compared('f("<b>")', [1, 2, 3, 4], [1, 2, 3, 5])
     assert picture is not None
 
-    shown = picture.svg() + feedback.figure(picture)
-
-    assert "<b>" not in shown
+    assert "<b>" not in picture.svg() + feedback.figure(picture)
     ElementTree.fromstring(picture.svg())
 
 
 # -- in check -------------------------------------------------------------------------------------
 
 
-def part(is_open: bool):
-    facts = {"points": 1, "defines": ["f"], "open": is_open, "probes": "f(1)\nf(2)\nf(3)", "hints": ["."], "wrong": []}
-    return part_of("f", {**facts, "expected": [["gave", 1], ["gave", [1, 2, 3, 4]], ["gave", [5, 6, 7, 8]]]})
+EXPECTED = 1, [1, 2, 3, 4], [5, 6, 7, 8]
+OPEN, CLOSED = (part("f(1)\nf(2)\nf(3)", *EXPECTED, defines="f", is_open=is_open) for is_open in (True, False))
 
 
 def outcomes(*values: object) -> list[Outcome]:
@@ -131,7 +126,7 @@ def outcomes(*values: object) -> list[Outcome]:
 
 
 def test_check_draws_the_first_list_that_differs_and_says_it_in_words():
-    note = feedback.note(verdict(part(True), outcomes(0, [1, 2, 3, 4], [5, 6, 7, 9]), []))
+    note = feedback.note(verdict(OPEN, outcomes(0, [1, 2, 3, 4], [5, 6, 7, 9]), []))
 
     assert note.picture is not None
     assert (note.picture.of, note.picture.came) == ("f(3)", (5, 6, 7, 9))
@@ -140,7 +135,7 @@ def test_check_draws_the_first_list_that_differs_and_says_it_in_words():
 
 
 def test_where_the_numbers_are_the_answer_nothing_is_drawn():
-    note = feedback.note(verdict(part(False), outcomes(1, [1, 2, 3, 9], [0, 0, 0, 0]), []))
+    note = feedback.note(verdict(CLOSED, outcomes(1, [1, 2, 3, 9], [0, 0, 0, 0]), []))
 
     assert note.picture is None
     assert "svg" not in note._repr_mimebundle_()["text/html"]
@@ -149,5 +144,5 @@ def test_where_the_numbers_are_the_answer_nothing_is_drawn():
 def test_what_raised_is_not_drawn():
     came = [Outcome("gave", 1), Outcome("raised", "ValueError"), Outcome("gave", [1, 1, 1, 1])]
 
-    assert comparison(verdict(part(True), came, []).apart).of == "f(3)"
-    assert comparison(verdict(part(True), came[:2], []).apart) is None
+    assert comparison(verdict(OPEN, came, []).apart).of == "f(3)"
+    assert comparison(verdict(OPEN, came[:2], []).apart) is None

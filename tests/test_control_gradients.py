@@ -1,9 +1,9 @@
 """Gradients through branches and loops, of every order: those of the same program run step by step on values."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
+from close import assert_all_close
+from peak import peak_bytes
 from test_control import Calls
 from written import Written
 
@@ -181,8 +181,7 @@ def test_parameters_of_a_body_get_their_gradients():
     found = Written(gradients, X).compiled(X)
     loss(mg.tensor(X)).backward()
 
-    for g, p in zip(found, net.parameters(), strict=True):
-        np.testing.assert_allclose(g, p.grad.numpy(), rtol=1e-12)
+    assert_all_close(found, [p.grad for p in net.parameters()], rtol=1e-12)
 
 
 def test_the_gradient_of_a_recurrent_network_is_pytorch_s():
@@ -198,8 +197,7 @@ def test_the_gradient_of_a_recurrent_network_is_pytorch_s():
     first = torch.autograd.grad(y * y, xs, create_graph=True)
     second = torch.autograd.grad(sum((g * g).sum() for g in first), xs)
 
-    for mine, its in zip(found, (y, *first, *second), strict=True):
-        np.testing.assert_allclose(mine, its.detach().numpy(), rtol=1e-10)
+    assert_all_close(found, (y, *first, *second), rtol=1e-10)
 
 
 # -- what backward does not do -------------------------------------------------------------------------------
@@ -301,27 +299,17 @@ def test_a_carry_whose_length_changes_has_no_gradient():
 # -- memory --------------------------------------------------------------------------------------------------
 
 
-def peak(run, *arrays):
-    run(*arrays)
-    tracemalloc.start()
-    run(*arrays)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return most
+def sines(x):
+    return fori_loop(0, 100, lambda i, x: x.sin() * 1.5, x)
 
 
-def test_a_loop_forwards_needs_no_memory_for_its_steps():
+@pytest.mark.parametrize(("f", "least", "most"), [(sines, 0, 5), (tower(sines, graph_gradients, 1), 100, 106)])
+def test_a_loop_needs_no_memory_for_its_steps_and_its_gradient_one_array_for_each(f, least, most):
     x = np.linspace(0, 1, 20_000)
-    written = Written(lambda x: fori_loop(0, 100, lambda i, x: x.sin() * 1.5, x), x)
+    run = Written(f, x).compiled
+    run(x)
 
-    assert peak(written.compiled, x) < 5 * x.nbytes
-
-
-def test_a_loop_and_its_gradient_need_one_array_for_each_step():
-    x = np.linspace(0, 1, 20_000)
-    written = Written(tower(lambda x: fori_loop(0, 100, lambda i, x: x.sin() * 1.5, x), graph_gradients, 1), x)
-
-    assert 100 * x.nbytes < peak(written.compiled, x) < 106 * x.nbytes
+    assert least * x.nbytes < peak_bytes(run, x) < most * x.nbytes
 
 
 def test_the_gradient_of_a_loop_makes_no_loop_of_loops():

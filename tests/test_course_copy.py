@@ -26,9 +26,7 @@ def run_every_cell(path: Path) -> None:
 
 
 def test_a_new_folder_gets_the_whole_course_without_outputs(checkout: Checkout) -> None:
-    copied = checkout.done("copy")
-
-    assert copied["new"] == ["exercises/01_graph.ipynb", FIRST, GRAPH, "lessons/data/digits.csv"]
+    assert checkout.done("copy")["new"] == ["exercises/01_graph.ipynb", FIRST, GRAPH, "lessons/data/digits.csv"]
     notebook = json.loads((checkout.work / FIRST).read_text("utf-8"))
     assert sources(checkout.work / FIRST) == ["1 + 1", "2 + 2"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in notebook["cells"])
@@ -37,14 +35,10 @@ def test_a_new_folder_gets_the_whole_course_without_outputs(checkout: Checkout) 
 
 
 def test_only_what_is_for_learners_is_copied(checkout: Checkout) -> None:
-    for name in (
-        "lessons/source/00.ipynb",
-        "solutions/01.ipynb",
-        "lessons/.ipynb_checkpoints/00.ipynb",
-        "lessons/.x.ipynb",
-    ):
-        (checkout.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (checkout.root / name).write_text("{}", "utf-8")
+    for name in ("lessons/source/00", "solutions/01", "lessons/.ipynb_checkpoints/00", "lessons/.x"):
+        notebook = checkout.root / f"{name}.ipynb"
+        notebook.parent.mkdir(parents=True, exist_ok=True)
+        notebook.write_text("{}", "utf-8")
 
     checkout.minigrad("copy")
 
@@ -56,9 +50,7 @@ def test_copying_again_touches_nothing(checkout: Checkout) -> None:
     checkout.minigrad("copy")
     before = {path: path.stat().st_mtime_ns for path in checkout.work.rglob("*")}
 
-    copied = checkout.done("copy")
-
-    assert len(copied["same"]) == 4
+    assert len(checkout.done("copy")["same"]) == 4
     assert {path: path.stat().st_mtime_ns for path in checkout.work.rglob("*")} == before
 
 
@@ -104,9 +96,7 @@ def test_a_new_edition_that_the_learner_worked_in_is_kept_too(checkout: Checkout
         if edition == "second":
             write_notebook(checkout.work / "lessons/00_start_here.new.ipynb", ("mine as well",), output="")
 
-    found = {path.name: sources(path) for path in (checkout.work / "lessons").glob("00_*")}
-
-    assert found == {
+    assert {path.name: sources(path) for path in (checkout.work / "lessons").glob("00_*")} == {
         "00_start_here.ipynb": ["my own"],
         "00_start_here.new.ipynb": ["mine as well"],
         "00_start_here.new2.ipynb": ["the fourth edition"],
@@ -184,8 +174,7 @@ def test_a_reset_lesson_is_new_and_the_learners_own_is_in_backup(checkout: Check
     checkout.minigrad("copy")
     for work in ("first", "second"):  # within one second, and both are kept
         write_notebook(checkout.work / FIRST, (work,), output="")
-        backup = Path(checkout.done("reset", "00")["backup"])
-        assert sources(backup) == [work]
+        assert sources(Path(checkout.done("reset", "00")["backup"])) == [work]
 
     assert sources(checkout.work / FIRST) == ["1 + 1", "2 + 2"]
     assert len(list((checkout.work / "backup").rglob("*.ipynb"))) == 2
@@ -198,9 +187,8 @@ def test_a_lesson_can_be_named_by_its_beginning_or_its_path(checkout: Checkout, 
 
 def test_a_name_that_fits_two_files_or_none_is_refused_with_the_choice(checkout: Checkout) -> None:
     assert f"'01' could be exercises/01_graph.ipynb or {GRAPH}: name one" in checkout.refused("reset", "01")
-    assert f"no file '01_grahp': did you mean exercises/01_graph.ipynb or {GRAPH}?" in checkout.refused(
-        "reset", "01_grahp"
-    )
+    misspelt = checkout.refused("reset", "01_grahp")
+    assert f"no file '01_grahp': did you mean exercises/01_graph.ipynb or {GRAPH}?" in misspelt
     assert "no file '07': names begin as exercises/01_graph.ipynb does. All are in " in checkout.refused("reset", "07")
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from miniature import Checkout
 
 
@@ -26,17 +27,8 @@ def test_a_machine_that_has_everything_is_well(checkout: Checkout) -> None:
     status, found = findings(checkout)
 
     assert status == 0, found
-    assert list(found) == [
-        "Python",
-        "minigrad",
-        "its name",
-        "packages",
-        "drawing",
-        "course folder",
-        "free disk",
-        "GPU",
-        "native code",
-    ]
+    about = "Python, minigrad, its name, packages, drawing, course folder, free disk, GPU, native code"
+    assert list(found) == about.split(", ")
     assert found["course folder"]["found"] == str(checkout.work)
 
 
@@ -47,24 +39,26 @@ def test_what_is_said_to_people_is_a_line_for_each_finding(checkout: Checkout) -
     assert all(line.startswith("ok      ") for line in lines)
 
 
-def test_another_minigrad_is_found_out(checkout: Checkout) -> None:
-    env = other_distribution(checkout.root, "minigrad", "0.0.6")
-
-    status, found = findings(checkout, env=env)
+@pytest.mark.parametrize(
+    ("name", "version", "about", "words", "advice"),
+    [
+        (
+            "minigrad",
+            "0.0.6",
+            "its name",
+            "minigrad 0.0.6, another project's, is installed too",
+            "pip uninstall minigrad",
+        ),
+        ("numpy", "1.26.4", "packages", "needed: numpy>=2 (found 1.26.4)", "start.py"),
+    ],
+    ids=["another minigrad", "a package that is too old"],
+)
+def test_what_is_installed_wrongly_is_found_out(checkout: Checkout, name, version, about, words, advice) -> None:
+    status, found = findings(checkout, env=other_distribution(checkout.root, name, version))
 
     assert status == 1
-    assert found["its name"]["found"] == "minigrad 0.0.6, another project's, is installed too"
-    assert "pip uninstall minigrad" in found["its name"]["advice"]
-
-
-def test_a_package_that_is_too_old_is_found_out(checkout: Checkout) -> None:
-    env = other_distribution(checkout.root, "numpy", "1.26.4")
-
-    status, found = findings(checkout, env=env)
-
-    assert status == 1
-    assert found["packages"]["found"] == "needed: numpy>=2 (found 1.26.4)"
-    assert "start.py" in found["packages"]["advice"]
+    assert found[about]["found"] == words
+    assert advice in found[about]["advice"]
 
 
 def test_a_course_folder_that_cannot_be_written_is_found_out(checkout: Checkout, unprivileged: list[str]) -> None:

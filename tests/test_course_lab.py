@@ -148,8 +148,7 @@ def test_what_has_no_slides_is_said_before_it_is_presented(checkout: Checkout) -
     said = checkout.minigrad("lab", "--present", "exercises/01", "--version").stdout
 
     assert "exercises/01_graph.ipynb has no slides of its own: each of its headings begins a page\n" in said
-    told = checkout.minigrad("lab", "--present", "lessons/GLOSS").stderr
-    assert told == (
+    assert checkout.minigrad("lab", "--present", "lessons/GLOSS").stderr == (
         "minigrad: lessons/GLOSSARY.md is no notebook, and has no slides: present one such as "
         "lessons/00_start_here.ipynb\n"
     )
@@ -164,7 +163,6 @@ def test_without_jupyterlab_the_way_to_get_it_is_said(checkout: Checkout) -> Non
     process = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
 
     assert process.returncode == 1
-    assert process.stderr.endswith(
-        "has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again\n"
-    )
+    advice = "has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again\n"
+    assert process.stderr.endswith(advice)
     assert process.stderr.count("\n") == 1

@@ -37,6 +37,12 @@ def taught():
     return {name: nb for name, nb in sources("lessons").items() if int(name[:2]) < 90}
 
 
+def terms():
+    """(lesson, term, meaning) of all that the lessons define."""
+    for name, nb in sources("lessons").items():
+        yield from ((name, *defined) for defined in nb.metadata.minigrad.get("terms", {}).items())
+
+
 @table("concept", KNOWN["concepts"])
 def test_every_concept_has_a_lesson_and_an_exercise(concept):
     assert course_map.teaching(concept, taught()), "no lesson teaches it"
@@ -108,9 +114,8 @@ def test_the_lessons_are_drawn_as_the_graph_that_they_are():
 
 
 def test_what_a_lesson_needs_is_told_in_words_too():
-    rows = dict(
-        re.findall(r"^\| \[(\d\d) [^|]*\| ([\d, ]*)\|", (ROOT / "lessons" / "README.md").read_text("utf-8"), re.M)
-    )
+    text = (ROOT / "lessons" / "README.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| \[(\d\d) [^|]*\| ([\d, ]*)\|", text, re.M))
 
     assert rows["07"] == "05, 06 "
     assert {*rows} == {name[:2] for name in sources("lessons")}
@@ -140,19 +145,14 @@ def test_the_glossary_has_every_term_once_in_order_with_its_lesson():
 
     assert text == (ROOT / "lessons" / "GLOSSARY.md").read_text("utf-8")
     words = [line.split("**")[1].lower() for line in text.splitlines() if line.startswith("**")]
-    assert words == sorted(words)
-    assert words == sorted(
-        term.lower() for nb in sources("lessons").values() for term in nb.metadata.minigrad.get("terms", {})
-    )
-    for name, nb in sources("lessons").items():
-        for meaning in nb.metadata.minigrad.get("terms", {}).values():
-            assert f": {meaning[0].upper()}{meaning[1:]}. [{name[:2]}]({name}.ipynb)\n" in text
+    assert words == sorted(term.lower() for _, term, _ in terms())
+    for name, _, meaning in terms():
+        assert f": {meaning[0].upper()}{meaning[1:]}. [{name[:2]}]({name}.ipynb)\n" in text
 
 
 def test_a_definition_is_one_sentence_without_its_full_stop():
-    for name, nb in sources("lessons").items():
-        for term, meaning in nb.metadata.minigrad.get("terms", {}).items():
-            assert not meaning.endswith("."), f"{name}: {term}"
+    for name, term, meaning in terms():
+        assert not meaning.endswith("."), f"{name}: {term}"
 
 
 def test_a_term_that_two_lessons_define_is_refused():

@@ -60,9 +60,7 @@ def test_no_op_and_no_derivative_waits_for_a_value(case):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_tensor_goes_to_a_device_and_comes_back(place):
-    x = mg.tensor([1.0, 2.0])
-
-    there = x.to(place)
+    there = mg.tensor([1.0, 2.0]).to(place)
 
     assert there.spec.device is mg.device(place)
     assert there.to("cpu").numpy().tolist() == [1, 2]

@@ -198,8 +198,7 @@ def test_a_length_that_fits_no_other_is_found_when_it_is_known():
 
 
 def test_nobody_counts_to_an_unknown_length():
-    builder = GraphBuilder()
-    x = builder.argument("x", Spec((b, 2), "f8"))
+    x = GraphBuilder().argument("x", Spec((b, 2), "f8"))
     with pytest.raises(NoValueError, match="known only when the graph runs"):
         len(x)
     with pytest.raises(NoValueError, match="known only when the graph runs"):
@@ -207,8 +206,7 @@ def test_nobody_counts_to_an_unknown_length():
 
 
 def test_a_number_that_only_a_loop_decides_is_refused_and_not_guessed():
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x = mg.placeholder("float64", (2,))
         _, doubled = mg.while_loop(
             lambda i, y: i < 3,
@@ -224,8 +222,7 @@ def test_a_number_that_only_a_loop_decides_is_refused_and_not_guessed():
 
 
 def test_a_length_that_no_input_of_a_run_has_is_asked_for():
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x = mg.placeholder("float64", (None, 3))
         ones, beside = mg.ones_like(x), mg.ones(x.shape[0], 3) + mg.zeros_like(x) * x
     with mg.Session(graph) as session:

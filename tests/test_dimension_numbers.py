@@ -205,9 +205,8 @@ def test_a_result_that_is_fed_beside_what_it_is_made_of_has_the_length_that_foll
 
 def test_zeros_of_either_sign_are_two_numbers():
     """Const(0.0 · n) was Const(−0.0 · n), as equal ops are one."""
-    f = mg.function(
-        lambda x: (x / (0.0 * x.shape[0]), x / (-0.0 * x.shape[0])), input_signature=[mg.TensorSpec((None,), "float64")]
-    )
+    vector = [mg.TensorSpec((None,), "float64")]
+    f = mg.function(lambda x: (x / (0.0 * x.shape[0]), x / (-0.0 * x.shape[0])), input_signature=vector)
     with np.errstate(divide="ignore"):
         assert [y.numpy()[0] for y in f(mg.ones(2))] == [np.inf, -np.inf]
 

@@ -97,9 +97,7 @@ def test_bernoulli_is_true_with_its_probability(p):
 
 
 def test_bernoulli_of_probabilities_is_true_with_each():
-    p = mg.tensor([0.0, 0.25, 1.0])
-
-    hits = random.bernoulli(random.key(12), p, (N, 3)).numpy().mean(0)
+    hits = random.bernoulli(random.key(12), mg.tensor([0.0, 0.25, 1.0]), (N, 3)).numpy().mean(0)
 
     assert hits[0] == 0
     assert hits[2] == 1
@@ -143,9 +141,7 @@ def test_a_permutation_has_each_number_once_and_moves_rows():
 
 
 def test_indices_are_chosen_in_proportion_to_their_weights():
-    weights = mg.tensor([1.0, 0.0, 2.0, 5.0])
-
-    drawn = random.choice(random.key(17), weights, N, replacement=True).numpy()
+    drawn = random.choice(random.key(17), mg.tensor([1.0, 0.0, 2.0, 5.0]), N, replacement=True).numpy()
 
     counts = np.bincount(drawn, minlength=4)
     assert counts[1] == 0
@@ -153,9 +149,7 @@ def test_indices_are_chosen_in_proportion_to_their_weights():
 
 
 def test_without_replacement_none_comes_twice_and_a_weight_of_0_never():
-    weights = mg.tensor(np.tile([1.0, 0.0, 2.0, 5.0], (2000, 1)))
-
-    drawn = random.choice(random.key(18), weights, 3).numpy()
+    drawn = random.choice(random.key(18), mg.tensor(np.tile([1.0, 0.0, 2.0, 5.0], (2000, 1))), 3).numpy()
 
     assert all(sorted(row) == [0, 2, 3] for row in drawn)
     assert abs((drawn[:, 0] == 3).mean() - 5 / 8) < 5 * math.sqrt(15 / 64 / 2000)

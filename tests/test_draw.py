@@ -160,9 +160,8 @@ def test_minus_signs_do_not_collide():
 def test_the_rules_in_words_are_the_slopes_the_engine_stores():
     """The words are read back as Python and compared with numbers from the engine."""
     a, b = 0.7, -1.3
-    made: list[Value] = [
-        f(Value(a), Value(b)) for f in (Value.__add__, Value.__sub__, Value.__mul__, Value.__truediv__)
-    ]
+    arithmetic = (Value.__add__, Value.__sub__, Value.__mul__, Value.__truediv__)
+    made: list[Value] = [f(Value(a), Value(b)) for f in arithmetic]
     made += [f(Value(a)) for f in (Value.__neg__, Value.exp, Value.log, Value.tanh, Value.relu)]
     made += [Value(b).relu(), *(Value(a) ** p for p in (0, 1, 2, 3, -1, 0.5))]
 

@@ -59,9 +59,8 @@ def test_a_graph_is_drawn_with_all_that_nothing_else_reads():
         loss = (x @ w).sum()
         down = w.assign_sub(0.1 * w)
     drawn = mg.draw(graph, {"loss": loss, "down": down})
-    names = [box.name for box in drawn.picture.boxes]
 
-    assert {"x", "w", "loss", "down"} <= {*names}
+    assert {"x", "w", "loss", "down"} <= {box.name for box in drawn.picture.boxes}
     assert drawn.svg.startswith("<svg")
     assert not any("3518" in box.spec for box in drawn.picture.boxes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_function import Cube
 
 import minigrad as mg
 from minigrad.draw import draw
@@ -51,8 +52,7 @@ def test_after_backward_leaves_have_gradients_and_nothing_is_kept():
 
 def test_what_is_marked_as_kept_is_what_the_engine_keeps():
     """Counted against the arrays that the recorded nodes really hold."""
-    loss = classifier()
-    drawn = Drawn(loss, {})
+    drawn = Drawn(classifier(), {})
 
     held = {id(array) for node in drawn.order if node.inputs for array in node.saved}
 
@@ -73,8 +73,7 @@ def test_drawing_leaves_the_graph_as_it_was():
 
 
 def test_a_constant_is_drawn_at_each_of_its_uses():
-    x = mg.tensor(3.0, requires_grad=True)
-    y = (x * 2) * 2
+    y = (mg.tensor(3.0, requires_grad=True) * 2) * 2
 
     assert [box.called for box in draw(y).picture.boxes if box.kind == "constant"] == ["2", "2"]
 
@@ -143,17 +142,6 @@ def test_a_module_lends_its_parameters_their_names():
 
 
 def test_a_function_of_ones_own_is_drawn_though_it_cannot_be_run_again():
-    class Cube(mg.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, gy):
-            (x,) = ctx.saved_tensors
-            return 3 * x * x * gy
-
     x = mg.tensor(2.0, requires_grad=True)
     y = Cube.apply(x) + x
 

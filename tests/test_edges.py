@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from table import mistakes
 
 import minigrad as mg
 from minigrad import laws, ops
@@ -196,11 +197,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("case", MISTAKES)
-def test_a_clear_sentence_answers(case):
-    mistake, error, sentence = MISTAKES[case]
-    with pytest.raises(error, match=sentence):
-        mistake()
+test_a_clear_sentence_answers = mistakes(MISTAKES)
 
 
 @pytest.mark.parametrize("run", [lambda f: f, mg.function], ids=["eager", "traced"])

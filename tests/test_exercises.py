@@ -240,10 +240,7 @@ def test_a_right_submission_in_a_bad_state_keeps_its_points(change, tmp_path):
         ("visits", "times_at_x, nodes = True, 11"),
         ("product", "from unittest.mock import MagicMock\nmultiply = MagicMock()"),
         ("product", "import sys\ndef multiply(a, b): sys.exit(0)"),
-        (
-            "product",
-            "def multiply(a, b):\n    a.data = b.data = 0.0\n    return Node(0.0, ((a, 0.0), (b, 0.0)))",
-        ),
+        ("product", "def multiply(a, b):\n    a.data = b.data = 0.0\n    return Node(0.0, ((a, 0.0), (b, 0.0)))"),
         ("order", "order = list"),
         ("gradients", "def gradients(y): return 6.0"),
     ],

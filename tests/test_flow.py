@@ -139,12 +139,9 @@ def test_what_a_print_gives_on_is_not_written_over(capsys):
     def f(x):
         said = py_func(lambda a: a, [x * 2], x.spec)
         mg.print("x", x.sum())
-        other = (x + 5).exp() * (x + 6)
-        return said + other * (x + 7)
+        return said + (x + 5).exp() * (x + 6) * (x + 7)
 
-    program = compiled(f, X)
-
-    np.testing.assert_array_equal(program(X)[0], X * 2 + np.exp(X + 5) * (X + 6) * (X + 7))
+    np.testing.assert_array_equal(compiled(f, X)(X)[0], X * 2 + np.exp(X + 5) * (X + 6) * (X + 7))
 
 
 def test_ops_of_one_kind_called_as_wholes_have_names_of_their_own():

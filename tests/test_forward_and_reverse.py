@@ -91,11 +91,7 @@ def test_tangents_and_cotangents_stand_at_the_boxes():
     assert {box.called for box in both.picture.boxes} >= {"a", "b", "c", "s", "y", "z"}
     a_moves, y_owes = both.pushed[0].moved, both.pulled[0].moved
     assert [a_moves[box[name]] for name in "abcsyz"] == ["1", "0", "0", "0.5", number(0.5 * slope), "−0.5"]
-    assert [y_owes[box[name]] for name in "abcsyz"] == [
-        *(number(x) for x in (0.5 * slope, 2 * slope, 1, slope)),
-        "1",
-        "0",
-    ]
+    assert [y_owes[box[name]] for name in "abcsyz"] == [*map(number, (0.5 * slope, 2 * slope, 1, slope)), "1", "0"]
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,15 @@
 """Function and custom_gradient: a derivative written by hand is checked, kept, freed and differentiated as ours are."""
 
-import gc
 import weakref
 
 import numpy as np
 import pytest
+from leaves import leaf
+from test_memory import uncollected
 
 import minigrad as mg
 from minigrad.autograd import forward_ad
 from minigrad.base import errors
-
-
-def leaf(*numbers):
-    return mg.tensor(list(numbers), requires_grad=True)
 
 
 class Cube(mg.Function):
@@ -386,17 +383,12 @@ class Held(mg.Function):
 
 
 def test_a_function_makes_no_reference_cycle_not_even_through_ctx():
-    gc.collect()
-    gc.disable()
-    try:
-        x = leaf(1.0, 2.0)
-        y, z = Held.apply(x)
+    with uncollected():
+        y, z = Held.apply(leaf(1.0, 2.0))
         alive = weakref.ref(y.node)
         y.sum().backward()
         del y, z
         assert alive() is None
-    finally:
-        gc.enable()
 
 
 # -- forward mode ----------------------------------------------------------------------------------
@@ -503,12 +495,8 @@ def test_a_custom_gradient_that_closes_over_its_result_makes_no_cycle():
         y = x.exp()
         return y, lambda gy: gy * y
 
-    gc.collect()
-    gc.disable()
-    try:
+    with uncollected():
         y = exp(leaf(1.0))
         alive = weakref.ref(y.node)
         del y
         assert alive() is None
-    finally:
-        gc.enable()

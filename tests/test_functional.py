@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import mistakes
 
 import minigrad as mg
 from minigrad.autograd import functional
@@ -198,8 +199,4 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("case", MISTAKES)
-def test_a_clear_sentence_answers(case):
-    mistake, error, sentence = MISTAKES[case]
-    with pytest.raises(error, match=sentence):
-        mistake()
+test_a_clear_sentence_answers = mistakes(MISTAKES)

@@ -41,9 +41,9 @@ def trace(m, optimizer, scaler, optimizers=1):
 def test_thirteen_steps_are_pytorchs(name, optimizers):
     torch = pytest.importorskip("torch")
     options = {"init_scale": 2.0**10, "growth_factor": 3.0, "backoff_factor": 0.25, "growth_interval": 3}
-    mine = trace(mg, lambda p: getattr(mg.optim, name)(p, lr=0.01), mg.amp.GradScaler(**options), optimizers)
-    theirs = trace(
-        torch, lambda p: getattr(torch.optim, name)(p, lr=0.01), torch.amp.GradScaler("cpu", **options), optimizers
+    mine, theirs = (
+        trace(m, lambda p, m=m: getattr(m.optim, name)(p, lr=0.01), m.amp.GradScaler("cpu", **options), optimizers)
+        for m in (mg, torch)
     )
 
     assert [step[:3] for step in mine] == [step[:3] for step in theirs]
@@ -236,8 +236,7 @@ def test_small_updates_need_master_weights():
 @quiet
 def test_a_net_with_small_gradients_learns_by_the_scale():
     """Three layers under autocast; the loss is small by 2⁻²², the rate large by as much: in float32 no difference."""
-    rng = np.random.default_rng(0)
-    x = mg.tensor(rng.standard_normal((32, 4)).astype("f4"))
+    x = mg.tensor(np.random.default_rng(0).standard_normal((32, 4)).astype("f4"))
     y = mg.tensor(np.sin(x.numpy().sum(1, keepdims=True)))
 
     def learned(dtype, init_scale):

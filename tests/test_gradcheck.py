@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from test_function import written
 
 import minigrad as mg
 from minigrad import ops
@@ -9,10 +10,6 @@ from minigrad.base import errors
 from minigrad.core.op import Elementwise
 
 X = mg.tensor([0.5, 1.0, 1.5])
-
-
-def written(forward, backward):
-    return type("Written", (mg.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
 
 
 class SineOffByALittle(ops.Sin):

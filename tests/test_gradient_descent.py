@@ -93,9 +93,8 @@ def test_where_a_browser_cannot_follow_python_makes_the_steps():
 def test_a_path_is_shown_as_it_is_and_has_the_functions_values():
     path = [(0.0, 0.0), (1.0, 0.5), (1.0, 1.0)]
     widget = GradientDescent(valley, path=path)
-    assert [(tuple(step["at"]), step["value"]) for step in widget.steps] == [
-        (at, valley(*map(mg.tensor, at)).item()) for at in path
-    ]
+    assert [tuple(step["at"]) for step in widget.steps] == path
+    assert [step["value"] for step in widget.steps] == [valley(*map(mg.tensor, at)).item() for at in path]
     assert widget.program == {}
     assert widget.text.splitlines()[1] == " 1  Point 1: (x, y) = (1, 0.5); valley 1.25."
 

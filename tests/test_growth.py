@@ -1,10 +1,10 @@
 """What grows must not blow up: depth, sharing, repetition. Counts and bytes, never seconds."""
 
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
+from peak import peak_bytes
 
 import minigrad as mg
 from minigrad import ops
@@ -131,13 +131,9 @@ def test_a_graph_of_values_takes_the_same_calls_and_bytes_a_value_however_many(w
 
     def taken(n):
         y, leaves = build(n)
-        tracemalloc.start()
-        try:
-            count = calls(work, y, leaves, of=("call", "c_call"))
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        return count / n, peak / n
+        count = []
+        peak = peak_bytes(lambda: count.append(calls(work, y, leaves, of=("call", "c_call"))))
+        return count[0] / n, peak / n
 
     taken(400)
     (few_calls, few_bytes), (many_calls, many_bytes) = taken(3_000), taken(16 * 3_000)  # tables double

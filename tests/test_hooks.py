@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
+from leaves import leaf
 
 import minigrad as mg
 from minigrad.base import errors
 from minigrad.tensor.early import at_end
-
-
-def leaf(*numbers):
-    return mg.tensor(list(numbers), requires_grad=True)
-
 
 # -- on the way ------------------------------------------------------------------------------------
 
@@ -108,8 +104,7 @@ def test_a_hook_may_keep_the_gradient_it_is_shown():
 
 def test_a_hook_that_changes_shape_or_dtype_is_refused():
     for hook in (lambda g: g.sum(), lambda g: g.astype("f4"), lambda g: 3.0):
-        x = leaf(1.0, 2.0)
-        y = x * 1
+        y = leaf(1.0, 2.0) * 1
         y.register_hook(hook)
         with pytest.raises(errors.ShapeError, match="returns a gradient of that spec"):
             y.sum().backward()
