@@ -1,10 +1,10 @@
 """Edits in place mean what the same computation means that makes new tensors, or are refused."""
 
 import sys
-import threading
 
 import numpy as np
 import pytest
+from elsewhere import in_threads
 
 import minigrad as mg
 from minigrad.base import errors
@@ -200,15 +200,11 @@ def test_two_threads_that_edit_one_memory_are_both_counted():
     """Reading, adding 1 and writing back were three steps, and one thread's edit could get lost between another's."""
     x = mg.tensor(np.zeros(4))
 
-    def edit():
+    def edit(_):
         for _ in range(500):
             x.add_(1)
 
-    threads = [threading.Thread(target=edit) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(edit, range(4))
 
     assert x._version == 2000
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from elsewhere import output_of
 from examples import EXAMPLES
 from miniature import ROOT
 from safetensors.numpy import load_file
@@ -317,22 +318,16 @@ def test_a_function_that_adds_to_no_grad_is_refused_where_there_is_one(tmp_path)
 
 def test_a_fresh_process_without_the_source_gives_the_same(tmp_path):
     (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
-    x = np.random.default_rng(0).normal(size=(4, 3))
-    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4, 3)))
     here = (
         "import numpy as np, minigrad as mg, model\nmg.manual_seed(0)\nm = model.Branching()\n"
         'mg.save("f.mg", m, mg.TensorSpec((None, 3)))\ny = m(mg.tensor(np.load("x.npy")))\ny.sum().backward()\n'
         'np.savez("wanted.npz", y=y.numpy(), **{n: p.grad.numpy() for n, p in m.named_parameters()})\n'
     )
 
-    def ran(code):
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT}"}
-        command = [sys.executable, "-c", code]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
-
-    ran(here)
+    output_of(here, cwd=tmp_path)
     (tmp_path / "model.py").unlink()
-    said = ran(FRESH)
+    said = output_of(FRESH, cwd=tmp_path)
 
     with np.load(tmp_path / "wanted.npz") as wanted, np.load(tmp_path / "y.npz") as came:
         assert {n: a.tobytes() for n, a in wanted.items()} == {n: a.tobytes() for n, a in came.items()}

@@ -1,12 +1,8 @@
 """A session's run in a file: what is loaded gives what the session gives, and goes on from its variables."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-from miniature import ROOT
+from elsewhere import output_of
 
 import minigrad as mg
 from minigrad.base.errors import GraphError, ShapeError, StateError
@@ -74,9 +70,7 @@ def test_training_goes_on_from_it_to_the_bit_in_a_fresh_process(tmp_path):
         "print(loss.item().hex(), nothing, steps.item(), f.variables['w'].numpy().tobytes().hex(),\n"
         "      *(name for name, _ in f.named_parameters()))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code]
-    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    said = output_of(code, cwd=tmp_path)
 
     for _ in range(4):
         loss, _, steps = session.run([at["loss"], at["train"], at["count"]], {at["x"]: X, at["t"]: T})

@@ -11,6 +11,7 @@ from collections import Counter, namedtuple
 
 import numpy as np
 import pytest
+from elsewhere import output_of
 from miniature import ROOT
 
 import minigrad as mg
@@ -106,7 +107,7 @@ def test_arguments_in_pytorchs_order_are_told_apart(tmp_path):
 def test_importing_minigrad_loads_nothing_of_it():
     code = "import sys, minigrad, minigrad.nn; print([m for m in sys.modules if 'saving' in m or 'safetensors' in m])"
 
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert output_of(code) == "[]\n"
 
 
 # -- with others ----------------------------------------------------------------------------------
@@ -303,10 +304,8 @@ def test_a_disk_that_is_full_leaves_the_old_file(tmp_path):
         "try: mg.save(sys.argv[1], {'a': np.zeros(50_000)})\n"
         "except OSError as error: print(type(error).__name__, error.__notes__[0])\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code, str(tmp_path / "s")]
 
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    said = output_of(code, tmp_path / "s")
 
     assert said == f"OSError {tmp_path / 's'} was not written; a file that was there before is as it was\n"
     assert mg.load(tmp_path / "s") == {"n": 1}

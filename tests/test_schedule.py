@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from elsewhere import in_threads
 from test_fuse import graph_of
 
 from minigrad import ops
@@ -201,11 +202,7 @@ def test_calls_at_once_and_calls_from_within_disturb_nobody():
     def call(i):
         found[i] = run(np.full(SHAPES[0], i / 10), w)[0]
 
-    threads = [threading.Thread(target=call, args=(i,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(call, range(6))
 
     for i in range(6):
         np.testing.assert_array_equal(found[i], interpret(graph, np.full(SHAPES[0], i / 10), w)[0])

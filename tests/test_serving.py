@@ -23,6 +23,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import uvicorn
+from elsewhere import output_of
 from in_a_thread import completed, in_a_thread
 from miniature import ROOT
 from prometheus_client.parser import text_string_to_metric_families
@@ -813,8 +814,6 @@ def test_batches_are_made_for_who_asks_for_them_alone(monkeypatch):
 
 def test_who_serves_nothing_loads_no_server():
     program = "import sys, minigrad as mg; mg.save, mg.nn.Linear; import minigrad.course.cli; print([*sys.modules])"
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
+    loaded = output_of(program)
 
     assert not [name for name in ("starlette", "uvicorn", "httptools", "minigrad.serving") if f"'{name}'" in loaded]

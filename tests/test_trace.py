@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from elsewhere import in_threads
 
 import minigrad as mg
 from minigrad import graph as G
@@ -99,21 +100,16 @@ def test_arrays_are_tensors():
 
 
 def test_names_and_defaults_are_put_in_their_places():
-    f, runs = counted_named()
-
-    for y in (f(X, 2), f(X, y=2), f(x=X, y=2), f(y=2, x=X), f(X)):
-        assert y.tolist() == (X * 2).tolist()
-    assert len(runs) == 1
-
-
-def counted_named():
     runs = []
 
+    @mg.function
     def f(x, y=2):
         runs.append(1)
         return x * y
 
-    return mg.function(f), runs
+    for y in (f(X, 2), f(X, y=2), f(x=X, y=2), f(y=2, x=X), f(X)):
+        assert y.tolist() == (X * 2).tolist()
+    assert len(runs) == 1
 
 
 def test_options_of_any_name_reach_the_function():
@@ -135,13 +131,11 @@ def test_traces_of_an_object_that_is_gone_are_forgotten():
     f = mg.function(lambda net, x: net(x))
     net = mg.nn.Linear(3, 2)
     f(net, X)
-    gone = weakref.ref(net)
-    weight = weakref.ref(net.weight)
+    gone = weakref.ref(net), weakref.ref(net.weight)
     del net
     gc.collect()
 
-    assert gone() is None
-    assert weight() is None
+    assert [each() for each in gone] == [None, None]
     assert not f.traces
 
 
@@ -345,16 +339,12 @@ def test_two_threads_trace_once():
     f, runs = counted(lambda x: (x * 2).exp().sum())
     found = []
 
-    def call():
+    def call(_):
         started.wait()
         for _ in range(50):
             found.append(f(mg.tensor(X)).item())
 
-    threads = [threading.Thread(target=call) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(call, range(4))
 
     assert len(runs) == 1
     assert set(found) == {np.exp(2 * X).sum()}
@@ -531,8 +521,7 @@ def test_ever_new_lengths_do_not_make_a_trace_grow_for_ever(monkeypatch):
     monkeypatch.setattr("minigrad.graph.compiled.MOST_VARIANTS", 3)
     double = mg.function(lambda x: (x * 2).sum(), input_signature=[mg.TensorSpec((None,), np.float64)])
     for n in range(1, 9):
-        x = mg.ones(n)
-        assert double(x).item() == 2 * n
+        assert double(mg.ones(n)).item() == 2 * n
     ((trace,),) = double.traces.values()
     assert len(trace.run.variants) == 3
     assert double(mg.ones(1)).item() == 2
