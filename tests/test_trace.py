@@ -1,14 +1,14 @@
 """mg.function: one trace for each kind of call, and what a run of it does."""
 
 import gc
-import sys
 import threading
 import warnings
 import weakref
 
 import numpy as np
 import pytest
-from elsewhere import in_threads
+from elsewhere import run_in_threads
+from test_growth import calls
 
 import minigrad as mg
 from minigrad import graph as G
@@ -344,7 +344,7 @@ def test_two_threads_trace_once():
         for _ in range(50):
             found.append(f(mg.tensor(X)).item())
 
-    in_threads(call, range(4))
+    run_in_threads(call, range(4))
 
     assert len(runs) == 1
     assert set(found) == {np.exp(2 * X).sum()}
@@ -449,11 +449,7 @@ def test_a_call_of_a_small_traced_function_costs_little():
     f = mg.function(lambda x, y: x + y)
     x, y = mg.tensor([1.0]), mg.tensor([2.0])
     f(x, y)
-    calls = []
-    sys.setprofile(lambda frame, event, argument: calls.append(event == "call"))
-    f(x, y)
-    sys.setprofile(None)
-    assert sum(calls) < 40  # functions of Python; 20 when this was written
+    assert calls(f, x, y) < 40  # functions of Python; 20 when this was written
 
 
 def test_a_tensor_made_in_a_trace_begins_anew_at_each_call():
