@@ -261,8 +261,7 @@ def test_samples_of_every_kind_become_batches():
 
 
 def test_a_batch_of_ones_own_is_made_of_the_list_of_samples():
-    words = ["a", "bcd", "ef"]
-    padded = DataLoader(words, 2, collate_fn=lambda samples: [s.ljust(3) for s in samples])
+    padded = DataLoader(["a", "bcd", "ef"], 2, collate_fn=lambda samples: [s.ljust(3) for s in samples])
 
     assert list(padded) == [["a  ", "bcd"], ["ef "]]
 
@@ -293,9 +292,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_mistake_is_said(name):
-    make, error, words = REFUSED[name]
-
+@pytest.mark.parametrize(("make", "error", "words"), REFUSED.values(), ids=REFUSED)
+def test_a_mistake_is_said(make, error, words):
     with pytest.raises(error, match=words):
         make()
