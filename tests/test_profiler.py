@@ -674,8 +674,7 @@ def test_an_op_around_a_part_in_c_is_one_call():
 
 
 def test_a_session_tells_its_steps():
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x = mg.graph.placeholder(np.float64, (3,), name="x")
         y = (mg.tanh(x) * 2).sum()
     with mg.Session(graph) as session:
@@ -783,10 +782,8 @@ def test_another_thread_takes_part_where_it_says_so():
         other.start()
         other.join()
 
-    assert {(event.name, event.thread) for event in prof.events()} == {
-        ("sub", threading.get_native_id()),
-        ("add", other.native_id),
-    }
+    found = {(event.name, event.thread) for event in prof.events()}
+    assert found == {("sub", threading.get_native_id()), ("add", other.native_id)}
 
 
 def test_a_profile_needs_no_threads_of_a_system(monkeypatch):

@@ -9,7 +9,7 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 import shim
-from elsewhere import in_threads
+from elsewhere import run_in_threads
 from examples import CASES, EXAMPLES, title
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -217,11 +217,8 @@ def test_random_programs_replay_to_what_they_are_interpreted_to(seed):
         made = [*xs]
         for _ in range(12):
             a, b = (made[i] for i in rng.integers(len(made), size=2))
-            made.append(
-                a.apply(UNARY[rng.integers(len(UNARY))])
-                if rng.random() < 0.5
-                else a.apply(BINARY[rng.integers(len(BINARY))], b)
-            )
+            unary, binary = UNARY[rng.integers(len(UNARY))], BINARY[rng.integers(len(BINARY))]
+            made.append(a.apply(unary) if rng.random() < 0.5 else a.apply(binary, b))
         return tuple(made[i] for i in rng.integers(len(made), size=4))
 
     made = graph(body, *arrays)
@@ -373,7 +370,7 @@ def test_a_program_may_be_called_by_several_threads():
             if not np.allclose(y.get(), (np.sin(x + k) + 1).cumsum() * 2):
                 wrong.append(k)
 
-    in_threads(calls, range(4))
+    run_in_threads(calls, range(4))
 
     assert not wrong
 
@@ -545,7 +542,7 @@ def test_of_two_threads_each_multiplies_on_its_own_stream(machine):
             wrong.append(self.stream != threading.get_ident())
 
     machine.blas = Blas()
-    in_threads(lambda _: machine.multiply(None, None, None, None), range(2))
+    run_in_threads(lambda _: machine.multiply(None, None, None, None), range(2))
 
     assert wrong == [False, False]
 

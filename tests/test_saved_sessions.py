@@ -13,8 +13,7 @@ X, T = RNG.normal(size=(8, 3)), RNG.normal(size=(8, 1))
 
 def regression():
     """A session in the middle of its training, and its tensors by name."""
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x, t = mg.placeholder("float64", (None, 3), name="x"), mg.placeholder("float64", (None, 1), name="t")
         w, steps = mg.Variable(np.ones((3, 1)), name="w"), mg.Variable(0.0, trainable=False, name="steps")
         y = x @ w
