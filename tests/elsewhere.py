@@ -8,7 +8,7 @@ import threading
 from miniature import ROOT
 
 
-def in_threads(f, args):
+def run_in_threads(f, args):
     """f(arg) for each of the args, all at once, each in a thread of its own; ends when all have ended."""
     threads = [threading.Thread(target=f, args=(arg,)) for arg in args]
     for thread in threads:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from elsewhere import in_threads, output_of
+from elsewhere import output_of, run_in_threads
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_random_graphs import ONE, programs
@@ -407,8 +407,7 @@ def test_every_number_near_half_precision_rounds_to_it_as_numpy_rounds(dtype):
     with np.errstate(over="ignore"):
         x = np.concatenate([x, -x, [0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, 1e-300]]).astype(dtype)
         expected = x.astype(np.float16)
-    f = mg.function(lambda x: x.half(), jit_compile="native")
-    found = f(mg.tensor(x)).numpy()
+    found = mg.function(lambda x: x.half(), jit_compile="native")(mg.tensor(x)).numpy()
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
@@ -530,7 +529,7 @@ def test_two_threads_may_run_it_at_once():
     xs = [normal(10_000, dtype="float64") for _ in range(4)]
     expected = [f(x).item() for x in xs]
     found = [[] for _ in xs]
-    in_threads(lambda i: found[i].extend(f(xs[i]).item() for _ in range(200)), range(4))
+    run_in_threads(lambda i: found[i].extend(f(xs[i]).item() for _ in range(200)), range(4))
     assert found == [[y] * 200 for y in expected]
 
 

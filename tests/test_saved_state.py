@@ -27,8 +27,8 @@ def saved(what, path):
     return mg.load(path)
 
 
-def net():
-    return mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.BatchNorm1d(8), mg.nn.Dropout(0.3), mg.nn.Linear(8, 2))
+def net(kit=mg.nn):
+    return kit.Sequential(kit.Linear(4, 8), kit.BatchNorm1d(8), kit.Dropout(0.3), kit.Linear(8, 2))
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -125,11 +125,8 @@ def test_safetensors_reads_what_is_saved(tmp_path):
 def test_pytorch_takes_a_network_and_gives_it_back(tmp_path):
     torch = pytest.importorskip("torch")
     theirs = pytest.importorskip("safetensors.torch")
-    mine = net().float()
+    mine, other = net().float(), net(torch.nn)
     mine(mg.randn(5, 4).float())
-    other = torch.nn.Sequential(
-        torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.3), torch.nn.Linear(8, 2)
-    )
 
     mg.save(tmp_path / "mine", mine.state_dict())
     other.load_state_dict(theirs.load_file(tmp_path / "mine"))
@@ -186,23 +183,20 @@ def run(kind, first, steps, source, path):
                 mg.save(path, {**state, "random": mg.get_rng_state(), "step": step})
                 return
 
-if __name__ == "__main__":
-    first, *jobs = sys.argv[1:]
-    for job in jobs:
-        kind, steps, source, path = job.split(":")
-        run(kind, first == "resumed", int(steps), source, path)
+first, *jobs = sys.argv[1:]
+for job in jobs:
+    kind, steps, source, path = job.split(":")
+    run(kind, first == "resumed", int(steps), source, path)
 """
 
 
 def test_ten_steps_are_five_and_five_in_another_process_to_the_bit(tmp_path):
     """Momentum and Adam, a schedule, dropout, batch norm, and an order that is drawn anew after seven steps."""
-    (tmp_path / "run.py").write_text(RUN, encoding="utf-8")
     kinds = [("sgd", "global"), ("adam", "seed"), ("adam", "own")]
 
     def ran(first, steps, name):
         jobs = [f"{kind}:{steps}:{source}:{name}{i}" for i, (kind, source) in enumerate(kinds)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run([sys.executable, "run.py", first, *jobs], cwd=tmp_path, env=environment, check=True)
+        output_of(RUN, first, *jobs, cwd=tmp_path)
 
     ran("new", 10, "whole")
     ran("new", 5, "part")

@@ -26,8 +26,8 @@ def same(a, b, tolerance=1e-12):
     np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), tolerance, tolerance)
 
 
-def same_slopes(f, g):
-    """Whether f and g, each of which gives a number, have one gradient at X."""
+def check_slopes(f, g):
+    """f and g, each of which gives a number, have one gradient at X."""
     x, y = leaf(), leaf()
     f(x).backward()
     g(y).backward()
@@ -47,7 +47,7 @@ def test_gradients_of_a_traced_function_are_those_of_its_ops():
 def test_a_traced_call_is_one_record_whose_arguments_may_be_results_themselves():
     f = function(lambda x: x.sin() * 2)
 
-    same_slopes(lambda x: f(f(x * 3)).sum(), lambda x: (((x * 3).sin() * 2).sin() * 2).sum())
+    check_slopes(lambda x: f(f(x * 3)).sum(), lambda x: (((x * 3).sin() * 2).sin() * 2).sum())
     assert f.trace_count == 1
 
 
@@ -57,7 +57,7 @@ def test_several_results_share_one_record_and_any_of_them_may_be_asked():
 
     traced = function(f)
     for pick in (lambda y: y["a"].sum(), lambda y: y["b"][0].sum(), lambda y: (y["a"] * y["b"][0]).sum()):
-        same_slopes(lambda x, pick=pick: pick(traced(x)), lambda x, pick=pick: pick(f(x)))
+        check_slopes(lambda x, pick=pick: pick(traced(x)), lambda x, pick=pick: pick(f(x)))
     found = traced(leaf())
     assert not found["b"][1].requires_grad
     assert not found["b"][2].requires_grad
@@ -154,14 +154,14 @@ def test_what_is_kept_is_no_more_than_op_by_op():
             x = ((x @ w + b) * 1.5).relu()
         return x.sum()
 
-    def weighed(f):
+    def weigh(f):
         """What f gives, and the bytes that are kept for its gradients."""
         kept = {}
         with mg.autograd.graph.saved_tensors_hooks(lambda x: kept.update({id(x.value): x.nbytes}) or x, lambda x: x):
             y = f(leaf(np.ones((64, 64))), leaf(np.eye(64)), leaf(np.ones(64)))
         return y.item(), sum(kept.values())
 
-    (traced, ours), (eager, theirs) = weighed(function(deep)), weighed(deep)
+    (traced, ours), (eager, theirs) = weigh(function(deep)), weigh(deep)
 
     assert ours <= theirs
     assert traced == eager
@@ -277,10 +277,8 @@ def with_tape(x):
 INSIDE["GradientTape"] = with_tape
 
 
-@pytest.mark.parametrize("name", INSIDE)
-def test_a_derivative_taken_inside_a_trace_is_what_it_is_outside(name):
-    f = INSIDE[name]
-
+@pytest.mark.parametrize("f", INSIDE.values(), ids=INSIDE)
+def test_a_derivative_taken_inside_a_trace_is_what_it_is_outside(f):
     found, expected = function(f)(leaf()), f(leaf())
 
     for a, b in zip(leaves(found), leaves(expected), strict=True):
@@ -325,7 +323,7 @@ def test_a_custom_gradient_may_close_over_what_forward_computed():
         e = x.exp()
         return (1 + e).log(), lambda gy: gy * (1 - 1 / (1 + e)) * 10
 
-    same_slopes(function(lambda x: log1pexp(x).sum()), lambda x: log1pexp(x).sum())
+    check_slopes(function(lambda x: log1pexp(x).sum()), lambda x: log1pexp(x).sum())
 
 
 def test_no_gradient_passes_what_no_grad_computed_inside():
@@ -334,7 +332,7 @@ def test_no_gradient_passes_what_no_grad_computed_inside():
             factor = x.exp()
         return (x * factor).sum()
 
-    same_slopes(function(f), f)
+    check_slopes(function(f), f)
 
 
 def test_backward_inside_leaves_gradients_on_parameters_and_adds_to_those_that_are_there():
