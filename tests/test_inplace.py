@@ -1,10 +1,10 @@
 """Edits in place mean what the same computation means that makes new tensors, or are refused."""
 
 import sys
-import threading
 
 import numpy as np
 import pytest
+from elsewhere import run_in_threads
 
 import minigrad as mg
 from minigrad.base import errors
@@ -200,15 +200,11 @@ def test_two_threads_that_edit_one_memory_are_both_counted():
     """Reading, adding 1 and writing back were three steps, and one thread's edit could get lost between another's."""
     x = mg.tensor(np.zeros(4))
 
-    def edit():
+    def edit(_):
         for _ in range(500):
             x.add_(1)
 
-    threads = [threading.Thread(target=edit) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(edit, range(4))
 
     assert x._version == 2000
 
@@ -218,8 +214,7 @@ def test_two_threads_that_edit_one_memory_are_both_counted():
 
 def kept_then(edit):
     """backward of y², which reads y, after an edit."""
-    x = leaf()
-    y = x * 1
+    y = leaf() * 1
     z = (y * y).sum()
     edit(y)
     z.backward()
@@ -247,8 +242,7 @@ def test_an_edit_of_what_backward_reads_is_refused_when_it_reads(how):
 
 
 def test_an_edit_of_a_result_that_backward_reads_is_refused():
-    x = leaf()
-    y = x.exp()
+    y = leaf().exp()
     y.add_(1)
 
     with pytest.raises(errors.EditedError, match="its result"):
@@ -349,8 +343,7 @@ def test_a_tensor_of_inference_mode_is_edited_there_or_not_at_all():
 
 def test_a_promise_to_retain_the_gradient_goes_with_the_tensor():
     """It stayed with the op that the edit replaced, and so left the gradient of the value before the edit."""
-    x = leaf(1.0, 2.0)
-    y = x * 2
+    y = leaf(1.0, 2.0) * 2
     y.retain_grad()
     y.mul_(3)
     (y * y).sum().backward()

@@ -301,11 +301,8 @@ def random_group(rng):
         made = [*symbols, symbols[0] * 0.5]
         for _ in range(10):
             a, b = (made[i] for i in rng.integers(len(made), size=2))
-            made.append(
-                a.apply(UNARY[rng.integers(len(UNARY))])
-                if rng.random() < 0.5
-                else a.apply(BINARY[rng.integers(len(BINARY))], b)
-            )
+            unary, binary = UNARY[rng.integers(len(UNARY))], BINARY[rng.integers(len(BINARY))]
+            made.append(a.apply(unary) if rng.random() < 0.5 else a.apply(binary, b))
             if rng.random() < 0.2:
                 made[-1] = (made[-1] > 0).where(made[-2], 1.5)
         ys = [y for y in made[3:] if y.spec.shape == loop][-3:]

@@ -4,8 +4,6 @@ import io
 import itertools
 import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections import namedtuple
@@ -13,6 +11,7 @@ from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
+from elsewhere import output_of
 
 import minigrad as mg
 from minigrad.base.errors import DTypeError, ShapeError
@@ -221,13 +220,10 @@ def test_a_bar_on_the_standard_output_counts_the_batches_in_the_width_of_a_noteb
         "from minigrad.data import DataLoader\nfor _ in DataLoader(range(10), 3, progress=True): pass"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
-    environment |= {"PYTHONUTF8": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", env=environment, check=True
-    )
+    shown = output_of(program, env=environment | {"PYTHONUTF8": "1"}, encoding="utf-8")
 
-    assert "4/4" in run.stdout
-    assert max(map(len, re.split(r"[\r\n]", run.stdout))) <= 72
+    assert "4/4" in shown
+    assert max(map(len, re.split(r"[\r\n]", shown))) <= 72
 
 
 # -- batches ------------------------------------------------------------------------------------
@@ -265,8 +261,7 @@ def test_samples_of_every_kind_become_batches():
 
 
 def test_a_batch_of_ones_own_is_made_of_the_list_of_samples():
-    words = ["a", "bcd", "ef"]
-    padded = DataLoader(words, 2, collate_fn=lambda samples: [s.ljust(3) for s in samples])
+    padded = DataLoader(["a", "bcd", "ef"], 2, collate_fn=lambda samples: [s.ljust(3) for s in samples])
 
     assert list(padded) == [["a  ", "bcd"], ["ef "]]
 
@@ -297,9 +292,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_mistake_is_said(name):
-    make, error, words = REFUSED[name]
-
+@pytest.mark.parametrize(("make", "error", "words"), REFUSED.values(), ids=REFUSED)
+def test_a_mistake_is_said(make, error, words):
     with pytest.raises(error, match=words):
         make()

@@ -1,13 +1,10 @@
 """Schedules by themselves: asked about any step, stopped and continued, refused."""
 
 import pytest
+from test_optim import leaf
 
 import minigrad as mg
 from minigrad.optim import lr_scheduler
-
-
-def leaf(data):
-    return mg.tensor(data, requires_grad=True)
 
 
 def test_a_schedule_can_be_asked_about_any_step():
@@ -101,9 +98,7 @@ MISTAKEN = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKEN)
-def test_a_schedule_says_what_is_wrong_with_it(name):
-    make, error, words = MISTAKEN[name]
-
+@pytest.mark.parametrize(("make", "error", "words"), MISTAKEN.values(), ids=MISTAKEN)
+def test_a_schedule_says_what_is_wrong_with_it(make, error, words):
     with pytest.raises(error, match=words):
         make()

@@ -268,9 +268,8 @@ def test_a_network_keeps_one_array_a_layer_beside_its_weights():
 
 def test_a_frozen_network_keeps_nothing():
     net = mg.nn.Sequential(mg.nn.Linear(4, 4), mg.nn.ReLU(), mg.nn.Linear(4, 1)).requires_grad_(False)
-    y = net(leaf(2, 4).detach())
 
-    assert y.node is None
+    assert net(leaf(2, 4).detach()).node is None
 
 
 # -- when it is let go -----------------------------------------------------------------------------
@@ -292,8 +291,7 @@ class Census:
 def test_what_is_kept_is_freed_as_backward_passes_it():
     x, census = leaf(), Census()
     with modes.watching(census):
-        y = x.tanh().tanh().tanh().tanh().sum()
-        y.backward()
+        x.tanh().tanh().tanh().tanh().sum().backward()
 
     assert census.alive == [5, 4, 3, 2, 1]  # the sum and four results; of tanh after tanh, its own goes
 

@@ -106,6 +106,15 @@ def training(kind, way):
     return net, optimizer, batch, step
 
 
+def ledger_of(kind, way, steps=1, **options):
+    """What the ledger has of some steps."""
+    net, optimizer, batch, step = training(kind, way)
+    with mg.profiler.memory(net, optimizer, batch, **options) as ledger:
+        for _ in range(steps):
+            step()
+    return ledger
+
+
 def measured(kind, way):
     """The peak of a step as tracemalloc has it: NumPy's bytes before it, and how far they and Python's rose."""
     tracemalloc.start()
@@ -140,10 +149,7 @@ def test_the_peak_is_what_tracemalloc_measures(kind, way):
 
 
 def test_the_peak_says_where_it_was():
-    net, optimizer, batch, step = training(CNN, "eager")
-    with mg.profiler.memory(net, optimizer, batch) as ledger:
-        step()
-    peak = ledger.peak
+    peak = ledger_of(CNN, "eager").peak
 
     assert peak.phase == "backward"
     assert peak.about.module == "CNN.norm"
@@ -275,9 +281,7 @@ def test_what_a_derivative_reads_is_there_while_it_makes_its_gradient():
 
 
 def test_ops_that_a_checkpoint_runs_again_are_told_and_know_their_module():
-    net, optimizer, batch, step = training(MLP, "checkpoint")
-    with mg.profiler.memory(net, optimizer, batch, exact=False) as ledger:
-        step()
+    ledger = ledger_of(MLP, "checkpoint", exact=False)
     again = [moment for moment in ledger.moments if moment.what.startswith("once more")]
 
     assert [moment.about.op for moment in again] == 5 * ["affine", "relu"]
@@ -311,10 +315,7 @@ def test_what_was_let_go_before_an_op_is_not_taken_for_what_it_dropped():
 
 def test_memory_that_a_program_hands_out_again_is_counted_once():
     """What was saved for backward lay idle as nobody's, and was counted there and, in the next call, as saved."""
-    net, optimizer, batch, step = training(MLP, "function")
-    with mg.profiler.memory(net, optimizer, batch) as ledger:
-        for _ in range(3):
-            step()
+    ledger = ledger_of(MLP, "function", steps=3)
     counted = [moment for moment in ledger.moments if moment.what.startswith("the same program runs again")]
 
     assert len(counted) >= 4
@@ -399,9 +400,7 @@ def test_the_tables_add_up_to_the_peak():
 
 def test_the_modules_have_what_a_program_keeps_until_its_end():
     """The table by module had none of it at the peak of a compiled backward."""
-    net, optimizer, batch, step = training(MLP, "function")
-    with mg.profiler.memory(net, optimizer, batch, exact=False) as ledger:
-        step()
+    ledger = ledger_of(MLP, "function", exact=False)
     table, peak = ledger.table(by="module"), ledger.peak
 
     column = [*table.head].index(CONSUMERS[Of.SAVED])
@@ -434,9 +433,7 @@ def test_the_widget_draws_a_ledger_however_long_it_is():
 
 def test_the_widget_and_the_table_have_one_peak():
     """Its bars left out what Python has, and called what an op had dropped an activation."""
-    net, optimizer, batch, step = training(CNN, "eager")
-    with mg.profiler.memory(net, optimizer, batch) as ledger:
-        step()
+    ledger = ledger_of(CNN, "eager")
     film = MemoryTimeline(ledger.timeline())
     *_, (name, _, whole, _) = ledger.table().rows
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from test_session import open_session
 
 import minigrad as mg
 from minigrad.profiler.memory_table import Of
@@ -11,14 +12,11 @@ SIZES = np.array([800 * 300, 400 * 800]) * 8  # bytes: of the parameters, of the
 
 def session_step(optimizer):
     """A session, and a training step of it."""
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x = mg.placeholder("float64", (None, 800))
         loss = ((x @ mg.Variable(np.ones((800, 300)))).tanh() ** 2).mean()
         train = optimizer(mg.graph.trainable_variables(), lr=0.1).minimize(loss)
-        initial = mg.global_variables_initializer()
-    session, batch = mg.Session(graph), np.ones((400, 800))
-    session.run(initial)
+    session, batch = open_session(graph), np.ones((400, 800))
     return session, lambda: session.run([train, loss], {x: batch})
 
 
@@ -45,15 +43,13 @@ def test_a_sessions_run_is_in_the_books(optimizer, copies):
 
 def test_a_model_in_a_session_has_parameters_too():
     net = mg.nn.Sequential(mg.nn.Linear(50, 40), mg.nn.BatchNorm1d(40))
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x = mg.placeholder("float64", (None, 50))
         y = net(x).sum()
     with mg.Session(graph) as session, mg.profiler.memory() as ledger:
         session.run(y, {x: np.ones((8, 50))})
-    live = ledger.moments[-1].live
 
-    assert live[Of.PARAMETERS] == sum(p.value.nbytes for p in net.parameters())
+    assert ledger.moments[-1].live[Of.PARAMETERS] == sum(p.value.nbytes for p in net.parameters())
 
 
 def test_a_workspace_that_is_made_in_the_block_is_counted_once():

@@ -29,9 +29,10 @@ def batch(rows=64, width=16):
     return mg.tensor(numbers[:, :width].copy()), mg.tensor(numbers[:, width:].copy())
 
 
-def last_words(film, n):
+def last_words(film, n=-1):
+    """Id → words, after step n."""
     words = {}
-    for step in film["steps"][: n + 1]:
+    for step in film["steps"][: n + 1 or None]:
         words |= step.get("text", {})
     return words
 

@@ -5,7 +5,7 @@ import threading
 from functools import partial
 
 import pytest
-from in_a_thread import completed
+from in_a_thread import completed, in_a_thread
 
 import minigrad as mg
 from minigrad.base import errors
@@ -231,9 +231,7 @@ def test_watchers_see_only_their_thread():
         def pulled(self, node, gy, gxs): ...
 
     with modes.watching(Watcher()):
-        thread = threading.Thread(target=lambda: mg.tensor([1.0]) * 2)
-        thread.start()
-        thread.join()
+        in_a_thread(lambda: mg.tensor([1.0]) * 2)
 
     assert seen == []
 

@@ -6,13 +6,13 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import warnings
 import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
+from elsewhere import output_of, run_in_threads
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_random_graphs import ONE, programs
@@ -124,10 +124,9 @@ def test_blas_is_given_the_smaller_operand_to_read_across(m, n, k):
 
     found = f(x, w, v, u)
     dense = x.numpy() @ w.numpy().T
-    for y, expected in zip(
-        found, (dense.sum(0), (x.numpy() @ v.numpy()).sum(0), dense, np.exp(x.numpy() @ u.numpy().T).sum(0))
-    ):
-        np.testing.assert_allclose(y.numpy(), expected, rtol=1e-9, atol=1e-9)
+    expected = dense.sum(0), (x.numpy() @ v.numpy()).sum(0), dense, np.exp(x.numpy() @ u.numpy().T).sum(0)
+    for y, wanted in zip(found, expected):
+        np.testing.assert_allclose(y.numpy(), wanted, rtol=1e-9, atol=1e-9)
     assert found[2].is_contiguous()  # what is handed out lies in memory as in eager mode
     across = [step.operands[1].shell.shape for step in program_of(f).text.steps if step.does is np.dot]
     assert across.count((k, m)) == 2 * (m < n)
@@ -408,8 +407,7 @@ def test_every_number_near_half_precision_rounds_to_it_as_numpy_rounds(dtype):
     with np.errstate(over="ignore"):
         x = np.concatenate([x, -x, [0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, 1e-300]]).astype(dtype)
         expected = x.astype(np.float16)
-    f = mg.function(lambda x: x.half(), jit_compile="native")
-    found = f(mg.tensor(x)).numpy()
+    found = mg.function(lambda x: x.half(), jit_compile="native")(mg.tensor(x)).numpy()
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
@@ -488,17 +486,15 @@ def test_a_sigmoid_that_is_nearly_0_keeps_its_digits(dtype):
 
 @compiled
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
-def test_a_child_has_threads_of_its_own(tmp_path):
+def test_a_child_has_threads_of_its_own():
     """It waited for ever for those of its parent."""
-    script = tmp_path / "forks.py"
-    script.write_text(
+    script = (
         "import os\nimport minigrad as mg\nx = mg.ones(700, 500)\n"
         "for how in (True, 'native'):\n    f = mg.function(lambda x: mg.tanh(x) + 1, jit_compile=how, threads=2)\n"
         "    f(x)\n    if os.fork() == 0:\n        f(x)\n        os._exit(7)\n"
         "    print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
-    assert done.stdout == "7\n7\n", done.stderr
+    assert output_of(script, timeout=100) == "7\n7\n"
 
 
 @compiled
@@ -533,14 +529,7 @@ def test_two_threads_may_run_it_at_once():
     xs = [normal(10_000, dtype="float64") for _ in range(4)]
     expected = [f(x).item() for x in xs]
     found = [[] for _ in xs]
-    threads = [
-        threading.Thread(target=lambda x=x, to=to: to.extend(f(x).item() for _ in range(200)))
-        for x, to in zip(xs, found)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(lambda i: found[i].extend(f(xs[i]).item() for _ in range(200)), range(4))
     assert found == [[y] * 200 for y in expected]
 
 
@@ -651,8 +640,7 @@ def test_what_was_built_once_is_loaded_and_what_is_damaged_is_built_again(fresh,
     for damaged in (path.read_bytes()[: path.stat().st_size // 2], bytes(path.stat().st_size)):
         path.unlink()  # it is loaded here: not to be written into
         path.write_bytes(damaged)
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+        assert output_of(script) == "7\n"
     assert not [*toolchain.folder().glob("build*")]
 
 
@@ -666,8 +654,7 @@ def test_where_the_disk_is_full_numpy_runs_and_nothing_is_left_behind(fresh):
         "with warnings.catch_warnings(record=True) as said:\n    print(f(mg.zeros(5)).item(), 'part0' in f.source)\n"
         "print([w.category.__name__ for w in said][1:])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.stdout == "5.0 False\n['NoCompilerWarning']\n", done.stderr
+    assert output_of(script) == "5.0 False\n['NoCompilerWarning']\n"
     assert not [*(fresh / "cache" / "native").glob("build*")]
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base import errors
+from minigrad.base.errors import DTypeError, ShapeError, StateError
 
+rnn = nn.utils.rnn
 ROWS = np.arange(12.0).reshape(4, 3) / 7
 
 
@@ -143,7 +144,7 @@ def test_a_state_that_does_not_fit_is_not_loaded_at_all(change, sentence):
     state = {"weight": np.ones((2, 3)), "bias": np.ones(2)} | change
     state = {name: value for name, value in state.items() if value is not None}
 
-    with pytest.raises(errors.StateError, match=sentence):
+    with pytest.raises(StateError, match=sentence):
         layer.load_state_dict(state)
 
     for name, value in layer.state_dict().items():
@@ -234,9 +235,8 @@ def test_a_seed_decides_what_a_layer_starts_from_and_so_does_a_generator():
 
 def test_copies_of_a_layer_have_parameters_of_their_own():
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2)
-    names = [name for name, _ in encoder.named_parameters()]
 
-    assert len(names) == 2 * 12
+    assert len([*encoder.named_parameters()]) == 2 * 12
     assert len({id(p) for p in encoder.parameters()}) == 2 * 12
     again = copy.deepcopy(encoder)
     assert {id(p) for p in again.parameters()}.isdisjoint(id(p) for p in encoder.parameters())
@@ -334,7 +334,6 @@ def test_the_row_for_padding_starts_at_zero_and_stays_there():
 
 
 def test_what_stands_in_the_padding_matters_to_nobody():
-    rnn = nn.utils.rnn
     for kind in (nn.RNN, nn.LSTM, nn.GRU):
         layer, x = kind(3, 4, bidirectional=True), np.random.default_rng(0).normal(size=(5, 2, 3))
         other = x.copy()
@@ -406,9 +405,8 @@ def test_no_recurrent_layer_runs_on_behind_the_end_of_a_sequence():
     layer = nn.RNN(1, 1, nonlinearity="relu", bias=False)
     for p in layer.parameters():
         p.data = np.full((1, 1), 100.0)
-    packed = nn.utils.rnn.pack_sequence([mg.zeros(300, 1), mg.ones(1, 1)])
 
-    y, end = layer(packed)
+    y, end = layer(rnn.pack_sequence([mg.zeros(300, 1), mg.ones(1, 1)]))
     y.data.sum().backward()
 
     assert end.numpy().ravel().tolist() == [0, 100]
@@ -416,9 +414,21 @@ def test_no_recurrent_layer_runs_on_behind_the_end_of_a_sequence():
     assert layer.weight_hh_l0.grad.item() == 0
 
 
+def exploded():
+    p = mg.tensor([1.0], requires_grad=True)
+    p.grad = mg.tensor([np.inf])
+    return p
+
+
+def replaced_gradient():
+    layer = nn.Bilinear(3, 3, 1)
+    layer.register_full_backward_hook(lambda m, gxs, gys: gxs)
+    layer(*(mg.tensor(ROWS, requires_grad=True) for _ in "xy")).sum().backward()
+
+
 MISTAKES = {
     "a plain tensor for a parameter": (
-        lambda: setattr(nn.Linear(3, 2), "weight", mg.tensor(np.ones((2, 3)))),
+        lambda: setattr(nn.Linear(3, 2), "weight", mg.ones(2, 3)),
         TypeError,
         "requires no gradient",
     ),
@@ -433,44 +443,36 @@ MISTAKES = {
     "a name that is taken": (lambda: nn.Identity().register_buffer("forward", None), KeyError, "already"),
     "no forward pass": (lambda: nn.Module()(1), NotImplementedError, "method forward"),
     "an integer dtype": (lambda: nn.Linear(3, 2).to(int), TypeError, "floating dtype"),
-    "integers that learn": (lambda: nn.Parameter([1, 2]), errors.DTypeError, "nudged"),
+    "integers that learn": (lambda: nn.Parameter([1, 2]), DTypeError, "nudged"),
     "a function among modules": (lambda: nn.ModuleList([mg.softmax]), TypeError, "made of modules"),
-    "an image of another depth": (
-        lambda: nn.Conv2d(3, 2, 3)(np.ones((1, 4, 5, 5))),
-        errors.ShapeError,
-        r"\(N, 3, H, W\)",
-    ),
+    "an image of another depth": (lambda: nn.Conv2d(3, 2, 3)(np.ones((1, 4, 5, 5))), ShapeError, r"\(N, 3, H, W\)"),
     "groups that do not divide": (lambda: nn.Conv2d(3, 2, 3, groups=2), ValueError, "into 2 does not go"),
-    "rows for images": (lambda: nn.BatchNorm2d(3)(ROWS), errors.ShapeError, "4 axes"),
-    "a sequence of another width": (lambda: nn.GRU(4, 2)(ROWS), errors.ShapeError, r"\(T, 4\)"),
+    "rows for images": (lambda: nn.BatchNorm2d(3)(ROWS), ShapeError, "4 axes"),
+    "a sequence of another width": (lambda: nn.GRU(4, 2)(ROWS), ShapeError, r"\(T, 4\)"),
     "a state of another size": (
         lambda: nn.GRU(3, 2)(np.ones((5, 4, 3)), np.ones((1, 4, 3))),
-        errors.ShapeError,
+        ShapeError,
         r"\(1, 4, 2\)",
     ),
-    "one state for two": (lambda: nn.LSTM(3, 2)(ROWS, [np.ones((1, 2))]), errors.ShapeError, "2 of states"),
-    "an empty sequence": (lambda: nn.RNN(3, 2)(np.ones((0, 1, 3))), errors.ShapeError, "at least one"),
+    "one state for two": (lambda: nn.LSTM(3, 2)(ROWS, [np.ones((1, 2))]), ShapeError, "2 of states"),
+    "an empty sequence": (lambda: nn.RNN(3, 2)(np.ones((0, 1, 3))), ShapeError, "at least one"),
     "an unknown nonlinearity": (lambda: nn.RNN(3, 2, nonlinearity="sin"), ValueError, "'tanh' or 'relu'"),
     "lengths in no order": (
-        lambda: nn.utils.rnn.pack_padded_sequence(np.ones((4, 2, 3)), [2, 4]),
+        lambda: rnn.pack_padded_sequence(np.ones((4, 2, 3)), [2, 4]),
         ValueError,
         "enforce_sorted=False",
     ),
-    "a length too long": (lambda: nn.utils.rnn.pack_padded_sequence(ROWS, [5, 1, 1]), ValueError, "1 to 4"),
+    "a length too long": (lambda: rnn.pack_padded_sequence(ROWS, [5, 1, 1]), ValueError, "1 to 4"),
     "heads that do not divide": (lambda: nn.MultiheadAttention(5, 2), ValueError, "into 2 does not go"),
-    "a query of another width": (
-        lambda: nn.MultiheadAttention(4, 2)(ROWS, ROWS, ROWS),
-        errors.ShapeError,
-        "needs 4, 4 and 4",
-    ),
+    "a query of another width": (lambda: nn.MultiheadAttention(4, 2)(ROWS, ROWS, ROWS), ShapeError, "needs 4, 4 and 4"),
     "an unknown activation": (lambda: nn.TransformerEncoderLayer(4, 2, activation="sin"), ValueError, "or a function"),
     "an unknown gain": (lambda: nn.init.calculate_gain("sine"), ValueError, "leaky_relu"),
-    "a vector with fans": (lambda: nn.init.xavier_normal_(mg.tensor(np.ones(3))), errors.ShapeError, r"\(out, in, …\)"),
+    "a vector with fans": (lambda: nn.init.xavier_normal_(mg.tensor(np.ones(3))), ShapeError, r"\(out, in, …\)"),
     "a span that is none": (lambda: nn.init.trunc_normal_(mg.tensor(ROWS), a=1, b=0), ValueError, "a < b"),
     "a span out of reach": (lambda: nn.init.trunc_normal_(mg.tensor(ROWS), a=99, b=100), ValueError, "for ever"),
     "a vector too long": (
         lambda: nn.utils.vector_to_parameters(np.ones(9), nn.Linear(3, 2).parameters()),
-        errors.ShapeError,
+        ShapeError,
         "8 elements",
     ),
     "a norm without end": (
@@ -478,28 +480,12 @@ MISTAKES = {
         RuntimeError,
         "cannot make it finite",
     ),
-    "two inputs and one replaced gradient": (
-        lambda: replacing(nn.Bilinear(3, 3, 1)),
-        TypeError,
-        "hook the tensors themselves",
-    ),
+    "two inputs and one replaced gradient": (replaced_gradient, TypeError, "hook the tensors themselves"),
 }
 
 
-def exploded():
-    p = mg.tensor([1.0], requires_grad=True)
-    p.grad = mg.tensor([np.inf])
-    return p
-
-
-def replacing(layer):
-    layer.register_full_backward_hook(lambda m, gxs, gys: gxs)
-    layer(*(mg.tensor(ROWS, requires_grad=True) for _ in "xy")).sum().backward()
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_clear_sentence_answers(mistake):
-    call, error, sentence = MISTAKES[mistake]
+@pytest.mark.parametrize(("call", "error", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_a_clear_sentence_answers(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call()
 

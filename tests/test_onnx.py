@@ -68,6 +68,13 @@ def path(tmp_path):
     return tmp_path / "model.onnx"
 
 
+def check_export(f, args, path, rtol=1e-4, **options):
+    """What ONNX Runtime gives is what f gives."""
+    mg.onnx.export(f, args, path, **options)
+    args = args if isinstance(args, tuple) else (args,)
+    agree(run(path, *args), f(*args), rtol)
+
+
 # -- every op -------------------------------------------------------------------------------------------
 
 
@@ -175,15 +182,12 @@ def test_a_network_runs_in_onnx_runtime_with_the_same_numbers(name, path):
     make, inputs = NETWORKS[name]
     net, x = make(), inputs(2)
 
-    mg.onnx.export(net, x, path)
-
-    agree(run(path, x), net(x))
+    check_export(net, x, path)
     assert {n.name for n in onnx.load(path).graph.initializer} >= {n for n, p in net.named_parameters() if p.ndim > 1}
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_a_batch_of_unknown_length_runs_at_others(name, path):
-    make, inputs = NETWORKS[name]
+@pytest.mark.parametrize(("make", "inputs"), NETWORKS.values(), ids=NETWORKS)
+def test_a_batch_of_unknown_length_runs_at_others(make, inputs, path):
     net = make()
 
     mg.onnx.export(net, inputs(2), path, input_names=["x"], output_names=None, dynamic_axes={"x": {0: "batch"}})
@@ -195,13 +199,10 @@ def test_a_batch_of_unknown_length_runs_at_others(name, path):
 
 @pytest.mark.parametrize("opset", [20, 22, 24])
 def test_other_opsets(opset, path):
-    net, x = GPT().float(), classes(13, 2, 8)
-
-    mg.onnx.export(net, x, path, opset=opset)
+    check_export(GPT().float(), classes(13, 2, 8), path, opset=opset)
 
     model = onnx.load(path)
     assert (model.ir_version, [o.version for o in model.opset_import]) == (10, [opset])
-    agree(run(path, x), net(x))
 
 
 def test_a_length_that_is_calculated_with(path):
@@ -220,14 +221,11 @@ def test_a_training_graph_gives_gradients(name, path):
 
     def loss_and_gradients(x):
         y = net(x)[0] if name == "LSTM" else net(x)
-        loss = mg.functional.cross_entropy(
-            y.reshape(-1, y.shape[-1]), classes(3, y.shape[0] * (8 if name == "GPT" else 1))
-        )
+        target = classes(3, y.shape[0] * (8 if name == "GPT" else 1))
+        loss = mg.functional.cross_entropy(y.reshape(-1, y.shape[-1]), target)
         return loss, *mg.autograd.grad(loss, parameters)
 
-    mg.onnx.export(loss_and_gradients, x, path)
-
-    agree(run(path, x), loss_and_gradients(x))
+    check_export(loss_and_gradients, x, path)
 
 
 def test_a_training_graph_for_batches_of_all_lengths(path):
@@ -237,20 +235,15 @@ def test_a_training_graph_for_batches_of_all_lengths(path):
         loss = mg.functional.cross_entropy(net(x), target)
         return loss, *mg.autograd.grad(loss, list(net.parameters()))
 
-    mg.onnx.export(
-        loss_and_gradients, (f4(2, 4), classes(3, 2)), path, dynamic_axes={"x": {0: "n"}, "target": {0: "n"}}
-    )
+    axes = {"x": {0: "n"}, "target": {0: "n"}}
+    mg.onnx.export(loss_and_gradients, (f4(2, 4), classes(3, 2)), path, dynamic_axes=axes)
 
     for n in (1, 6):
         agree(run(path, f4(n, 4), classes(3, n)), loss_and_gradients(f4(n, 4), classes(3, n)))
 
 
 def test_half_precision(path):
-    net, x = mlp().half(), mg.tensor(f4(2, 4).numpy().astype("f2"))
-
-    mg.onnx.export(net, x, path)
-
-    agree(run(path, x), net(x), rtol=1e-2)
+    check_export(mlp().half(), mg.tensor(f4(2, 4).numpy().astype("f2")), path, rtol=1e-2)
 
 
 # -- control flow ---------------------------------------------------------------------------------------
@@ -358,10 +351,9 @@ def test_results_in_a_dictionary_have_its_keys_for_names(path):
     def f(x):
         return {"score": x * 2, "rest": (x, x + 1)}
 
-    mg.onnx.export(f, f4(2), path)
+    check_export(f, f4(2), path)
 
     assert [x.name for x in session(path).get_outputs()] == ["score", "rest___0", "rest___1"]
-    agree(run(path, f4(2)), f(f4(2)))
 
 
 def test_nodes_are_named_after_their_modules(path):
@@ -450,17 +442,12 @@ OF_INTEGERS = [lambda x: x.mean(), lambda x: (x > 0).mean(), lambda x: x.astype(
 
 @pytest.mark.parametrize("f", OF_INTEGERS)
 def test_functions_of_integers_and_choices_among_booleans(f, path):
-    x = mg.tensor([-2, 0, 1, 2, 3])
-
-    mg.onnx.export(f, x, path)
-
-    agree(run(path, x), f(x))
+    check_export(f, mg.tensor([-2, 0, 1, 2, 3]), path)
 
 
 def test_a_step_at_infinity_is_a_step(path):
     x, v = mg.tensor(np.array([np.inf, -np.inf, 0, -0.0, np.nan, 2], "f4")), mg.tensor(np.full(6, 0.5, "f4"))
-    mg.onnx.export(mg.heaviside, (x, v), path)
-    agree(run(path, x, v), mg.heaviside(x, v))
+    check_export(mg.heaviside, (x, v), path)
 
 
 def test_of_equal_places_the_last_is_written(path):
@@ -469,10 +456,7 @@ def test_of_equal_places_the_last_is_written(path):
         x[i] = v
         return x
 
-    args = f4(3, 2), f4(4, 2, seed=1), mg.tensor([0, 2, 0, -1])
-    mg.onnx.export(f, args, path)
-
-    agree(run(path, *args), f(*args))
+    check_export(f, (f4(3, 2), f4(4, 2, seed=1), mg.tensor([0, 2, 0, -1])), path)
 
 
 def test_a_place_outside_is_an_error_there_too(path):

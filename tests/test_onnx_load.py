@@ -442,9 +442,7 @@ def test_an_array_beside_the_model_is_read_with_a_path_and_not_with_bytes(tmp_pa
     (tmp_path / "net.onnx").write_bytes(outside("weights").SerializeToString())
     monkeypatch.chdir(tmp_path)
 
-    y = mg.onnx.load(tmp_path / "net.onnx")(np.zeros(2, "f4"))
-
-    np.testing.assert_array_equal(y.numpy(), [1, 2])
+    np.testing.assert_array_equal(mg.onnx.load(tmp_path / "net.onnx")(np.zeros(2, "f4")).numpy(), [1, 2])
     with pytest.raises(SavedFileError, match="w"):
         mg.onnx.load((tmp_path / "net.onnx").read_bytes())
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from test_quantization import to_integers
 
 import minigrad as mg
 from minigrad import nn
@@ -39,12 +40,6 @@ def batch(n=32, dtype=np.float32):
     return mg.tensor(np.random.default_rng(n).normal(size=(n, 16)).astype(dtype))
 
 
-def converted(net, x, **options):
-    prepared = mq.prepare(net, **options)
-    prepared(x)
-    return mq.convert(prepared)
-
-
 def run(path, x, optimized=""):
     """In ONNX Runtime, where products of int8 are exact on every processor."""
     options = runtime.SessionOptions()
@@ -68,7 +63,7 @@ def agree(y, wanted):
 def test_layers_are_fused_and_give_the_numbers_of_the_converted_model(name, path, tmp_path):
     mg.manual_seed(0)
     x = batch()
-    model = converted(NETS[name]().float(), x)
+    model = to_integers(NETS[name]().float(), x)
     before = {k: v.numpy() for k, v in model.state_dict().items()}
 
     mg.onnx.export(model, x, path, dynamic_axes={"input": [0]})
@@ -88,7 +83,7 @@ def test_layers_are_fused_and_give_the_numbers_of_the_converted_model(name, path
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
 def test_other_floats_are_quantised_in_single_precision(dtype, path):
     x = batch(dtype=dtype)
-    model = converted(nn.Sequential(nn.Linear(16, 8), nn.ReLU()).to(dtype), x)
+    model = to_integers(nn.Sequential(nn.Linear(16, 8), nn.ReLU()).to(dtype), x)
 
     mg.onnx.export(model, x, path)
 
@@ -98,9 +93,8 @@ def test_other_floats_are_quantised_in_single_precision(dtype, path):
 @pytest.mark.parametrize("weight", [{"dtype": np.uint8}, {"dtype": np.int8, "quant_min": -8, "quant_max": 7}])
 def test_parts_of_the_range_and_one_scale_for_a_weight(weight, path):
     activation = mq.MinMaxObserver.with_args(quant_min=0, quant_max=127)
-    model = converted(
-        nn.Linear(16, 4).float(), batch(), qconfig=mq.QConfig(activation, mq.MinMaxObserver.with_args(**weight))
-    )
+    config = mq.QConfig(activation, mq.MinMaxObserver.with_args(**weight))
+    model = to_integers(nn.Linear(16, 4).float(), batch(), config)
     far = batch() * 3  # beyond what was seen
 
     mg.onnx.export(model, far, path)
@@ -111,7 +105,7 @@ def test_parts_of_the_range_and_one_scale_for_a_weight(weight, path):
 def test_a_bias_that_int32_does_not_hold_stays_a_float(path):
     net = nn.Linear(16, 4).float().requires_grad_(False)
     net.weight[0], net.bias[0] = 0.0, 1e5  # a channel of zeros has the smallest of steps
-    model = converted(net, batch())
+    model = to_integers(net, batch())
 
     mg.onnx.export(model, batch(), path)
 
@@ -120,7 +114,7 @@ def test_a_bias_that_int32_does_not_hold_stays_a_float(path):
 
 def test_in_a_function_or_with_a_scale_for_each_input_the_integers_are_computed_as_here(path):
     net, x = NETS["mlp"]().float(), batch()
-    model = converted(net, x)
+    model = to_integers(net, x)
 
     mg.onnx.export(lambda x: (model(x),), x, path)
     np.testing.assert_allclose(run(path, x), model(x).numpy(), atol=1e-6)
@@ -137,7 +131,7 @@ def test_sums_that_int32_does_not_hold_are_no_integers_of_the_engine(bias, path)
     mg.manual_seed(1)
     net = NETS["mlp"]().float()
     net[0].bias.data += bias
-    model = converted(net, batch())
+    model = to_integers(net, batch())
 
     mg.onnx.export(model, batch(), path)
 
@@ -147,7 +141,7 @@ def test_sums_that_int32_does_not_hold_are_no_integers_of_the_engine(bias, path)
 def test_a_layer_used_twice_has_a_weight_for_each_use(path):
     """ONNX Runtime made them uint8 under one name, and could not load the file."""
     layer = nn.Linear(16, 16)
-    model = converted(nn.Sequential(layer, nn.ReLU(), layer).float(), batch())
+    model = to_integers(nn.Sequential(layer, nn.ReLU(), layer).float(), batch())
 
     mg.onnx.export(model, batch(), path)
 
@@ -173,7 +167,7 @@ def test_a_loaded_file_leaves_with_its_integers(maker, path, tmp_path):
     mg.manual_seed(0)
     x, net, second, third = batch(), NETS["cnn"]().float(), tmp_path / "second.onnx", tmp_path / "third.onnx"
     if maker == "minigrad":
-        mg.onnx.export(converted(net, x), x, path)
+        mg.onnx.export(to_integers(net, x), x, path)
     else:
         from onnxruntime.quantization import QuantType, quantize_static
 

@@ -2,18 +2,12 @@
 
 import numpy as np
 import pytest
+from test_memory_timeline import last_words
 
 from minigrad.distributed.algorithms import ALL_REDUCE, messages
 from minigrad.distributed.schedules import Step, Task, schedule
 from minigrad.widgets import AllReduce, Pipeline
 from minigrad.widgets.all_reduce import WORKERS
-
-
-def last_words(film):
-    words = {}
-    for step in film["steps"]:
-        words |= step.get("text", {})
-    return words
 
 
 def played(n, algorithm):
@@ -61,8 +55,7 @@ def test_what_is_no_number_is_passed_on_as_what_it_is():
 
 
 def test_gradients_of_ones_own_are_cut_into_chunks():
-    gradients = [[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]
-    words = last_words(AllReduce(gradients).films[0])
+    words = last_words(AllReduce([[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]).films[0])
 
     assert words["w0c0"] == words["w1c0"] == "66"  # 1 + 2 + 3 + 10 + 20 + 30
     assert words["w0c1"] == words["w1c1"] == "99"
@@ -92,12 +85,8 @@ def test_each_choice_is_a_film_of_its_own():
 def test_a_measured_run_is_drawn_as_it_ran():
     """Two processes, one microbatch, in seconds: they wait for 16 of the 30 ms of both."""
     forward, backward = Step("forward", 0), Step("backward", 0)
-    tasks = [
-        (0, forward, 5.0, 5.002),
-        (1, forward, 5.003, 5.005),
-        (1, backward, 5.005, 5.01),
-        (0, backward, 5.01, 5.015),
-    ]
+    tasks = [(0, forward, 5.0, 5.002), (1, forward, 5.003, 5.005)]
+    tasks += [(1, backward, 5.005, 5.01), (0, backward, 5.01, 5.015)]
     widget = Pipeline([Task(*task) for task in tasks])
 
     assert [step["say"] for step in widget.steps[1:-1]] == [

@@ -22,8 +22,7 @@ def loss():
 def test_every_pass_that_changes_something_is_a_scene_with_its_figures():
     f = loss()
     way = [step for i, step in enumerate(steps(f.graph_for(X, Y))) if step.changed or i == 0]
-    widget = PassViewer(f, X, Y)
-    pictures, table, _ = widget.films[0]["panels"]
+    pictures, table, _ = PassViewer(f, X, Y).films[0]["panels"]
 
     assert re.findall(r'data-scene="scene (\d+)"', pictures["html"]) == [str(n) for n in range(len(way))]
     rows = re.findall(r'<th scope="row">(.*?)</th><td>(\d+)</td><td>([\d,]+)</td><td>([\d,]+)</td>', table["html"])
@@ -41,8 +40,7 @@ def test_what_is_taken_out_is_dashed_before_and_what_is_new_is_lit_after():
     assert all(f'data-id="{part}"' in html for part in before["hot"]["back"])
     assert "+ tanh" in after["say"]
     fresh = [part for part in after["hot"]["hot"] if part.startswith("s")]
-    scene = {part.split(".")[0] for part in fresh}
-    assert scene == {"s" + after["scene"].split()[1]}
+    assert {part.split(".")[0] for part in fresh} == {"s" + after["scene"].split()[1]}
 
 
 def test_constants_are_seen():

@@ -5,6 +5,7 @@ That none changes a result by a bit is shown on random graphs, in test_random_gr
 
 import numpy as np
 import pytest
+from test_growth import calls
 
 import minigrad as mg
 from minigrad import ops
@@ -165,9 +166,7 @@ def test_a_sum_along_what_was_not_copied_is_no_product():
 
 
 def test_x_plus_y_is_y_plus_x_and_is_computed_once():
-    graph = graph_of(lambda x, y: (x + y) * (y + x), f8(3), f8(3))
-
-    assert kinds(share(graph)) == ["Add", "Mul"]
+    assert kinds(share(graph_of(lambda x, y: (x + y) * (y + x), f8(3), f8(3)))) == ["Add", "Mul"]
 
 
 def test_a_reshape_that_copies_is_kept_for_the_order_in_which_a_sum_adds():
@@ -189,8 +188,7 @@ def test_rows_and_columns_are_added_up_by_a_product_with_ones(axis):
 
 def test_long_and_large_matrices_are_added_up_as_they_were():
     for shape in ((2000, 3), (300, 300)):
-        graph = graph_of(lambda x: x.sum(0), f8(*shape))
-        assert kinds(simplify(graph, fast_math.BY_BLAS)) == ["Sum"]
+        assert kinds(simplify(graph_of(lambda x: x.sum(0), f8(*shape)), fast_math.BY_BLAS)) == ["Sum"]
 
 
 def test_a_product_with_a_row_is_a_layer():
@@ -236,9 +234,8 @@ def test_a_chain_of_constants_that_a_trace_named_is_folded_whole():
 def test_a_folded_array_is_read_only_small_and_equal_to_its_like():
     c = Symbol(Node(ops.const(2.0), (), f8()))
     row = lambda n: c.broadcast_to(n).exp()  # noqa: E731
-    graph = graph_of(lambda x: x * row(3) + row(3), f8(3))
 
-    after = share(fold(graph))
+    after = share(fold(graph_of(lambda x: x * row(3) + row(3), f8(3))))
 
     (held,) = [n.op for n in after.nodes if isinstance(n.op, Folded)]
     assert held.value.tolist() == [np.exp(2.0)] * 3
@@ -271,9 +268,7 @@ def test_a_node_with_a_name_and_an_equal_one_without_become_one():
 
     assert len({*Graph((x,), tuple(named)).rebuild(lambda node, xs: one if xs else node).outputs}) == 1
     for both in ([Node(ops.Exp(), (x,)), *named], [*named, Node(ops.Exp(), (x,))]):
-        after = share(Graph((x,), tuple(both)))
-
-        assert len({*after.outputs}) == 1
+        assert len({*share(Graph((x,), tuple(both))).outputs}) == 1
 
 
 # -- broadcasts and transposes ----------------------------------------------------------------------------
@@ -286,8 +281,7 @@ def test_a_loop_broadcasts_by_itself():
 
 
 def test_what_is_made_of_broadcasts_alone_is_computed_before_they_are_broadcast():
-    graph = graph_of(lambda x, b: x + -b.broadcast_to(3, 4) * 2, f8(3, 4), f8(4))
-    after = narrow(graph)
+    after = narrow(graph_of(lambda x, b: x + -b.broadcast_to(3, 4) * 2, f8(3, 4), f8(4)))
 
     assert [n.spec.shape for n in after.nodes if n.inputs] == [(4,), (4,), (3, 4)]
 
@@ -305,8 +299,7 @@ def test_a_transpose_goes_past_elementwise_ops_until_it_meets_its_like():
 
 
 def test_a_layer_reads_its_weights_the_other_way_round():
-    graph = graph_of(lambda x, w: x.apply(ops.Affine(), w.mT), f8(3, 4), f8(5, 4))
-    after = transposes(graph)
+    after = transposes(graph_of(lambda x, w: x.apply(ops.Affine(), w.mT), f8(3, 4), f8(5, 4)))
 
     assert [n.op for n in after.nodes if n.inputs] == [ops.Affine(True)]
 
@@ -446,8 +439,7 @@ def test_a_name_and_the_users_line_survive_every_pass():
 
 
 def test_steps_print_as_a_table_of_what_each_pass_changed():
-    graph = layers(2)
-    way = steps(graph, measure=lambda graph: 0.0015)
+    way = steps(layers(2), measure=lambda graph: 0.0015)
 
     assert [step.name for step in way] == ["as written", *map(name_of, STANDARD)]
     assert way[-1].nodes < way[0].nodes
@@ -492,28 +484,15 @@ def test_a_pass_over_ten_times_the_nodes_is_ten_times_the_work(one, shape):
 
 
 def work(one, graph):
-    import sys
-
-    calls = 0
-
-    def count(frame, event, argument):
-        nonlocal calls
-        calls += 1
-
-    nodes = graph.nodes
-    sys.setprofile(count)
-    try:
-        after = one(graph)
-    finally:
-        sys.setprofile(None)
-    assert len(after.nodes) <= len(nodes)
-    return calls
+    nodes, after = graph.nodes, []
+    count = calls(lambda: after.append(one(graph)), of=("call", "c_call"))
+    assert len(after[0].nodes) <= len(nodes)
+    return count
 
 
 @pytest.mark.night
 @pytest.mark.parametrize("shape", [chain, wide, diamonds])
 def test_50_000_nodes_go_through_the_pipeline(shape):
     graph = shape(50_000)
-    after = optimised(graph)
 
-    assert len(after.nodes) < len(graph.nodes)
+    assert len(optimised(graph).nodes) < len(graph.nodes)

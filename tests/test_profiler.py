@@ -22,16 +22,20 @@ from minigrad.profiler import ProfilerActivity, profile, record_function, schedu
 from minigrad.profiler.programs import timed
 
 
-def torch_profiler():
-    return pytest.importorskip("torch.profiler")
-
-
 def mlp(kit=nn):
     return kit.Sequential(kit.Linear(4, 8), kit.Tanh(), kit.Linear(8, 1))
 
 
 def batch():
     return mg.tensor(np.linspace(-1, 1, 64).reshape(16, 4), dtype=np.float32)
+
+
+def second_call(f, *args, **options):
+    """A profile of the second call of a compiled function: the first compiles it."""
+    f(*args)
+    with profile(**options) as prof:
+        f(*args)
+    return prof
 
 
 def counts(prof, *kinds):
@@ -71,7 +75,7 @@ SCHEDULES = [
 
 @pytest.mark.parametrize("numbers", SCHEDULES, ids=str)
 def test_a_schedule_says_what_pytorchs_says(numbers):
-    theirs = torch_profiler().schedule(**numbers)
+    theirs = pytest.importorskip("torch.profiler").schedule(**numbers)
 
     ours = schedule(**numbers)
 
@@ -490,10 +494,7 @@ def test_what_has_no_memory_of_its_own_is_not_counted():
 
 def test_each_step_of_a_traced_function_is_told_under_its_module_and_line():
     model, x = mlp(), batch()
-    f = mg.function(lambda x: (model(x) * 2).sum())
-    f(x)
-    with profile() as prof:
-        f(x)
+    prof = second_call(mg.function(lambda x: (model(x) * 2).sum()), x)
     steps = [event for event in prof.events() if event.kind == "step"]
 
     assert Counter(event.name for event in steps) == {"affine": 2, "add": 2, "tanh": 1, "mul": 1, "sum": 1}
@@ -530,11 +531,7 @@ def test_an_op_of_many_lines_is_one_step_of_a_program():
         y = nn.functional.cross_entropy(model(x), target)
         return y, mg.autograd.grad(y, [model.weight])[0]
 
-    f = mg.function(loss)
-    f(batch())
-    with profile() as prof:
-        f(batch())
-    steps = counts(prof, "step")
+    steps = counts(second_call(mg.function(loss), batch()), "step")
 
     assert {steps[name] for name in ("affine", "cross_entropy", "softmax_minus_onehot", "matmul")} == {1}
 
@@ -589,17 +586,16 @@ def test_the_derivative_of_a_compiled_call_is_in_the_module_of_the_call():
     double = mg.function(lambda x: x * 2)
     with profile(with_modules=True) as prof:
         Compiled()(mg.tensor([1.0], requires_grad=True)).backward()
-    modules = {event.module for event in prof.events() if event.is_backward}
 
-    assert modules == {"Compiled"}
+    assert {event.module for event in prof.events() if event.is_backward} == {"Compiled"}
+
+
+def tanh_five_times(x):
+    return mg.lax.fori_loop(0, 5, lambda i, x: mg.tanh(x) * 2, x)
 
 
 def test_the_steps_of_a_loop_are_told_each_time_and_the_loop_around_them():
-    g = mg.jit(lambda x: mg.lax.fori_loop(0, 5, lambda i, x: mg.tanh(x) * 2, x))
-    x = mg.ones(3)
-    g(x)
-    with profile() as prof:
-        g(x)
+    prof = second_call(mg.jit(tanh_five_times), mg.ones(3))
 
     assert counts(prof, "step")["tanh"] == 5
     assert {event.cpu_parent.kind for event in prof.events() if event.name == "tanh"} == {"step"}
@@ -650,12 +646,9 @@ def test_casts_of_autocast_are_ops_of_their_own(clock):
 
 def test_parts_in_c_are_told_by_name():
     f = mg.function(lambda x: (mg.tanh(x) * 2 + 1).sum(), jit_compile="native")
-    x = mg.ones(300, dtype=np.float32)
-    f(x)
+    prof = second_call(f, mg.ones(300, dtype=np.float32), with_flops=True)
     if not f.c_source:
         pytest.skip("no C++ compiler")
-    with profile(with_flops=True) as prof:
-        f(x)
 
     assert all(re.fullmatch(r"part\d+ \(\d+ in C\)", name) for name in counts(prof, "step"))
     assert sum(row.flops for row in prof.key_averages()) == 3 * 300 + 299  # three loops, and the sums of 300 numbers
@@ -675,17 +668,13 @@ def test_an_op_around_a_part_in_c_is_one_call():
         optimiser.step()
         return loss
 
-    x, target = mg.randn(2, 3, 8, 8).float(), mg.tensor([1, 2])
-    train(x, target)
-    with profile() as prof:
-        train(x, target)
+    prof = second_call(train, mg.randn(2, 3, 8, 8).float(), mg.tensor([1, 2]))
 
     assert one(prof, "convolution_filter").count == 1
 
 
 def test_a_session_tells_its_steps():
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x = mg.graph.placeholder(np.float64, (3,), name="x")
         y = (mg.tanh(x) * 2).sum()
     with mg.Session(graph) as session:
@@ -707,10 +696,7 @@ def test_a_graph_is_built_under_a_profiler_edits_and_all():
 
 
 def test_operations_of_a_loop_are_counted_once_in_its_steps():
-    f = mg.jit(lambda x: mg.lax.fori_loop(0, 5, lambda i, x: mg.tanh(x) * 2, x))
-    f(mg.ones(3))
-    with profile(with_flops=True) as prof:
-        f(mg.ones(3))
+    prof = second_call(mg.jit(tanh_five_times), mg.ones(3), with_flops=True)
     (loop,) = {event.cpu_parent for event in prof.events() if event.name == "tanh"}
 
     assert loop.flops == 0
@@ -796,10 +782,8 @@ def test_another_thread_takes_part_where_it_says_so():
         other.start()
         other.join()
 
-    assert {(event.name, event.thread) for event in prof.events()} == {
-        ("sub", threading.get_native_id()),
-        ("add", other.native_id),
-    }
+    found = {(event.name, event.thread) for event in prof.events()}
+    assert found == {("sub", threading.get_native_id()), ("add", other.native_id)}
 
 
 def test_a_profile_needs_no_threads_of_a_system(monkeypatch):
@@ -863,24 +847,19 @@ def test_what_cannot_be_answered_is_refused_by_name(tmp_path):
     with prof:
         mg.ones(2) * 2
 
-    with pytest.raises(ValueError, match="sort_by='cuda_time'"):
-        prof.key_averages().table(sort_by="cuda_time")
-    with pytest.raises(ValueError, match="row_limit is a number of rows"):
-        prof.key_averages().table(row_limit=-3)
-    with pytest.raises(ValueError, match=r"record_shapes=True"):
-        prof.key_averages(group_by_input_shape=True)
-    with pytest.raises(ValueError, match=r"with_stack=True"):
-        prof.key_averages(group_by_stack_n=1)
-    with pytest.raises(ValueError, match=r"with_modules=True"):
-        prof.key_averages(group_by_module=True)
-    with pytest.raises(ValueError, match="activities"):
-        profile(activities=["cpu"])
-    with pytest.raises(TypeError, match="schedule is a function"):
-        profile(schedule=3)
-    with pytest.raises(TypeError, match="name of a block"):
-        record_function(mlp)
-    with pytest.raises(TypeError, match="for 0 gave 1"):
-        profile(schedule=lambda step: 1).start()
+    for error, words, ask in [
+        (ValueError, "sort_by='cuda_time'", lambda: prof.key_averages().table(sort_by="cuda_time")),
+        (ValueError, "row_limit is a number of rows", lambda: prof.key_averages().table(row_limit=-3)),
+        (ValueError, "record_shapes=True", lambda: prof.key_averages(group_by_input_shape=True)),
+        (ValueError, "with_stack=True", lambda: prof.key_averages(group_by_stack_n=1)),
+        (ValueError, "with_modules=True", lambda: prof.key_averages(group_by_module=True)),
+        (ValueError, "activities", lambda: profile(activities=["cpu"])),
+        (TypeError, "schedule is a function", lambda: profile(schedule=3)),
+        (TypeError, "name of a block", lambda: record_function(mlp)),
+        (TypeError, "for 0 gave 1", lambda: profile(schedule=lambda step: 1).start()),
+    ]:
+        with pytest.raises(error, match=words):
+            ask()
     assert profile(activities=[ProfilerActivity.CPU])
 
 
@@ -897,8 +876,7 @@ def everything(tmp_path):
         for _ in range(3):
             with record_function('"quoted" <step>'):
                 f(x).backward()
-                y = model(x).square().mean()
-                (g,) = mg.autograd.grad(y, [model[0].weight], create_graph=True)
+                (g,) = mg.autograd.grad(model(x).square().mean(), [model[0].weight], create_graph=True)
                 g.sum().backward()
                 optimiser.step()
             prof.step()
@@ -917,8 +895,7 @@ def test_the_trace_obeys_the_format(tmp_path):
     To the last bit, as the test below says.
     """
     prof, path = everything(tmp_path)
-    trace = json.loads(path.read_text("utf-8"), parse_constant=refuse)
-    events = trace["traceEvents"]
+    events = json.loads(path.read_text("utf-8"), parse_constant=refuse)["traceEvents"]
     required = {"X": {"ts", "dur"}, "M": {"args"}, "C": {"ts", "args"}, "s": {"ts", "id"}, "f": {"ts", "id"}}
 
     for event in events:
@@ -949,10 +926,8 @@ def test_the_trace_obeys_the_format(tmp_path):
     for event in events:
         if event["ph"] == "X":
             totals[event["name"]] += event["dur"]
-    ran = [row for row in prof.key_averages() if row.key != "[memory]"]
-    assert {row.key: row.cpu_time_total for row in ran} == pytest.approx(
-        totals, abs=0.1
-    )  # 1/1024 of a microsecond for each
+    ran = {row.key: row.cpu_time_total for row in prof.key_averages() if row.key != "[memory]"}
+    assert ran == pytest.approx(totals, abs=0.1)  # 1/1024 of a microsecond for each
 
 
 def test_an_end_in_the_file_is_where_the_next_begins_to_the_last_bit(tmp_path, clock):

@@ -72,8 +72,7 @@ def test_sorting_permutes_and_orders_and_leaves_ties_as_they_stood(given, descen
     y = np.moveaxis(values.numpy(), axis, -1)
     i = np.moveaxis(places.numpy(), axis, -1)
 
-    rises = y[..., 1:] <= y[..., :-1] if descending else y[..., 1:] >= y[..., :-1]
-    assert rises.all()
+    assert (y[..., 1:] <= y[..., :-1] if descending else y[..., 1:] >= y[..., :-1]).all()
     assert (np.sort(i, -1) == np.arange(i.shape[-1])).all()
     np.testing.assert_array_equal(np.take_along_axis(array, places.numpy(), axis), values.numpy())
     assert (i[..., 1:] > i[..., :-1])[y[..., 1:] == y[..., :-1]].all()

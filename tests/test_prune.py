@@ -45,10 +45,8 @@ LAYERS = [("Linear", 7, 5), ("Conv2d", 3, 6, 3)]
 @pytest.mark.parametrize("amount", [0, 3, 0.0, 0.3, 0.5, 1.0])
 def test_masks_are_pytorchs_once_and_again(torch, layer, amount):
     pruned = torch.nn.utils.prune
-    ways = [
-        ("l1_unstructured", {}),
-        *[("ln_structured", {"n": n, "dim": d}) for n in (1, 2, np.inf) for d in (0, 1, -1)],
-    ]
+    ways = [("l1_unstructured", {})]
+    ways += [("ln_structured", {"n": n, "dim": d}) for n in (1, 2, np.inf) for d in (0, 1, -1)]
     for first, options in ways:
         for second, others in ways:
             ours, theirs = pair(torch, *layer)
@@ -80,12 +78,8 @@ def test_several_parameters_are_pruned_as_one_as_in_pytorch(torch):
     ours, theirs = zip(pair(torch, "Linear", 7, 5), pair(torch, "Conv2d", 3, 6, 3, seed=2))
     for share in (0.3, 40):
         scores = np.arange(35.0).reshape(5, 7) % 11 + np.arange(35).reshape(5, 7) / 100
-        for library, layers in ((prune, ours), (torch.nn.utils.prune, theirs)):
-            given = (
-                {(layers[0], "weight"): torch.tensor(scores) if library is not prune else scores}
-                if share == 40
-                else None
-            )
+        for library, layers, array in ((prune, ours, np.array), (torch.nn.utils.prune, theirs, torch.tensor)):
+            given = {(layers[0], "weight"): array(scores)} if share == 40 else None
             method = library.L1Unstructured
             library.global_unstructured([(layer, "weight") for layer in layers], method, given, amount=share)
         for one, other in zip(ours, theirs):
@@ -267,10 +261,9 @@ def test_zeros_take_the_bytes_and_the_operations_of_other_numbers():
         return sum(x.spec.nbytes for x in layer.state_dict().values())
 
     def flops(layer):
-        y = layer(mg.tensor(np.ones((1, 100), "f4")))
-        return y.node.op.flops(
-            y.spec, *(x.spec for x in (mg.tensor(np.ones((1, 100), "f4")), layer.weight, layer.bias))
-        )
+        x = mg.tensor(np.ones((1, 100), "f4"))
+        y = layer(x)
+        return y.node.op.flops(y.spec, x.spec, layer.weight.spec, layer.bias.spec)
 
     whole = nn.Linear(100, 100).float()
     layer = prune.l1_unstructured(copy.deepcopy(whole), "weight", 0.99)
@@ -293,7 +286,7 @@ WRITES = {
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_what_is_written_to_a_pruned_weight_is_not_lost_without_a_word(write):
     """The product was written to, and let go; or a parameter came in its place, and the mask did nothing."""
-    layer = prune.l1_unstructured(linear(), "weight", 6)
+    layer = prune_l1(6)
     x = mg.ones(2, 4)
     before = layer(x).tolist()
 
@@ -311,7 +304,7 @@ def test_what_is_written_to_a_pruned_weight_is_not_lost_without_a_word(write):
 
 def test_a_function_of_a_masks_weight_is_one_of_what_the_layer_holds():
     """A weight given under the name of the product was not used, and nothing was said."""
-    layer, x = prune.l1_unstructured(linear(), "weight", 6), mg.ones(2, 4)
+    layer, x = prune_l1(6), mg.ones(2, 4)
 
     y = mg.func.functional_call(layer, {"weight_orig": mg.ones(3, 4)}, x)
     with pytest.raises(StateError, match="weight_orig"):
@@ -327,30 +320,27 @@ def linear():
     return nn.Linear(4, 3)
 
 
+def prune_l1(amount, name="weight", **options):
+    return prune.l1_unstructured(linear(), name, amount, **options)
+
+
 def twice(name="weight"):
-    layer = prune.l1_unstructured(linear(), "weight", 8)
-    prune.l1_unstructured(layer, name, 5)
+    prune.l1_unstructured(prune_l1(8), name, 5)
 
 
 REFUSED = {
-    "got 1.5": (ValueError, lambda: prune.l1_unstructured(linear(), "weight", 1.5)),
+    "got 1.5": (ValueError, lambda: prune_l1(1.5)),
     "got -1": (ValueError, lambda: prune.random_unstructured(linear(), "weight", -1)),
-    "got nan": (ValueError, lambda: prune.l1_unstructured(linear(), "weight", np.nan)),
-    "got 'half'": (TypeError, lambda: prune.l1_unstructured(linear(), "weight", "half")),
-    "got True": (TypeError, lambda: prune.l1_unstructured(linear(), "weight", True)),
-    "13 were to be pruned, and 12 are left": (ValueError, lambda: prune.l1_unstructured(linear(), "weight", 13)),
+    "got nan": (ValueError, lambda: prune_l1(np.nan)),
+    "got 'half'": (TypeError, lambda: prune_l1("half")),
+    "got True": (TypeError, lambda: prune_l1(True)),
+    "13 were to be pruned, and 12 are left": (ValueError, lambda: prune_l1(13)),
     "5 were to be pruned, and 4 are left": (ValueError, twice),
-    "no parameter 'wieght' to prune; it has weight, bias": (
-        StateError,
-        lambda: prune.l1_unstructured(linear(), "wieght", 0.5),
-    ),
+    "no parameter 'wieght' to prune; it has weight, bias": (StateError, lambda: prune_l1(0.5, "wieght")),
     "'weight_orig' to prune; it has bias, weight$": (StateError, lambda: twice("weight_orig")),  # whose mask had a mask
     "two axes or more": (ShapeError, lambda: prune.ln_structured(linear(), "bias", 1, n=2, dim=0)),
     r"dim=2 of \(3, 4\)": (AxisError, lambda: prune.ln_structured(linear(), "weight", 1, n=2, dim=2)),  # was: range
-    r"importance_scores of \(2,\)": (
-        ShapeError,
-        lambda: prune.l1_unstructured(linear(), "weight", 1, importance_scores=np.ones(2)),
-    ),
+    r"importance_scores of \(2,\)": (ShapeError, lambda: prune_l1(1, importance_scores=np.ones(2))),
     r"a mask for \(3, 4\)": (ShapeError, lambda: prune.custom_from_mask(linear(), "weight", np.ones(4))),
     "'weight' of Linear is not pruned; nothing is": (StateError, lambda: prune.remove(linear(), "weight")),
     "unstructured method": (ValueError, lambda: prune.global_unstructured([], prune.L1Unstructured, amount=1)),

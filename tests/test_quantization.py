@@ -97,9 +97,7 @@ def test_fake_quantize_per_channel_is_pytorchs_bit_for_bit_with_its_gradient(tor
 
 def test_an_infinite_number_goes_to_its_own_end_in_a_channel_too():
     """PyTorch 2.13 sends ∞ to the lowest integer where there are channels, and to the highest where there are none."""
-    x = np.array([[np.inf, -np.inf]], "f4")
-
-    y = mg.fake_quantize_per_channel_affine(x, [0.5], [0], 0, -8, 7)
+    y = mg.fake_quantize_per_channel_affine(np.array([[np.inf, -np.inf]], "f4"), [0.5], [0], 0, -8, 7)
 
     assert y.tolist() == [[3.5, -4.0]]
 
@@ -187,16 +185,9 @@ def test_steps_are_where_the_numbers_are():
     model, x = network(), images()
     there, moved = copy.deepcopy(model).to(device), x.to(device)
 
-    def static(model, x):
-        prepared = mq.prepare(model)
-        prepared(x)
-        return mq.convert(prepared)(x)
-
-    def trained(model, x):
-        return mq.prepare_qat(model)(x)
-
-    for f in (static, trained, lambda model, x: mq.quantize_dynamic(model)(x)):
-        np.testing.assert_array_equal(f(there, moved).cpu().detach().numpy(), f(model, x).detach().numpy())
+    for make in (to_integers, lambda model, x: mq.prepare_qat(model), lambda model, x: mq.quantize_dynamic(model)):
+        found, wanted = make(there, moved)(moved), make(model, x)(x)
+        np.testing.assert_array_equal(found.cpu().detach().numpy(), wanted.detach().numpy())
     weight = rng.normal(size=(3, 4)).astype("f4")
     args = [0.1, 0.2, 0.3], [0, 1, 2], 0, -8, 7
     faked = mg.fake_quantize_per_channel_affine(mg.tensor(weight).to(device), *args)
@@ -299,9 +290,7 @@ def test_a_layer_with_a_qconfig_of_its_own_has_that_one_dynamically_too():
     model = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2)).float()
     model[0].qconfig = mq.per_channel_dynamic_qconfig
 
-    made = mq.quantize_dynamic(model)
-
-    assert [layer.weight_scale.shape for layer in made] == [(3,), ()]
+    assert [layer.weight_scale.shape for layer in mq.quantize_dynamic(model)] == [(3,), ()]
 
 
 @pytest.mark.parametrize("kind", ["MinMaxObserver", "MovingAverageMinMaxObserver", "PerChannelMinMaxObserver"])
@@ -360,6 +349,13 @@ def network():
     return nn.Sequential(*layers).float()
 
 
+def to_integers(model, x, *config):
+    """The model in small integers, with the scales that x has."""
+    prepared = mq.prepare(model, *config)
+    prepared(x)
+    return mq.convert(prepared)
+
+
 def images(n=8, seed=0):
     return mg.tensor(np.random.default_rng(seed).normal(0.3, 1, (n, 2, 4, 4)).astype("f4"))
 
@@ -378,9 +374,7 @@ def by_hand(layer, x, sx, zx):
 
 
 def test_a_converted_model_computes_what_the_integers_give():
-    prepared = mq.prepare(network())
-    prepared(images())
-    model = mq.convert(prepared)
+    model = to_integers(network(), images())
     x = images(seed=1).numpy() * 2  # some of it beyond the range
 
     for layer in (model[0], model[3]):
@@ -454,12 +448,8 @@ def test_a_dynamic_linear_is_within_a_step_of_pytorchs(torch, ao, per_channel):
 
 
 def test_a_converted_model_is_saved_loaded_copied_and_compiled():
-    prepared = mq.prepare(network())
-    prepared(images())
-    model, x = mq.convert(prepared), images(seed=3)
-    other = mq.prepare(nn.Sequential(*network()).float())
-    other(images(seed=9))
-    other = mq.convert(other)
+    model, x = to_integers(network(), images()), images(seed=3)
+    other = to_integers(nn.Sequential(*network()).float(), images(seed=9))
 
     other.load_state_dict(model.state_dict())
 
@@ -474,9 +464,7 @@ def test_integers_are_no_halves_where_products_are_cast():
     """In a block of autocast the sums of integers came as bfloat16, which has eight bits of them."""
     rng, x = np.random.default_rng(15), images(seed=4)
     a, b = rng.integers(-128, 128, (5, 60), "i1"), rng.integers(-128, 128, (60, 7), "i1")
-    prepared = mq.prepare(network())
-    prepared(x)
-    models = mq.convert(prepared), mq.quantize_dynamic(network(), {nn.Linear, nn.Conv2d})
+    models = to_integers(network(), x), mq.quantize_dynamic(network(), {nn.Linear, nn.Conv2d})
     expected = [model(x).tolist() for model in models]
 
     with mg.autocast(dtype=mg.bfloat16):
@@ -542,10 +530,8 @@ def test_a_pruned_layer_becomes_integers_without_its_mask(dynamic):
     """weight_orig and weight_mask stayed in the state of the layer in integers, eight bytes a weight."""
     model = network()
     prune.l1_unstructured(model[3], "weight", 0.75)
-    prepared = mq.prepare(model)
-    prepared(images())
 
-    small = mq.quantize_dynamic(model)[3] if dynamic else mq.convert(prepared)[3]
+    small = mq.quantize_dynamic(model)[3] if dynamic else to_integers(model, images())[3]
 
     assert {*small.state_dict()} == {"weight_int", "weight_scale", "weight_zero_point"} | (
         {"activation.min_val", "activation.max_val"} if dynamic else {"input_scale", "input_zero_point"}
@@ -558,10 +544,9 @@ def test_what_has_no_qconfig_stays_in_floats():
     model = network()
     model[0].qconfig = None
 
-    assert [type(part).__name__ for part in mq.prepare(model)] == ["Conv2d", "ReLU", "Flatten", "ObservedLinear"]
-    assert [type(part).__name__ for part in mq.prepare_qat(model, inplace=True)] == [
-        *("Conv2d", "ReLU", "Flatten", "RoundedLinear")
-    ]
+    assert " ".join(type(part).__name__ for part in mq.prepare(model)) == "Conv2d ReLU Flatten ObservedLinear"
+    rounded = mq.prepare_qat(model, inplace=True)
+    assert " ".join(type(part).__name__ for part in rounded) == "Conv2d ReLU Flatten RoundedLinear"
     assert type(model[3]).__name__ == "RoundedLinear"
 
 
@@ -585,10 +570,8 @@ def test_a_layer_takes_the_floats_that_are_exact_at_its_bounds(weight, k, dtype)
 
 def test_weights_of_few_bits_and_with_a_zero_point_are_computed_with_it():
     weight = mq.MinMaxObserver.with_args(dtype=np.uint8, quant_max=15)
-    prepared = mq.prepare(nn.Linear(6, 3).float(), mq.QConfig(mq.PercentileObserver, weight))
     x = mg.tensor(np.random.default_rng(8).normal(size=(5, 6)).astype("f4"))
-    prepared(x)
-    small = mq.convert(prepared)
+    small = to_integers(nn.Linear(6, 3).float(), x, mq.QConfig(mq.PercentileObserver, weight))
     q, s, z = (t.numpy() for t in (small.weight_int, small.weight_scale, small.weight_zero_point))
 
     inputs = mg.fake_quantize_per_tensor_affine(x, small.input_scale, small.input_zero_point, 0, 255).numpy()
@@ -609,7 +592,7 @@ def ruined():
 
 
 WRONG_AXIS = mq.QConfig(mq.MinMaxObserver, mq.PerChannelMinMaxObserver.with_args(ch_axis=1))
-PER_CHANNEL_INPUT = mq.QConfig(mq.PerChannelMinMaxObserver, mq.MinMaxObserver)
+INPUT_CHANNELS = mq.QConfig(mq.PerChannelMinMaxObserver, mq.MinMaxObserver)
 REFUSED = {
     "a scale is above 0": (ValueError, lambda: mg.quantize_per_tensor([1.0], 0.0, 0)),
     "and got nan": (ValueError, lambda: mg.fake_quantize_per_tensor_affine([1.0], np.nan, 0, 0, 255)),
@@ -618,10 +601,7 @@ REFUSED = {
     "at most 24 bits": (ValueError, lambda: mg.fake_quantize_per_tensor_affine([1.0], 0.1, 0, 0, 2**30)),
     "and got -8.5 and 7": (ValueError, lambda: mg.fake_quantize_per_tensor_affine([1.0], 0.1, 0, -8.5, 7)),
     "ch_axis=0, and got None and 1": (ValueError, lambda: mq.prepare(network(), WRONG_AXIS)),
-    "ch_axis=0, and got 0 and None": (
-        ValueError,
-        lambda: mq.quantize_dynamic(network(), {nn.Linear: PER_CHANNEL_INPUT}),
-    ),
+    "ch_axis=0, and got 0 and None": (ValueError, lambda: mq.quantize_dynamic(network(), {nn.Linear: INPUT_CHANNELS})),
     "and got 5 and 4": (ValueError, lambda: mg.fake_quantize_per_tensor_affine([1.0], 0.1, 5, 5, 4)),
     "int8 has the integers -128 to 127": (ValueError, lambda: mq.MinMaxObserver(dtype=np.int8, quant_max=255)),
     "int8 and uint8": (DTypeError, lambda: mg.quantize_per_tensor([1.0], 0.1, 0, np.int32)),
@@ -669,9 +649,8 @@ def test_a_graph_of_what_has_seen_no_data_gives_no_number():
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_what_is_no_number_stays_none_through_a_layer_of_integers(dynamic):
     """There is no integer for nan: it became the lowest, and the result was a number like any other."""
-    prepared = mq.prepare(nn.Linear(2, 2).float())
-    prepared(mg.tensor(np.ones((1, 2), "f4")))
-    model = mq.quantize_dynamic(nn.Linear(2, 2).float()) if dynamic else mq.convert(prepared)
+    layer = nn.Linear(2, 2).float()
+    model = mq.quantize_dynamic(layer) if dynamic else to_integers(layer, mg.tensor(np.ones((1, 2), "f4")))
     x = mg.tensor(np.array([[1.0, np.nan]], "f4"))
 
     with np.errstate(invalid="ignore"):

@@ -4,7 +4,6 @@ import gc
 import math
 import struct
 import sys
-import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,17 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from test_native import compiled, has_compiler
 
 import minigrad as mg
 from benchmarks import engines
 from benchmarks.workloads import WORKLOADS
-from minigrad.backends.native import toolchain
 from minigrad.scalar.replay import RULES, replay
 from minigrad.scalar.value import Value, history
 
-with warnings.catch_warnings(action="ignore"):
-    has_compiler = toolchain.compiler() is not None
-compiled = pytest.mark.skipif(not has_compiler, reason="no C++ compiler: python -m pip install ziglang brings one")
 BACKENDS = [None, "native"] if has_compiler else [None]
 backends = pytest.mark.parametrize("backend", [None, pytest.param("native", marks=compiled)])
 
@@ -153,8 +149,7 @@ def test_a_replay_leaves_every_grad_alone():
     x = Value(3.0)
     y = x * x
     y.backward()
-    step = replay(y, [x])
-    step(5.0)
+    replay(y, [x])(5.0)
 
     assert (x.grad, y.grad, x.data) == (6.0, 1.0, 3.0)
 
@@ -204,16 +199,15 @@ def test_inputs_that_are_no_leaves_of_the_graph_are_refused_by_their_place():
     x, w, foreign = Value(2.0), Value(5.0), Value(1.0)
     y = (x * w).tanh()
 
-    with pytest.raises(ValueError, match=r"input 1, .* not in the graph"):
-        replay(y, [x, foreign])
-    with pytest.raises(ValueError, match=r"input 0, .* computed, by 'tanh'"):
-        replay(y, [y])
-    with pytest.raises(ValueError, match=r"input 2, .* twice"):
-        replay(y, [x, w, x])
-    with pytest.raises(TypeError, match=r"2\.0 of type float"):
-        replay(y, [2.0])
-    with pytest.raises(TypeError, match="of type int"):
-        replay(3, [x])
+    for result, inputs, error, words in [
+        (y, [x, foreign], ValueError, r"input 1, .* not in the graph"),
+        (y, [y], ValueError, r"input 0, .* computed, by 'tanh'"),
+        (y, [x, w, x], ValueError, r"input 2, .* twice"),
+        (y, [2.0], TypeError, r"2\.0 of type float"),
+        (3, [x], TypeError, "of type int"),
+    ]:
+        with pytest.raises(error, match=words):
+            replay(result, inputs)
 
 
 def test_a_cycle_is_refused_with_a_clear_sentence():

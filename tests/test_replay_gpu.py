@@ -9,6 +9,7 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 import shim
+from elsewhere import run_in_threads
 from examples import CASES, EXAMPLES, title
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,9 +97,8 @@ def test_a_replayed_training_step_starts_one_recording_copies_one_result_and_wai
     assert first.launches <= 20  # 5 matrix products, 4 reductions, 10 groups, and the loss handed out
     assert (n.launches, n.syncs, n.copies) == (2, 0, 0)
     assert len(program.parts) == 1
-    assert (
-        sum(home.argument is not None for home in program.plan.memory.values()) == 4
-    )  # every parameter is written in place
+    written_in_place = [home for home in program.plan.memory.values() if home.argument is not None]
+    assert len(written_in_place) == 4  # every parameter
 
 
 CONVOLUTION = ops.Convolution(Window((3, 3), (1, 1), ((0, 0), (0, 0)), (1, 1)), 1)
@@ -180,8 +180,7 @@ def test_every_op_is_replayed_on_other_data_as_it_is_computed(case):
     op, *examples = case
     first = [x.numpy() for x in examples]
     second = [x[::-1].copy() if x.ndim and x.dtype.kind in "fiu" and not fixed(op) else x.copy() for x in first]
-    made = graph(lambda x, *others: x.apply(op, *others), *first)
-    program = Replay(made)
+    program = Replay(graph(lambda x, *others: x.apply(op, *others), *first))
 
     for xs in (first, second, first, second):
         with SIMULATED.counts() as n:
@@ -198,9 +197,7 @@ def fixed(op):
 
 def test_what_is_recorded_is_most_of_the_table():
     """The rest runs between the parts: what cuSOLVER or thrust compute inside CuPy."""
-    families = {op.__module__.rpartition(".")[2] for op in EXAMPLES}
-
-    assert families - RECORDED == {"sort", "linalg"}
+    assert {op.__module__.rpartition(".")[2] for op in EXAMPLES} - RECORDED == {"sort", "linalg"}
 
 
 # -- random programs --------------------------------------------------------------------------------
@@ -220,11 +217,8 @@ def test_random_programs_replay_to_what_they_are_interpreted_to(seed):
         made = [*xs]
         for _ in range(12):
             a, b = (made[i] for i in rng.integers(len(made), size=2))
-            made.append(
-                a.apply(UNARY[rng.integers(len(UNARY))])
-                if rng.random() < 0.5
-                else a.apply(BINARY[rng.integers(len(BINARY))], b)
-            )
+            unary, binary = UNARY[rng.integers(len(UNARY))], BINARY[rng.integers(len(BINARY))]
+            made.append(a.apply(unary) if rng.random() < 0.5 else a.apply(binary, b))
         return tuple(made[i] for i in rng.integers(len(made), size=4))
 
     made = graph(body, *arrays)
@@ -327,13 +321,18 @@ def test_a_kernel_is_not_written_over_an_operand_that_it_also_reads_elsewhere():
 
 
 @dataclass(frozen=True)
-class CallsAgain(Op):
-    """y = x, after a call of the program it stands in"""
-
-    effect = True
+class Same(Op):
+    """y = x, in a way of its own"""
 
     def infer(self, x):
         return x
+
+
+@dataclass(frozen=True)
+class CallsAgain(Same):
+    """y = x, after a call of the program it stands in"""
+
+    effect = True
 
     def forward(self, xp, x):
         if not INNER:
@@ -371,11 +370,7 @@ def test_a_program_may_be_called_by_several_threads():
             if not np.allclose(y.get(), (np.sin(x + k) + 1).cumsum() * 2):
                 wrong.append(k)
 
-    workers = [threading.Thread(target=calls, args=(k,)) for k in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    run_in_threads(calls, range(4))
 
     assert not wrong
 
@@ -399,13 +394,10 @@ SEEN = []
 
 
 @dataclass(frozen=True)
-class Watched(Op):
+class Watched(Same):
     """y = x, which is told to the host"""
 
     effect = True
-
-    def infer(self, x):
-        return x
 
     def forward(self, xp, x):
         SEEN.append(x.get().tolist())
@@ -428,11 +420,8 @@ def test_what_is_not_of_the_table_is_not_recorded():
     """A family is known by its whole name: a control op of the compiler is none of `ops.control`."""
 
     @dataclass(frozen=True)
-    class Reads(Op):
+    class Reads(Same):
         """y = x, if x says so"""
-
-        def infer(self, x):
-            return x
 
         def forward(self, xp, x):
             return x.copy() if x.sum() > 0 else x * 0
@@ -448,11 +437,8 @@ def test_what_a_recording_doubts_is_asked_again_at_each_replay():
     """A replayed check overwrites what it found before: so it is put to the device after each replay."""
 
     @dataclass(frozen=True)
-    class Positive(Op):
+    class Positive(Same):
         """y = x, where no x is below 0"""
-
-        def infer(self, x):
-            return x
 
         def forward(self, xp, x):
             SIMULATED.refuse(x < 0, BoundsError("an element is below 0"))
@@ -556,11 +542,7 @@ def test_of_two_threads_each_multiplies_on_its_own_stream(machine):
             wrong.append(self.stream != threading.get_ident())
 
     machine.blas = Blas()
-    workers = [threading.Thread(target=machine.multiply, args=(None,) * 4) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    run_in_threads(lambda _: machine.multiply(None, None, None, None), range(2))
 
     assert wrong == [False, False]
 

@@ -134,8 +134,7 @@ def test_the_screen_says_what_was_counted_and_measured(widget):
 
 
 def test_what_a_notebook_keeps_was_not_measured(widget):
-    again = Roofline(f, X, machine=MACHINE)
-    mine, its = (each._repr_mimebundle_()[0] for each in (widget, again))
+    mine, its = (each._repr_mimebundle_()[0] for each in (widget, Roofline(f, X, machine=MACHINE)))
 
     assert mine["text/plain"] == its["text/plain"]
     assert mine["image/svg+xml"] == its["image/svg+xml"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from elsewhere import output_of
 from examples import EXAMPLES
 from miniature import ROOT
 from safetensors.numpy import load_file
@@ -103,9 +104,8 @@ def test_a_model_comes_back_with_its_gradients(tmp_path, name):
     random = mg.get_rng_state()
     wanted = gradients(mg.function(first), first, *xs)
     mg.set_rng_state(random)
-    came = gradients(found, found, *xs)
 
-    assert came == wanted
+    assert gradients(found, found, *xs) == wanted
     assert {n: x.numpy().tobytes() for n, x in found.state_dict().items()} == {
         n: x.numpy().tobytes() for n, x in first.state_dict().items() if n in found.state_dict()
     }
@@ -317,22 +317,16 @@ def test_a_function_that_adds_to_no_grad_is_refused_where_there_is_one(tmp_path)
 
 def test_a_fresh_process_without_the_source_gives_the_same(tmp_path):
     (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
-    x = np.random.default_rng(0).normal(size=(4, 3))
-    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4, 3)))
     here = (
         "import numpy as np, minigrad as mg, model\nmg.manual_seed(0)\nm = model.Branching()\n"
         'mg.save("f.mg", m, mg.TensorSpec((None, 3)))\ny = m(mg.tensor(np.load("x.npy")))\ny.sum().backward()\n'
         'np.savez("wanted.npz", y=y.numpy(), **{n: p.grad.numpy() for n, p in m.named_parameters()})\n'
     )
 
-    def ran(code):
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT}"}
-        command = [sys.executable, "-c", code]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
-
-    ran(here)
+    output_of(here, cwd=tmp_path)
     (tmp_path / "model.py").unlink()
-    said = ran(FRESH)
+    said = output_of(FRESH, cwd=tmp_path)
 
     with np.load(tmp_path / "wanted.npz") as wanted, np.load(tmp_path / "y.npz") as came:
         assert {n: a.tobytes() for n, a in wanted.items()} == {n: a.tobytes() for n, a in came.items()}
@@ -550,10 +544,6 @@ def first(said, op):
     return next(node for node in nodes_of(said) if node["op"] == op)
 
 
-def changed(**parts):
-    return lambda said: said.update(parts)
-
-
 BAD = {
     "a cycle": lambda s: nodes_of(s)[-1]["inputs"].__setitem__(0, len(nodes_of(s)) - 1),
     "a node before its input": lambda s: nodes_of(s)[4]["inputs"].append(len(nodes_of(s)) - 1),
@@ -604,11 +594,11 @@ BAD = {
     "variables in another order": lambda s: s["parts"][0]["reads"].reverse(),
     "an edit of an argument": lambda s: s["parts"][0].update(edits=[[0, 0]]),
     "an edit of another shape": lambda s: s["parts"][0].update(edits=[[1, 3]]),
-    "no parts": changed(parts=[]),
-    "places that are none": changed(places={}),
+    "no parts": lambda s: s.update(parts=[]),
+    "places that are none": lambda s: s.update(places={}),
     "a constant of another sign": lambda s: first(s, "Const")["fields"].update(sign=-1.0),
     "a constant that is text": lambda s: first(s, "Const")["fields"].update(value="1"),
-    "more than a function": changed(more=1),
+    "more than a function": lambda s: s.update(more=1),
     "branches that differ": lambda s: first(s, "Cond")["fields"]["true"]["graph"]["outputs"].pop(),
     "fewer inputs than said": lambda s: s["parts"][0]["graph"].update(inputs=1),
 }

@@ -189,8 +189,7 @@ def here():
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_the_first_nan_is_named_with_its_op_and_its_line():
     with detect_anomaly():
-        x = leaf(0.5, 4.0)
-        y = x * 2
+        y = leaf(0.5, 4.0) * 2
         z, line = (y - 1).abs().log(), here()
         with pytest.raises(errors.AnomalyError) as refused:
             (z * 0).sum().backward()

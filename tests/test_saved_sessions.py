@@ -1,12 +1,8 @@
 """A session's run in a file: what is loaded gives what the session gives, and goes on from its variables."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-from miniature import ROOT
+from elsewhere import output_of
 
 import minigrad as mg
 from minigrad.base.errors import GraphError, ShapeError, StateError
@@ -17,8 +13,7 @@ X, T = RNG.normal(size=(8, 3)), RNG.normal(size=(8, 1))
 
 def regression():
     """A session in the middle of its training, and its tensors by name."""
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         x, t = mg.placeholder("float64", (None, 3), name="x"), mg.placeholder("float64", (None, 1), name="t")
         w, steps = mg.Variable(np.ones((3, 1)), name="w"), mg.Variable(0.0, trainable=False, name="steps")
         y = x @ w
@@ -74,9 +69,7 @@ def test_training_goes_on_from_it_to_the_bit_in_a_fresh_process(tmp_path):
         "print(loss.item().hex(), nothing, steps.item(), f.variables['w'].numpy().tobytes().hex(),\n"
         "      *(name for name, _ in f.named_parameters()))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code]
-    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    said = output_of(code, cwd=tmp_path)
 
     for _ in range(4):
         loss, _, steps = session.run([at["loss"], at["train"], at["count"]], {at["x"]: X, at["t"]: T})

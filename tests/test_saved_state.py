@@ -11,6 +11,7 @@ from collections import Counter, namedtuple
 
 import numpy as np
 import pytest
+from elsewhere import output_of
 from miniature import ROOT
 
 import minigrad as mg
@@ -26,8 +27,8 @@ def saved(what, path):
     return mg.load(path)
 
 
-def net():
-    return mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.BatchNorm1d(8), mg.nn.Dropout(0.3), mg.nn.Linear(8, 2))
+def net(kit=mg.nn):
+    return kit.Sequential(kit.Linear(4, 8), kit.BatchNorm1d(8), kit.Dropout(0.3), kit.Linear(8, 2))
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ def test_arguments_in_pytorchs_order_are_told_apart(tmp_path):
 def test_importing_minigrad_loads_nothing_of_it():
     code = "import sys, minigrad, minigrad.nn; print([m for m in sys.modules if 'saving' in m or 'safetensors' in m])"
 
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert output_of(code) == "[]\n"
 
 
 # -- with others ----------------------------------------------------------------------------------
@@ -124,11 +125,8 @@ def test_safetensors_reads_what_is_saved(tmp_path):
 def test_pytorch_takes_a_network_and_gives_it_back(tmp_path):
     torch = pytest.importorskip("torch")
     theirs = pytest.importorskip("safetensors.torch")
-    mine = net().float()
+    mine, other = net().float(), net(torch.nn)
     mine(mg.randn(5, 4).float())
-    other = torch.nn.Sequential(
-        torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.3), torch.nn.Linear(8, 2)
-    )
 
     mg.save(tmp_path / "mine", mine.state_dict())
     other.load_state_dict(theirs.load_file(tmp_path / "mine"))
@@ -185,23 +183,20 @@ def run(kind, first, steps, source, path):
                 mg.save(path, {**state, "random": mg.get_rng_state(), "step": step})
                 return
 
-if __name__ == "__main__":
-    first, *jobs = sys.argv[1:]
-    for job in jobs:
-        kind, steps, source, path = job.split(":")
-        run(kind, first == "resumed", int(steps), source, path)
+first, *jobs = sys.argv[1:]
+for job in jobs:
+    kind, steps, source, path = job.split(":")
+    run(kind, first == "resumed", int(steps), source, path)
 """
 
 
 def test_ten_steps_are_five_and_five_in_another_process_to_the_bit(tmp_path):
     """Momentum and Adam, a schedule, dropout, batch norm, and an order that is drawn anew after seven steps."""
-    (tmp_path / "run.py").write_text(RUN, encoding="utf-8")
     kinds = [("sgd", "global"), ("adam", "seed"), ("adam", "own")]
 
     def ran(first, steps, name):
         jobs = [f"{kind}:{steps}:{source}:{name}{i}" for i, (kind, source) in enumerate(kinds)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run([sys.executable, "run.py", first, *jobs], cwd=tmp_path, env=environment, check=True)
+        output_of(RUN, first, *jobs, cwd=tmp_path)
 
     ran("new", 10, "whole")
     ran("new", 5, "part")
@@ -303,10 +298,8 @@ def test_a_disk_that_is_full_leaves_the_old_file(tmp_path):
         "try: mg.save(sys.argv[1], {'a': np.zeros(50_000)})\n"
         "except OSError as error: print(type(error).__name__, error.__notes__[0])\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code, str(tmp_path / "s")]
 
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    said = output_of(code, tmp_path / "s")
 
     assert said == f"OSError {tmp_path / 's'} was not written; a file that was there before is as it was\n"
     assert mg.load(tmp_path / "s") == {"n": 1}

@@ -2,11 +2,10 @@
 
 import gc
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from elsewhere import output_of
 
 import minigrad as mg
 from minigrad.scalar.value import Value, history
@@ -131,7 +130,7 @@ y = mg.Value(2.0) * 3
 y.backward()
 mg.draw(y)._repr_mimebundle_(), ChainRule(y)._repr_mimebundle_()
 assert 'numpy' not in sys.modules"""
-    subprocess.run([sys.executable, "-c", code], check=True)
+    output_of(code)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from elsewhere import run_in_threads
 from test_fuse import graph_of
 
 from minigrad import ops
@@ -94,9 +95,7 @@ def test_small_work_is_not_handed_over():
 
 
 def test_a_schedule_prints_as_a_chart():
-    chart = repr(schedule(graph_of(branches, *SHAPES), 2))
-
-    first, second, times = chart.splitlines()
+    first, second, times = repr(schedule(graph_of(branches, *SHAPES), 2)).splitlines()
     assert first.startswith("0  ")
     assert "@" in first + second
     assert "critical path" in times
@@ -183,8 +182,7 @@ def test_an_error_in_one_worker_ends_them_all_and_is_raised(wrong):
 
 
 def test_the_callers_errstate_holds_in_every_worker():
-    graph = graph_of(lambda x, w: (1 / x) + (1 / w), *SHAPES)
-    run = Workers(graph, 2, lambda node: 1e-2)
+    run = Workers(graph_of(lambda x, w: (1 / x) + (1 / w), *SHAPES), 2, lambda node: 1e-2)
 
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         run(np.ones(SHAPES[0]), np.zeros(SHAPES[1]))
@@ -201,11 +199,7 @@ def test_calls_at_once_and_calls_from_within_disturb_nobody():
     def call(i):
         found[i] = run(np.full(SHAPES[0], i / 10), w)[0]
 
-    threads = [threading.Thread(target=call, args=(i,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(call, range(6))
 
     for i in range(6):
         np.testing.assert_array_equal(found[i], interpret(graph, np.full(SHAPES[0], i / 10), w)[0])

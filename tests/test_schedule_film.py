@@ -100,9 +100,8 @@ def test_names_of_the_learner_are_escaped():
         return x + 1
 
     tag.__name__ = "<b>"
-    page = Schedule(tag, mg.ones(2)).page()
 
-    assert "<b>" not in page.split('<script type="application/json"')[0]
+    assert "<b>" not in Schedule(tag, mg.ones(2)).page().split('<script type="application/json"')[0]
 
 
 def test_a_view_is_no_block_and_lines_go_through_it_to_what_it_looks_at():

@@ -23,6 +23,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import uvicorn
+from elsewhere import output_of
 from in_a_thread import completed, in_a_thread
 from miniature import ROOT
 from prometheus_client.parser import text_string_to_metric_families
@@ -109,6 +110,12 @@ def long_npy(lengths, n):
     """npy of n numbers of float32 that claims these lengths."""
     said = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%b), }\n" % lengths
     return b"\x93NUMPY\x01\0" + struct.pack("<H", len(said)) + said + bytes(4 * n)
+
+
+def check_refusal(answer, why, status=400):
+    """The answer is an error of this status, and says why."""
+    assert answer.status_code == status
+    assert why in answer.json()["error"]
 
 
 NPY, SAFETENSORS = ({"Content-Type": f"application/x-{name}"} for name in ("npy", "safetensors"))
@@ -247,46 +254,35 @@ def test_tensors_stand_behind_the_json_in_the_order_they_have_there(client):
     assert client.get("/v2").json()["extensions"] == ["binary_tensor_data"]
 
 
-@pytest.mark.parametrize(
-    ("request_", "why"),
-    [
-        (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS)[:-1]), "and what it says of binary_data_size take "),
-        (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS) + b"\0"), "and what it says of binary_data_size take "),
-        (behind({"inputs": [TOKEN]}, ELEMENTS[0], 9999), f"{LENGTH} is that of the JSON in "),
-        (behind({"inputs": [TOKEN]}, ELEMENTS[0], "9" * 5000), f"{LENGTH} is that of the JSON in "),
-        (behind({"inputs": [TOKEN]}, ELEMENTS[0], -1), f"{LENGTH} is that of the JSON in "),
-        (behind({"inputs": [TOKEN]}, ELEMENTS[0], 20), "a table in JSON is wanted"),
-        (
-            behind({"inputs": [TOKEN | {"shape": [3]}]}, ELEMENTS[0]),
-            "token came with shape [3], and with values of sha",
-        ),
-        (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": 15}}]}, bytes(15)), "and came as 15 bytes"),
-        (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": True}}]}, b"\0"), "is wanted as int, and this"),
-        (behind({"inputs": [TOKEN | {"parameters": 7}]}, b""), "is wanted as int, and this came: 7"),
-        (
-            behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": -1}}]}, b""),
-            "an input is wanted with name, s",
-        ),
-        (behind({"inputs": [TOKEN | {"data": [1, 2]}]}, ELEMENTS[0]), "and what it says of binary_data_size take "),
-        (behind({"inputs": [3]}, b""), "an input is wanted with name, shape, datatype and data"),
-        (behind({"inputs": 3}, b""), "no list of inputs came"),
-        ({"json": {"inputs": [TOKEN, WEIGHT]}}, "an input is wanted with name, shape, datatype and data"),
-        (behind({"inputs": [TOKEN, WEIGHT], "parameters": {"binary_data_output": 1}}, b"".join(ELEMENTS)), "as bool"),
-    ],
-)
-def test_lengths_of_what_stands_behind_the_json_are_not_believed(client, request_, why):
-    answer = client.post("/v2/models/two/infer", **request_)
+LENGTHS = [
+    (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS)[:-1]), "and what it says of binary_data_size take "),
+    (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS) + b"\0"), "and what it says of binary_data_size take "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], 9999), f"{LENGTH} is that of the JSON in "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], "9" * 5000), f"{LENGTH} is that of the JSON in "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], -1), f"{LENGTH} is that of the JSON in "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], 20), "a table in JSON is wanted"),
+    (behind({"inputs": [TOKEN | {"shape": [3]}]}, ELEMENTS[0]), "token came with shape [3], and with values of sha"),
+    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": 15}}]}, bytes(15)), "and came as 15 bytes"),
+    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": True}}]}, b"\0"), "is wanted as int, and this"),
+    (behind({"inputs": [TOKEN | {"parameters": 7}]}, b""), "is wanted as int, and this came: 7"),
+    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": -1}}]}, b""), "an input is wanted with name, s"),
+    (behind({"inputs": [TOKEN | {"data": [1, 2]}]}, ELEMENTS[0]), "and what it says of binary_data_size take "),
+    (behind({"inputs": [3]}, b""), "an input is wanted with name, shape, datatype and data"),
+    (behind({"inputs": 3}, b""), "no list of inputs came"),
+    ({"json": {"inputs": [TOKEN, WEIGHT]}}, "an input is wanted with name, shape, datatype and data"),
+    (behind({"inputs": [TOKEN, WEIGHT], "parameters": {"binary_data_output": 1}}, b"".join(ELEMENTS)), "as bool"),
+]
 
-    assert answer.status_code == 400
-    assert why in answer.json()["error"]
+
+@pytest.mark.parametrize(("request_", "why"), LENGTHS)
+def test_lengths_of_what_stands_behind_the_json_are_not_believed(client, request_, why):
+    check_refusal(client.post("/v2/models/two/infer", **request_), why)
 
 
 def test_a_byte_that_is_no_bool_is_refused(client):
-    said = {"name": "x", "shape": [2], "datatype": "BOOL", "parameters": {"binary_data_size": 2}}
+    x = {"name": "x", "shape": [2], "datatype": "BOOL", "parameters": {"binary_data_size": 2}}
 
-    answers = [
-        client.post("/v2/models/yes/infer", **behind({"inputs": [said]}, bytes(pair))) for pair in ([0, 1], [0, 2])
-    ]
+    answers = [client.post("/v2/models/yes/infer", **behind({"inputs": [x]}, bytes(pair))) for pair in ([0, 1], [0, 2])]
 
     assert [answer.status_code for answer in answers] == [200, 400]
     assert "is boolean, and holds the byte 2" in answers[1].json()["error"]
@@ -344,10 +340,7 @@ REFUSED = [
 
 @table("path, body, why", REFUSED)
 def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
-    answer = client.post(path, content=body if isinstance(body, bytes) else json.dumps(body))
-
-    assert answer.status_code == 400
-    assert why in answer.json()["error"]
+    check_refusal(client.post(path, content=body if isinstance(body, bytes) else json.dumps(body)), why)
 
 
 @pytest.mark.parametrize(
@@ -367,10 +360,7 @@ def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
     ],
 )
 def test_what_is_binary_is_not_believed(client, body, kind, why):
-    answer = client.post(INFER, content=body, headers=kind)
-
-    assert answer.status_code == 400
-    assert why in answer.json()["error"]
+    check_refusal(client.post(INFER, content=body, headers=kind), why)
 
 
 def test_random_bytes_are_refused_and_never_an_error_of_the_server(client):
@@ -407,8 +397,7 @@ def test_what_is_not_there_is_said(client):
         ("/v3", "Not Found"),
     ]:
         answer = client.get(path)
-        assert answer.status_code == 404
-        assert why in answer.json()["error"]
+        check_refusal(answer, why, 404)
         assert len(answer.text) < 200
     assert client.get(INFER).status_code == 405
     state = client.get("/v1/models/state").json()["model_version_status"][0]
@@ -421,8 +410,7 @@ def test_a_body_that_is_too_long_is_refused_announced_or_not(client):
 
     for content in (long, iter([long[:1000]] * 200)):
         answer = client.post(PREDICT, content=content)
-        assert answer.status_code == 413
-        assert "at most 65536 bytes" in answer.json()["error"]
+        check_refusal(answer, "at most 65536 bytes", 413)
     assert client.post(PREDICT, json={"instances": [ROW]}).status_code == 200
 
 
@@ -573,9 +561,8 @@ def test_an_index_that_is_none_is_refused_and_fails_nobody_else(tmp_path):
 
 def test_requests_of_other_lengths_run_apart(tmp_path):
     model = opened(keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float32)))
-    requests = [{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)]
 
-    answers, runs = in_a_loop(model, Limits(), *requests)
+    answers, runs = in_a_loop(model, Limits(), *[{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)])
 
     assert runs == [2, 2]
     assert [answer["output"].tolist() for answer in answers] == [[2], [3], [2], [3]]
@@ -684,9 +671,8 @@ def test_versions_come_go_and_are_replaced_while_requests_are_answered(tmp_path)
 
 
 def told(client, path="/v1/models/net"):
-    return [
-        (each["state"], each["status"]["error_message"]) for each in client.get(path).json()["model_version_status"]
-    ]
+    versions = client.get(path).json()["model_version_status"]
+    return [(each["state"], each["status"]["error_message"]) for each in versions]
 
 
 def test_two_files_for_one_version_are_told_and_the_plainer_one_answers(tmp_path, caplog):
@@ -743,12 +729,8 @@ def test_metrics_are_what_prometheus_reads_and_count_right(tmp_path):
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert found["minigrad_requests_total", model, ("status", "200")] == 3
     assert found["minigrad_requests_total", model, ("status", "400")] == 1
-    assert [found["minigrad_batch_rows_bucket", ("le", le), model] for le in ("1.0", "2.0", "4.0", "+Inf")] == [
-        2,
-        2,
-        3,
-        3,
-    ]
+    buckets = [found["minigrad_batch_rows_bucket", ("le", le), model] for le in ("1.0", "2.0", "4.0", "+Inf")]
+    assert buckets == [2, 2, 3, 3]
     assert found["minigrad_batch_rows_sum", model] == 5
     assert found["minigrad_request_seconds_count", model] == 4
 
@@ -813,8 +795,6 @@ def test_batches_are_made_for_who_asks_for_them_alone(monkeypatch):
 
 def test_who_serves_nothing_loads_no_server():
     program = "import sys, minigrad as mg; mg.save, mg.nn.Linear; import minigrad.course.cli; print([*sys.modules])"
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
+    loaded = output_of(program)
 
     assert not [name for name in ("starlette", "uvicorn", "httptools", "minigrad.serving") if f"'{name}'" in loaded]

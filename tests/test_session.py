@@ -1,12 +1,12 @@
 """What a session runs, and what it remembers."""
 
-import sys
-import threading
 import time
 from collections import namedtuple
 
 import numpy as np
 import pytest
+from elsewhere import run_in_threads
+from test_growth import calls
 
 import minigrad as mg
 from minigrad.backends.cuda.replay import Replay
@@ -19,6 +19,15 @@ G = mg.graph
 @pytest.fixture
 def graph():
     return mg.Graph()
+
+
+def open_session(graph):
+    """A session in which the variables of its graph have their initial values."""
+    with graph.as_default():
+        begin = G.global_variables_initializer()
+    session = mg.Session(graph)
+    session.run(begin)
+    return session
 
 
 class Calls(list):
@@ -38,9 +47,7 @@ def test_fetches_come_back_in_their_structure(graph):
         x = mg.placeholder("f8", (2,), name="x")
         w = mg.Variable(3.0, name="w")
         y = G.identity(x * w, name="y")
-    with mg.Session(graph) as session:
-        session.run(w.initializer)
-
+    with open_session(graph) as session:
         got = session.run({"a": [y, (w, "y:0")], "b": Pair("w", [x.sum()]), "c": w.assign(4.0), "d": []}, {x: [1, 2]})
 
     assert got["a"][0].tolist() == [3, 6]
@@ -112,8 +119,7 @@ def test_only_what_is_needed_runs_each_node_once(graph):
 def test_what_is_fed_is_not_computed(graph):
     called = Calls()
     with graph.as_default():
-        x = mg.placeholder("f8", ())
-        h = G.py_func(called, [x]) * 2
+        h = G.py_func(called, [mg.placeholder("f8", ())]) * 2
         y = h + 1
     with mg.Session(graph) as session:
         assert session.run(y, {h: 10.0}) == 11
@@ -147,9 +153,7 @@ def test_two_sessions_have_values_of_their_own(graph):
     with graph.as_default():
         w = mg.Variable(0.0)
         add = w.assign_add(1.0)
-    with mg.Session(graph) as a, mg.Session(graph) as b:
-        for session in (a, b):
-            session.run(w.initializer)
+    with open_session(graph) as a, open_session(graph) as b:
         a.run(add)
         a.run(add)
         b.run(add)
@@ -166,8 +170,7 @@ def test_a_run_that_fails_changes_no_variable(graph):
         first = v.assign_add(1.0)
         with G.control_dependencies([first]):
             second = w.assign(G.py_func(refuse, [w]))
-    with mg.Session(graph) as session:
-        session.run(G.variables_initializer([v, w]))
+    with open_session(graph) as session:
         with pytest.raises(RuntimeError):
             session.run([first, second])
 
@@ -180,8 +183,7 @@ def test_results_belong_to_the_caller_and_values_to_the_session(graph):
         v, w = mg.Variable(np.zeros(3)), mg.Variable(np.zeros(3))
         take, swap, half = v.assign(x), w.assign(v), v[1:]
     fed = np.ones(3)
-    with mg.Session(graph) as session:
-        session.run(G.variables_initializer([v, w]))
+    with open_session(graph) as session:
         for fetch in (take, v, half, swap, w):
             session.run(fetch, {x: fed})[...] = 100
         fed[...] = 200
@@ -193,8 +195,7 @@ def test_what_was_fetched_is_not_written_over_by_a_later_run(graph):
     with graph.as_default():
         w = mg.Variable(np.zeros(4000))
         add = w.assign_add(1.0)
-    with mg.Session(graph) as session:
-        session.run(w.initializer)
+    with open_session(graph) as session:
         results = [session.run(add) for _ in range(5)]
         assert [y[0] for y in results] == [1, 2, 3, 4, 5]
 
@@ -206,13 +207,8 @@ def test_threads_that_add_all_count(graph):
     with graph.as_default():
         w = mg.Variable(np.zeros(10))
         add = w.assign_add(G.py_func(lambda: time.sleep(0.001) or 1.0, []))
-    with mg.Session(graph) as session:
-        session.run(w.initializer)
-        threads = [threading.Thread(target=lambda: [session.run(add) for _ in range(10)]) for _ in range(4)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
+    with open_session(graph) as session:
+        run_in_threads(lambda _: [session.run(add) for _ in range(10)], range(4))
 
         assert session.run(w).tolist() == [40.0] * 10
 
@@ -283,15 +279,10 @@ def test_a_trivial_run_calls_few_functions(graph):
     with graph.as_default():
         w, x = mg.Variable(1.0), mg.placeholder("f8", ())
         y = w + x
-    with mg.Session(graph) as session:
-        session.run(w.initializer)
+    with open_session(graph) as session:
         session.run(y, {x: 2.0})
-        calls = []
-        sys.setprofile(lambda frame, event, what: calls.append(event) if event in ("call", "c_call") else None)
-        session.run(y, {x: 2.0})
-        sys.setprofile(None)
 
-    assert len(calls) < 70  # 47 with Python 3.11
+        assert calls(session.run, y, {x: 2.0}, of=("call", "c_call")) < 70  # 47 with Python 3.11
 
 
 # -- effects ------------------------------------------------------------------------------------------------
@@ -382,9 +373,7 @@ def test_a_branch_assigns_when_it_is_taken(graph):
         p, x = mg.placeholder("bool", name="p"), mg.placeholder("f8", name="x")
         v = mg.Variable(1.0)
         y = G.cond(p, lambda: v.assign(x), lambda: v.assign_add(100.0) * 2)
-    with mg.Session(graph) as session:
-        session.run(v.initializer)
-
+    with open_session(graph) as session:
         assert (session.run(y, {p: True, x: 5.0}), session.run(v)) == (5, 5)
         assert (session.run(y, {p: False, x: 5.0}), session.run(v)) == (210, 105)
         session.run(p, {p: True})
@@ -409,10 +398,9 @@ CONTROL = {
 }
 
 
-@pytest.mark.parametrize("name", CONTROL)
-def test_an_assignment_in_control_flow_follows_those_built_before_it_in_the_run(name, graph):
+@pytest.mark.parametrize(("f", "more"), CONTROL.values(), ids=CONTROL)
+def test_an_assignment_in_control_flow_follows_those_built_before_it_in_the_run(f, more, graph):
     """They began with the variable at the start of the run, and so overwrote what the others had added."""
-    f, more = CONTROL[name]
     with graph.as_default():
         v = mg.Variable(2.0)
         before, inside, after = v.assign_add(10.0), f(v), v.assign_add(100.0)
@@ -447,9 +435,7 @@ def test_what_control_flow_only_reads_is_the_variable_at_the_start_of_the_run(gr
         before = [v.assign_add(10.0), w.assign_add(10.0), on.assign(False)]
         read = mg.cond(mg.constant(True), lambda: w.assign_add(v), lambda: v * 1)
         chosen = mg.cond(on, lambda: (on.assign(False), v * 1)[1], lambda: v * 0)
-    with mg.Session(graph) as session:
-        session.run([v.initializer, w.initializer, on.initializer])
-
+    with open_session(graph) as session:
         assert session.run([read, chosen, *before])[:2] == [15, 2]
 
 
@@ -459,9 +445,7 @@ def test_gradients_pass_through_a_branch_that_assigns_to_the_variable_it_reads(g
         before = v.assign_add(1.0)
         y = mg.cond(mg.constant(True), lambda: v.assign(v * v), lambda: v * 1)
         (gv,) = G.gradients(y, [v])
-    with mg.Session(graph) as session:
-        session.run(v.initializer)
-
+    with open_session(graph) as session:
         assert session.run([before, y, gv]) == [3, 9, 6]
 
 
@@ -476,9 +460,7 @@ def test_a_loop_assigns_at_every_step_and_is_waited_for(graph):
         (last,) = G.while_loop(lambda i: i < n, body, [0])
         with G.control_dependencies([last]):
             after = w.read_value()
-    with mg.Session(graph) as session:
-        session.run(w.initializer)
-
+    with open_session(graph) as session:
         assert session.run([last, after, w], {n: 3}) == [3, 16, 10]
         assert session.run(w) == 16
 
@@ -491,8 +473,7 @@ def test_a_run_cut_short_by_a_branch_changes_nothing(graph):
         x, w = mg.placeholder("f8"), mg.Variable(0.0)
         add = w.assign_add(1.0)
         y = G.cond(x > 0, lambda: G.py_func(refuse, [x]), lambda: x * 1)
-    with mg.Session(graph) as session:
-        session.run(w.initializer)
+    with open_session(graph) as session:
         session.run([add, y], {x: -1.0})
         with pytest.raises(RuntimeError):
             session.run([add, y], {x: 1.0})
@@ -525,8 +506,7 @@ def test_a_graph_runs_on_the_device_of_its_tensors(graph, home):
         x, w = mg.placeholder("f8", (None, 3)), mg.Variable(mg.ones(3, 2, device=home))
         y = ((x.to(home) @ w).tanh() * 0.1).sum()
         down = w.assign_sub(mg.gradients(y, [w])[0])
-    session = mg.Session(graph)
-    session.run(w.initializer)
+    session = open_session(graph)
     expected = np.ones((3, 2))
     for _ in range(4):  # plainly, recorded, replayed twice
         value, _ = session.run([y, down], {x: data})
@@ -541,8 +521,7 @@ def test_on_a_device_that_is_not_the_cpu_a_run_is_kernels(graph):
     with graph.as_default():
         w = mg.Variable(mg.ones(1000, device="simulated"))
         y = ((w * 2 + 1).tanh() * w).exp()
-    session = mg.Session(graph)
-    session.run(w.initializer)
+    session = open_session(graph)
     with mg.device("simulated").counts() as n:
         values = [session.run(y) for _ in range(3)]
 

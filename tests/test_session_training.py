@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from table import table
+from test_optim import leaf
+from test_session import open_session
 
 import minigrad as mg
 from minigrad.base.errors import GraphError, NoGradientError, NoValueError
@@ -42,10 +44,6 @@ def optimizer(kind, params, options):
     return getattr(mg.optim, kind)(params, **{"lr": 0.01} | options)
 
 
-def leaf(array):
-    return mg.tensor(array, requires_grad=True)
-
-
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
 @table("kind, options", RULES)
 def test_every_optimizer_takes_the_same_steps_in_a_session(kind, options, dtype):
@@ -56,10 +54,7 @@ def test_every_optimizer_takes_the_same_steps_in_a_session(kind, options, dtype)
         x = mg.placeholder(dtype, (None, 3))
         loss = loss_of(v, x)
         train = optimizer(kind, G.trainable_variables(), options).minimize(loss)
-        init = G.global_variables_initializer()
-
-    with mg.Session(graph) as session:
-        session.run(init)
+    with open_session(graph) as session:
         for data in XS.astype(dtype):
             eager.zero_grad()
             before = loss_of(w, mg.tensor(data))
@@ -109,8 +104,7 @@ def test_every_optimizer_takes_the_same_steps_when_they_are_staged(kind, options
 
 def staged(f, spec):
     """f as a graph, run by the interpreter."""
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         y = f(builder.argument("x", spec))
     edited = list(builder.edited.values())
     graph = builder.finished([y, *(c.symbol for c in edited)])
@@ -137,11 +131,9 @@ def test_gradients_are_clipped_in_a_graph_as_outside(norm_type, max_norm):
         clip_grad_value_(ps, 0.02 * max_norm)
         return [total, *(p.grad for p in ps)]
 
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         outputs = clipped(builder.argument("x", Spec(XS[0].shape, "f8")))
-    graph = builder.finished(outputs)
-    got = interpret(graph, XS[0], *(c.what.value for c in builder.captured.values()))
+    got = interpret(builder.finished(outputs), XS[0], *(c.what.value for c in builder.captured.values()))
 
     for y, eager in zip(got, clipped(mg.tensor(XS[0]))):
         np.testing.assert_allclose(y, eager.numpy(), rtol=1e-13)
@@ -199,10 +191,7 @@ def test_gradients_may_be_changed_between_computing_and_applying():
         pairs = opt.compute_gradients(v * v * 3)
         assert [(g is None, p is q) for (g, p), q in zip(pairs, [v, unused])] == [(False, True), (True, True)]
         train = opt.apply_gradients([(None if g is None else g.clamp(max=1.0), p) for g, p in pairs], steps, "train")
-        init = G.global_variables_initializer()
-    with mg.Session(graph) as session:
-        session.run(init)
-
+    with open_session(graph) as session:
         assert train.name == "train"
         assert session.run(train) is None
         assert session.run([v, unused, steps]) == [1.5, 1, 1]
@@ -216,9 +205,7 @@ def test_two_update_ops_share_what_the_optimizer_remembers():
         v = mg.Variable(2.0)
         opt = mg.optim.Adam([v], lr=0.1)
         moves = [opt.minimize(v * v), opt.minimize(v.exp())]
-        init = G.global_variables_initializer()
-    with mg.Session(graph) as session:
-        session.run(init)
+    with open_session(graph) as session:
         for i in range(6):
             eager.zero_grad()
             (w * w if i % 2 == 0 else w.exp()).backward()
@@ -243,9 +230,7 @@ def test_groups_keep_their_own_options():
         a, b = mg.Variable(1.0), mg.Variable(1.0)
         opt = mg.optim.SGD([{"params": [a], "lr": 1.0}, {"params": [b], "weight_decay": 0.5}], lr=0.25)
         train = opt.minimize(a + b)
-        init = G.global_variables_initializer()
-    with mg.Session(graph) as session:
-        session.run(init)
+    with open_session(graph) as session:
         session.run(train)
 
         assert session.run([a, b]) == [0, 1 - 0.25 * 1.5]
@@ -337,16 +322,13 @@ def test_gradients_of_a_stranger_are_not_applied():
 
 @pytest.mark.parametrize(("kind", "options"), RULES)
 def test_a_learning_rate_may_be_fed(kind, options):
-    rates = [0.3, 0.1, 0.03]
     w = leaf(W)
     eager = optimizer(kind, [w], options)
-    with mg.Graph().as_default():
+    with mg.Graph().as_default() as graph:
         v, lr = mg.Variable(W), mg.placeholder("f4", ())
         train = optimizer(kind, [v], options | {"lr": lr}).minimize(loss_of(v, XS[0]))
-        init = G.global_variables_initializer()
-        session = mg.Session()
-    session.run(init)
-    for rate in rates:
+    session = open_session(graph)
+    for rate in (0.3, 0.1, 0.03):
         session.run(train, {lr: rate})
         eager.lr = float(np.float32(rate))
         eager.zero_grad()
@@ -357,11 +339,10 @@ def test_a_learning_rate_may_be_fed(kind, options):
 
 
 def test_a_learning_rate_may_be_calculated_from_the_count_of_steps():
-    with mg.Graph().as_default():
+    with mg.Graph().as_default() as graph:
         v, count = mg.Variable(1.0), mg.Variable(0, trainable=False)
         train = mg.optim.SGD([v], lr=0.1 * 0.5**count).minimize(v * 1.0, global_step=count)
-        session = mg.Session()
-        session.run(G.global_variables_initializer())
+    session = open_session(graph)
     for _ in range(3):
         session.run(train)
 
@@ -372,11 +353,10 @@ def test_a_learning_rate_may_be_calculated_from_the_count_of_steps():
 def test_every_optimizer_steps_on_the_device_of_its_variables(kind, options):
     values = []
     for home in ("cpu", "simulated"):
-        with mg.Graph().as_default():
+        with mg.Graph().as_default() as graph:
             w, x = mg.Variable(mg.tensor(W, device=home)), mg.placeholder("f8", (None, 3))
             train = optimizer(kind, [w], options).minimize(loss_of(w, x.to(home)))
-            session = mg.Session()
-            session.run(G.global_variables_initializer())
+        session = open_session(graph)
         for batch in XS[:4]:
             session.run(train, {x: batch})
         program = session.last_run.run.program
@@ -403,13 +383,12 @@ def test_a_learning_rate_in_a_graph_is_one_number_and_of_that_graph():
 def test_a_schedule_is_made_and_goes_on_in_the_block_of_a_graph():
     """It was refused, as in a traced function: where Python runs once for many runs, and would count but once."""
     v = leaf(1.0)
-    with mg.Graph().as_default():
+    with mg.Graph().as_default() as graph:
         w = mg.Variable(1.0)
         optimizer = mg.optim.SGD([w], lr=0.5)
         schedule = mg.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
         train = optimizer.minimize(w * 1.0)
-        with mg.Session() as session:
-            session.run(G.global_variables_initializer())
+        with open_session(graph) as session:
             for _ in range(3):
                 session.run(train)
                 schedule.step()

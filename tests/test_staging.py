@@ -21,8 +21,7 @@ def run(builder, outputs, *arrays):
 
 def test_ops_on_tensors_with_values_are_written_down_too():
     w = mg.tensor([1.0, 2.0, 3.0])
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         y = w * 2 + w
 
     (before,) = run(builder, [y])
@@ -35,8 +34,7 @@ def test_ops_on_tensors_with_values_are_written_down_too():
 
 
 def test_nodes_have_names_of_their_own_and_know_the_line_that_built_them():
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         x = builder.argument("x", X)
         y = (x * x).exp() * x
 
@@ -62,24 +60,21 @@ def test_a_whole_training_step_in_pytorchs_words_is_one_graph():
     mg.manual_seed(0)
     net = mg.nn.Sequential(mg.nn.Linear(3, 4), mg.nn.Tanh(), mg.nn.Linear(4, 2))
     start = [p.numpy().copy() for p in net.parameters()]
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         loss = step(net, builder.argument("x", x.spec), builder.argument("t", t.spec))
     got = run(builder, [loss, *(c.symbol for c in builder.edited.values())], x.numpy(), t.numpy())
 
     assert all(np.array_equal(p.numpy(), old) for p, old in zip(net.parameters(), start)), "building runs nothing"
     assert all(p.grad is None for p in net.parameters())
 
-    expected = step(net, x, t)
-    assert np.array_equal(got[0], expected.numpy())
+    assert np.array_equal(got[0], step(net, x, t).numpy())
     for p, new in zip(net.parameters(), got[1:], strict=True):
         assert np.array_equal(p.numpy(), new)
 
 
 def test_an_edit_is_a_new_value_for_whoever_reads_after_it():
     b = mg.tensor([1.0, 2.0, 3.0])
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         x = builder.argument("x", X)
         before = x * b
         b.mul_(10)
@@ -93,8 +88,7 @@ def test_an_edit_is_a_new_value_for_whoever_reads_after_it():
 
 
 def test_a_view_that_would_not_see_an_edit_is_refused():
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         x = builder.argument("x", X)
         view = x[1:]
         with pytest.raises(EditedError, match="is a view"):
@@ -107,8 +101,7 @@ def test_a_view_that_would_not_see_an_edit_is_refused():
 
 
 def test_gradients_are_more_nodes_of_the_same_graph_and_differentiable_again():
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         x, z = builder.argument("x", X), builder.argument("z", X)
         (g, none) = builder.gradients([x.tanh() * x], [x, z])
         (h,) = builder.gradients([g], [x])
@@ -125,8 +118,7 @@ def test_gradients_are_more_nodes_of_the_same_graph_and_differentiable_again():
 
 
 def test_no_gradient_passes_what_was_detached():
-    builder = GraphBuilder()
-    with builder.building():
+    with GraphBuilder().building() as builder:
         x = builder.argument("x", X)
         (g,) = builder.gradients([x * x.detach()], [x])
 
@@ -141,11 +133,9 @@ def test_a_tensor_of_another_graph_is_refused_by_name_and_line():
 
 
 def test_a_stage_inside_captures_from_the_one_around_it():
-    outer = GraphBuilder()
-    with outer.building():
+    with GraphBuilder().building() as outer:
         x = outer.argument("x", X)
-        inner = GraphBuilder(outer)
-        with inner.building():
+        with GraphBuilder(outer).building() as inner:
             y = x * 2
         with pytest.raises(GraphError, match="belongs to another graph"):
             y + 1
@@ -165,17 +155,13 @@ def test_a_symbol_has_no_value_and_says_so():
 def test_backward_onto_a_gradient_from_before_the_graph_is_refused():
     w = mg.tensor([1.0], requires_grad=True)
     (w * w).sum().backward()
-    builder = GraphBuilder()
-    with builder.building(), pytest.raises(NoGradientError, match="begin with zero_grad"):
+    with GraphBuilder().building(), pytest.raises(NoGradientError, match="begin with zero_grad"):
         (w * 3).sum().backward()
     assert w.grad.numpy().tolist() == [2]
 
 
-@pytest.mark.parametrize("adjoint", [lambda A, gy: mg.tensor(A.T) @ gy, lambda A, gy: gy @ mg.tensor(A), lambda A, gy:
-                                     (mg.tensor(A) * gy.reshape(3, 1)).sum(0)])  # fmt: skip
-def test_a_rule_may_have_a_matrix_of_its_own(adjoint):
-    """It was refused: a symbol, it said, works with symbols and numbers."""
-    A = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0], [3.0, 1.0, 1.0]])
+def product(A, adjoint):
+    """An op: y = A x."""
 
     class Product(Linear):
         def infer(self, x):
@@ -187,9 +173,19 @@ def test_a_rule_may_have_a_matrix_of_its_own(adjoint):
         def adjoint(self, gy, x):
             return adjoint(A, gy)
 
+    return Product()
+
+
+@pytest.mark.parametrize("adjoint", [lambda A, gy: mg.tensor(A.T) @ gy, lambda A, gy: gy @ mg.tensor(A), lambda A, gy:
+                                     (mg.tensor(A) * gy.reshape(3, 1)).sum(0)])  # fmt: skip
+def test_a_rule_may_have_a_matrix_of_its_own(adjoint):
+    """It was refused: a symbol, it said, works with symbols and numbers."""
+    A = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0], [3.0, 1.0, 1.0]])
+
+    op = product(A, adjoint)
     x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    mg.laws.check(Product(), (3,))
-    (g,) = mg.grad((x.apply(Product()) ** 2).sum(), x, create_graph=True)
+    mg.laws.check(op, (3,))
+    (g,) = mg.grad((x.apply(op) ** 2).sum(), x, create_graph=True)
     (h,) = mg.grad(g.sum(), x)
 
     np.testing.assert_allclose(g.detach().numpy(), 2 * A.T @ A @ x.detach().numpy(), rtol=1e-12)
@@ -200,17 +196,7 @@ def test_a_matrix_of_a_rules_own_is_read_at_each_call():
     """A rule that was compiled once went on with the matrix of the first call, without a word."""
     A = np.eye(3)
 
-    class Product(Linear):
-        def infer(self, x):
-            return x
-
-        def forward(self, xp, x):
-            return xp.asarray(A) @ x
-
-        def adjoint(self, gy, x):
-            return mg.tensor(A.T) @ gy
-
-    x, op = mg.tensor([1.0, 2.0, 3.0], requires_grad=True), Product()
+    x, op = mg.tensor([1.0, 2.0, 3.0], requires_grad=True), product(A, lambda A, gy: mg.tensor(A.T) @ gy)
     found = []
     for _ in range(2):
         found.append(mg.grad(x.apply(op).sum(), x)[0].tolist())

@@ -59,9 +59,7 @@ def test_what_disturbs_single_tries_is_not_counted(clock):
 
 
 def test_what_is_prepared_at_the_first_call_is_not_counted(clock):
-    cached = lasting(clock, 60.0, *[0.5] * 100)
-
-    assert in_turns(cached=cached)["cached"].each == pytest.approx([0.5] * 7)
+    assert in_turns(cached=lasting(clock, 60.0, *[0.5] * 100))["cached"].each == pytest.approx([0.5] * 7)
 
 
 def test_what_is_quick_is_timed_many_calls_at_a_time(clock):

@@ -58,8 +58,7 @@ def test_watched_variables_are_those_asked_for_and_those_used():
         y = b * a * b * c
     assert [x is z for x, z in zip(tape.watched_variables(), (c, b, a), strict=True)] == [True] * 3
 
-    gradients = tape.gradient(y, tape.watched_variables())
-    assert [g.item() for g in gradients] == [4, 16, 16]
+    assert [g.item() for g in tape.gradient(y, tape.watched_variables())] == [4, 16, 16]
     assert unused.grad is None
 
 

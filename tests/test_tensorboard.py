@@ -17,9 +17,8 @@ def folder(tmp_path):
 
 def read(folder):
     """What TensorBoard reads in a run's folder: every event, since it keeps a sample only if it is told no other."""
-    return accumulator.EventAccumulator(
-        str(folder), size_guidance=dict.fromkeys(accumulator.DEFAULT_SIZE_GUIDANCE, 0)
-    ).Reload()
+    every_event = dict.fromkeys(accumulator.DEFAULT_SIZE_GUIDANCE, 0)
+    return accumulator.EventAccumulator(str(folder), size_guidance=every_event).Reload()
 
 
 def test_the_checksum_and_the_numbers_are_the_standards():
@@ -174,11 +173,8 @@ def test_hyperparameters_are_what_the_plugin_reads(folder):
     )
 
     values = start.session_start_info.hparams
-    assert (values["lr"].number_value, values["optimizer"].string_value, values["amsgrad"].bool_value) == (
-        0.1,
-        "adam",
-        True,
-    )
+    lr, name, amsgrad = values["lr"].number_value, values["optimizer"].string_value, values["amsgrad"].bool_value
+    assert (lr, name, amsgrad) == (0.1, "adam", True)
     assert [info.name for info in experiment.experiment.hparam_infos] == ["lr", "optimizer", "amsgrad"]
     assert experiment.experiment.metric_infos[0].name.tag == "accuracy"
     assert events.Scalars("accuracy")[0].value == pytest.approx(0.9)

@@ -45,9 +45,8 @@ SAME_TEXT = {
 FUNCTIONS |= {name: (f, f, arrays) for name, (f, arrays) in SAME_TEXT.items()}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_value_and_gradients_are_pytorchs(name):
-    ours, theirs, arrays = FUNCTIONS[name]
+@pytest.mark.parametrize(("ours", "theirs", "arrays"), FUNCTIONS.values(), ids=FUNCTIONS)
+def test_value_and_gradients_are_pytorchs(ours, theirs, arrays):
     xs = [mg.tensor(a, requires_grad=True) for a in arrays]
     ts = [torch.tensor(a, requires_grad=True) for a in arrays]
 

@@ -1,13 +1,14 @@
 """mg.function: one trace for each kind of call, and what a run of it does."""
 
 import gc
-import sys
 import threading
 import warnings
 import weakref
 
 import numpy as np
 import pytest
+from elsewhere import run_in_threads
+from test_growth import calls
 
 import minigrad as mg
 from minigrad import graph as G
@@ -99,21 +100,16 @@ def test_arrays_are_tensors():
 
 
 def test_names_and_defaults_are_put_in_their_places():
-    f, runs = counted_named()
-
-    for y in (f(X, 2), f(X, y=2), f(x=X, y=2), f(y=2, x=X), f(X)):
-        assert y.tolist() == (X * 2).tolist()
-    assert len(runs) == 1
-
-
-def counted_named():
     runs = []
 
+    @mg.function
     def f(x, y=2):
         runs.append(1)
         return x * y
 
-    return mg.function(f), runs
+    for y in (f(X, 2), f(X, y=2), f(x=X, y=2), f(y=2, x=X), f(X)):
+        assert y.tolist() == (X * 2).tolist()
+    assert len(runs) == 1
 
 
 def test_options_of_any_name_reach_the_function():
@@ -135,13 +131,11 @@ def test_traces_of_an_object_that_is_gone_are_forgotten():
     f = mg.function(lambda net, x: net(x))
     net = mg.nn.Linear(3, 2)
     f(net, X)
-    gone = weakref.ref(net)
-    weight = weakref.ref(net.weight)
+    gone = weakref.ref(net), weakref.ref(net.weight)
     del net
     gc.collect()
 
-    assert gone() is None
-    assert weight() is None
+    assert [each() for each in gone] == [None, None]
     assert not f.traces
 
 
@@ -345,16 +339,12 @@ def test_two_threads_trace_once():
     f, runs = counted(lambda x: (x * 2).exp().sum())
     found = []
 
-    def call():
+    def call(_):
         started.wait()
         for _ in range(50):
             found.append(f(mg.tensor(X)).item())
 
-    threads = [threading.Thread(target=call) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(call, range(4))
 
     assert len(runs) == 1
     assert set(found) == {np.exp(2 * X).sum()}
@@ -459,11 +449,7 @@ def test_a_call_of_a_small_traced_function_costs_little():
     f = mg.function(lambda x, y: x + y)
     x, y = mg.tensor([1.0]), mg.tensor([2.0])
     f(x, y)
-    calls = []
-    sys.setprofile(lambda frame, event, argument: calls.append(event == "call"))
-    f(x, y)
-    sys.setprofile(None)
-    assert sum(calls) < 40  # functions of Python; 20 when this was written
+    assert calls(f, x, y) < 40  # functions of Python; 20 when this was written
 
 
 def test_a_tensor_made_in_a_trace_begins_anew_at_each_call():
@@ -531,8 +517,7 @@ def test_ever_new_lengths_do_not_make_a_trace_grow_for_ever(monkeypatch):
     monkeypatch.setattr("minigrad.graph.compiled.MOST_VARIANTS", 3)
     double = mg.function(lambda x: (x * 2).sum(), input_signature=[mg.TensorSpec((None,), np.float64)])
     for n in range(1, 9):
-        x = mg.ones(n)
-        assert double(x).item() == 2 * n
+        assert double(mg.ones(n)).item() == 2 * n
     ((trace,),) = double.traces.values()
     assert len(trace.run.variants) == 3
     assert double(mg.ones(1)).item() == 2

@@ -1,11 +1,10 @@
 """Looking into a traced function while it runs: errors that name the line, the NaN trap, probes, prints."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from elsewhere import output_of
 
 import minigrad as mg
 from minigrad.base.errors import AnomalyError, GraphError, SingularError
@@ -206,7 +205,7 @@ shell.run_cell("{cell}", store_history=True)
 print(shell.run_cell("{run}", store_history=True).error_in_exec)
 print(shell.run_cell("print(f.source)", store_history=True).error_in_exec)
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    said = output_of(code)
 
     assert "Log, built at Cell In[1], line 2, in <lambda>, of Sub: f64[] = 0 made 1 infinite of finite numbers" in said
     assert "# f64[] Log, Cell In[1], line 2" in said
@@ -220,6 +219,6 @@ def test_a_cell_is_one_whatever_its_kernel_calls_its_file():
 from IPython.core.interactiveshell import InteractiveShell
 InteractiveShell.instance(history_length=0).run_cell("{cell}", store_history=True)
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    said = output_of(code)
 
     assert said == "line 3 of a cell, in <module>: print(line_of(place()))\n"

@@ -26,6 +26,14 @@ def same(a, b, tolerance=1e-12):
     np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), tolerance, tolerance)
 
 
+def check_slopes(f, g):
+    """f and g, each of which gives a number, have one gradient at X."""
+    x, y = leaf(), leaf()
+    f(x).backward()
+    g(y).backward()
+    same(x.grad, y.grad)
+
+
 def test_gradients_of_a_traced_function_are_those_of_its_ops():
     xs, ys = (leaf(), leaf(X[::-1].copy())), (leaf(), leaf(X[::-1].copy()))
 
@@ -38,12 +46,8 @@ def test_gradients_of_a_traced_function_are_those_of_its_ops():
 
 def test_a_traced_call_is_one_record_whose_arguments_may_be_results_themselves():
     f = function(lambda x: x.sin() * 2)
-    x, y = leaf(), leaf()
 
-    f(f(x * 3)).sum().backward()
-    ((((y * 3).sin() * 2).sin()) * 2).sum().backward()
-
-    same(x.grad, y.grad)
+    check_slopes(lambda x: f(f(x * 3)).sum(), lambda x: (((x * 3).sin() * 2).sin() * 2).sum())
     assert f.trace_count == 1
 
 
@@ -53,10 +57,7 @@ def test_several_results_share_one_record_and_any_of_them_may_be_asked():
 
     traced = function(f)
     for pick in (lambda y: y["a"].sum(), lambda y: y["b"][0].sum(), lambda y: (y["a"] * y["b"][0]).sum()):
-        x, y = leaf(), leaf()
-        pick(traced(x)).backward()
-        pick(f(y)).backward()
-        same(x.grad, y.grad)
+        check_slopes(lambda x, pick=pick: pick(traced(x)), lambda x, pick=pick: pick(f(x)))
     found = traced(leaf())
     assert not found["b"][1].requires_grad
     assert not found["b"][2].requires_grad
@@ -153,22 +154,17 @@ def test_what_is_kept_is_no_more_than_op_by_op():
             x = ((x @ w + b) * 1.5).relu()
         return x.sum()
 
-    kept = []
+    def weigh(f):
+        """What f gives, and the bytes that are kept for its gradients."""
+        kept = {}
+        with mg.autograd.graph.saved_tensors_hooks(lambda x: kept.update({id(x.value): x.nbytes}) or x, lambda x: x):
+            y = f(leaf(np.ones((64, 64))), leaf(np.eye(64)), leaf(np.ones(64)))
+        return y.item(), sum(kept.values())
 
-    def weigh(x):
-        kept.append((id(x.value), x.nbytes))
-        return x
-
-    args = leaf(np.ones((64, 64))), leaf(np.eye(64)), leaf(np.ones(64))
-    with mg.autograd.graph.saved_tensors_hooks(weigh, lambda x: x):
-        traced = function(deep)(*args)
-        ours = sum(dict(kept).values())
-        kept.clear()
-        eager = deep(*args)
-        theirs = sum(dict(kept).values())
+    (traced, ours), (eager, theirs) = weigh(function(deep)), weigh(deep)
 
     assert ours <= theirs
-    assert traced.item() == eager.item()
+    assert traced == eager
 
 
 def test_what_is_cheap_is_computed_again_and_not_kept():
@@ -239,10 +235,8 @@ def test_a_whole_step_with_an_optimizer_and_clipping_is_one_program(optimizer):
             return loss
 
         run = mg.function(step) if trace else step
-        data = np.random.default_rng(0)
-        xs = [data.normal(size=(8, 4)) for _ in range(10)]
-        losses = [run(mg.tensor(x), mg.tensor(x.sum(1, keepdims=True))).item() for x in xs]
-        return losses, run
+        xs = np.random.default_rng(0).normal(size=(10, 8, 4))
+        return [run(mg.tensor(x), mg.tensor(x.sum(1, keepdims=True))).item() for x in xs], run
 
     found, run = curve(True)
     expected, _ = curve(False)
@@ -283,10 +277,8 @@ def with_tape(x):
 INSIDE["GradientTape"] = with_tape
 
 
-@pytest.mark.parametrize("name", INSIDE)
-def test_a_derivative_taken_inside_a_trace_is_what_it_is_outside(name):
-    f = INSIDE[name]
-
+@pytest.mark.parametrize("f", INSIDE.values(), ids=INSIDE)
+def test_a_derivative_taken_inside_a_trace_is_what_it_is_outside(f):
     found, expected = function(f)(leaf()), f(leaf())
 
     for a, b in zip(leaves(found), leaves(expected), strict=True):
@@ -331,11 +323,7 @@ def test_a_custom_gradient_may_close_over_what_forward_computed():
         e = x.exp()
         return (1 + e).log(), lambda gy: gy * (1 - 1 / (1 + e)) * 10
 
-    x, y = leaf(), leaf()
-    function(lambda x: log1pexp(x).sum())(x).backward()
-    log1pexp(y).sum().backward()
-
-    same(x.grad, y.grad)
+    check_slopes(function(lambda x: log1pexp(x).sum()), lambda x: log1pexp(x).sum())
 
 
 def test_no_gradient_passes_what_no_grad_computed_inside():
@@ -344,11 +332,7 @@ def test_no_gradient_passes_what_no_grad_computed_inside():
             factor = x.exp()
         return (x * factor).sum()
 
-    x, y = leaf(), leaf()
-    function(f)(x).backward()
-    f(y).backward()
-
-    same(x.grad, y.grad)
+    check_slopes(function(f), f)
 
 
 def test_backward_inside_leaves_gradients_on_parameters_and_adds_to_those_that_are_there():
@@ -391,14 +375,11 @@ def test_backward_that_reaches_no_captured_tensor_is_refused(loss):
 
 
 def test_parameters_follow_the_same_path_op_by_op_and_traced():
-    def network():
+    def curve(trace):
         mg.manual_seed(3)
-        return mg.nn.Sequential(
+        net = mg.nn.Sequential(
             mg.nn.Linear(4, 16), mg.nn.BatchNorm1d(16), mg.nn.GELU(), mg.nn.Dropout(0.2), mg.nn.Linear(16, 1)
         )
-
-    def curve(trace):
-        net = network()
 
         def step(x, t):
             loss = ((net(x) - t) ** 2).mean()
@@ -411,11 +392,8 @@ def test_parameters_follow_the_same_path_op_by_op_and_traced():
             return loss
 
         run = function(step) if trace else step
-        data = np.random.default_rng(5)
-        losses = []
-        for _ in range(20):
-            x = data.normal(size=(8, 4))
-            losses.append(run(mg.tensor(x), mg.tensor(x.sum(1, keepdims=True))).item())
+        xs = np.random.default_rng(5).normal(size=(20, 8, 4))
+        losses = [run(mg.tensor(x), mg.tensor(x.sum(1, keepdims=True))).item() for x in xs]
         return losses, [p.numpy().copy() for p in (*net.parameters(), *net.buffers())]
 
     traced, eager = curve(True), curve(False)

@@ -19,8 +19,7 @@ SOON = 20.0  # seconds that anything here may take on a busy machine
 
 
 def points(n: int = 40) -> tuple[mg.Tensor, np.ndarray]:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(n, 2))
+    x = np.random.default_rng(0).normal(size=(n, 2))
     return mg.tensor(x), (x[:, 0] * x[:, 1] > 0).astype(int)
 
 
@@ -377,9 +376,7 @@ def test_the_boundary_is_what_the_network_says():
     boundary = Boundary(model, x, y, 0.0)
     scores = model(boundary.grid).numpy()
 
-    levels = boundary.levels()
-
-    assert [level > "O" for level in levels] == (scores[:, 1] > scores[:, 0]).tolist()
+    assert [level > "O" for level in boundary.levels()] == (scores[:, 1] > scores[:, 0]).tolist()
     corner = boundary.grid.numpy()[0]
     assert boundary.low[0] < corner[0] < boundary.low[0] + 0.3  # the first is at the left,
     assert boundary.high[1] - 0.3 < corner[1] < boundary.high[1]  # and at the top

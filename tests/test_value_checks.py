@@ -59,8 +59,7 @@ NOT_EXPORTED = {"quantize"}  # of which every element is a number: docs/differen
 
 
 def session(f, args):
-    graph = mg.Graph()
-    with graph.as_default():
+    with mg.Graph().as_default() as graph:
         places = [mg.placeholder(x.dtype, x.shape) for x in args]
         y = f(*places)
     run = mg.Session(graph)
@@ -87,9 +86,8 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@table("name", CASES)
-def test_what_is_refused_by_its_values_is_refused_in_each_world(name, world, tmp_path):
-    f, right, wrong = CASES[name]
+@table("f, right, wrong", CASES.values(), ids=CASES)
+def test_what_is_refused_by_its_values_is_refused_in_each_world(f, right, wrong, world, tmp_path):
     run = WORLDS[world](f, right, tmp_path)
 
     run(*right)

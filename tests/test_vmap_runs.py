@@ -231,9 +231,8 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_clear_sentence_answers(case):
-    mistake, error, sentence = REFUSED[case]
+@pytest.mark.parametrize(("mistake", "error", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_a_clear_sentence_answers(mistake, error, sentence):
     before = X.numpy().copy(), NORM.running_mean.numpy().copy()
     with pytest.raises(error, match=sentence):
         mistake()

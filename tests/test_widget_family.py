@@ -30,8 +30,7 @@ def test_its_name_in_a_notebook_is_the_same_in_every_run(widget):
 
 
 def test_what_a_notebook_keeps_of_it_is_the_same_in_every_run(widget):
-    name = type(widget).__name__
-    assert WIDGETS[name]().fallback == widget.fallback
+    assert WIDGETS[type(widget).__name__]().fallback == widget.fallback
 
 
 def test_where_there_are_no_widgets_there_is_a_picture_and_the_text(widget):

@@ -23,6 +23,12 @@ def counted(make, *size, **options):
     return estimate(net, mg.TensorSpec((1, n), np.int64) if tokens else (1, 3, n, n))
 
 
+def parameters_of(make, *options):
+    """How many parameters a network has, made without memory."""
+    with mg.device("meta"):
+        return sum(p.size for p in make(*options).parameters())
+
+
 # Parameters; and multiply-adds of convolutions and dense layers, in G, as in the papers and in PyTorch's tables of
 # pretrained weights (docs.pytorch.org/vision/stable/models.html, columns Params and GFLOPS, which are GMACs).
 PUBLISHED = {
@@ -41,10 +47,8 @@ PUBLISHED = {
 
 
 @pytest.mark.share(3)
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_parameters_and_multiply_adds_are_those_published(name):
-    make, options, parameters, gmacs = PUBLISHED[name]
-
+@pytest.mark.parametrize(("make", "options", "parameters", "gmacs"), PUBLISHED.values(), ids=PUBLISHED)
+def test_parameters_and_multiply_adds_are_those_published(make, options, parameters, gmacs):
     e = counted(make, **options)
 
     assert (e.parameters, round(e.macs / 1e9, 2)) == (parameters, gmacs)
@@ -77,8 +81,7 @@ def test_compound_scaling_of_efficientnet(name, parameters, gmacs):
 
 
 def test_efficientnets_are_as_large_as_published():
-    with mg.device("meta"):
-        sizes = [sum(p.size for p in zoo.efficientnet(name).parameters()) for name in ("b2", "b3", "b5", "b6", "b7")]
+    sizes = [parameters_of(zoo.efficientnet, name) for name in ("b2", "b3", "b5", "b6", "b7")]
 
     assert sizes == [9_109_994, 12_233_232, 30_389_784, 43_040_704, 66_347_960]
 
@@ -91,15 +94,13 @@ def test_bert_base_is_as_large_as_published():
     ("small", 124_439_808), ("medium", 354_823_168), ("large", 774_030_080), ("xl", 1_557_611_200),
 ])  # fmt: skip
 def test_gpt_2_is_as_large_as_published(name, parameters):
-    with mg.device("meta"):
-        assert sum(p.size for p in zoo.gpt(name).parameters()) == parameters
+    assert parameters_of(zoo.gpt, name) == parameters
 
 
 def test_gpt_3_has_175_billion_parameters_by_the_formula():
     """12 l h² + 13 l h + (V + s) h + 2 h: Narayanan et al. 2021, §5.1 (arXiv:2104.04473), with the norm at the end."""
     layers, _, h = GPTS["175b"]
-    with mg.device("meta"):
-        parameters = sum(p.size for p in zoo.gpt("175b").parameters())
+    parameters = parameters_of(zoo.gpt, "175b")
 
     assert parameters == 12 * layers * h**2 + 13 * layers * h + (50257 + 2048) * h + 2 * h
     assert round(parameters / 1e9) == 175
@@ -116,9 +117,8 @@ TINY = {
 }
 
 
-@pytest.mark.parametrize("name", TINY)
-def test_networks_of_pictures_run_forward_and_backward(name):
-    make, size = TINY[name]
+@pytest.mark.parametrize(("make", "size"), TINY.values(), ids=TINY)
+def test_networks_of_pictures_run_forward_and_backward(make, size):
     net = make()
 
     y = net(mg.randn(2, 3, size, size, **F32))
@@ -201,8 +201,7 @@ def test_resnet_18_computes_what_pytorch_does():
 
 
 def test_mobilenet_computes_what_pytorch_does():
-    torch = pytest.importorskip("torch")
-    t = torch.nn
+    t = pytest.importorskip("torch").nn
 
     def conv(c, out, k=1, stride=1, groups=1):
         return t.Conv2d(c, out, k, stride, k // 2, groups=groups, bias=False), t.BatchNorm2d(out), t.ReLU()
