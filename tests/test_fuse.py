@@ -77,7 +77,7 @@ FUSED = {
 
 
 @pytest.mark.parametrize("case", FUSED)
-def test_ops_that_can_wait_for_each_other_are_one_loop(case):
+def test_ops_share_a_loop_where_none_waits_for_another(case):
     f, shapes, expected = FUSED[case]
 
     assert kinds(fused(f, *shapes)) == expected.split()
