@@ -90,3 +90,22 @@ def agree_exactly(program):
     """All results of program(library) have PyTorch's dtype, shape and values."""
     for y, t in zip(flat(program(mg)), flat(program(torch)), strict=True):
         np.testing.assert_array_equal(y.numpy(), t.numpy(), strict=True)
+
+
+def agree_throughout(ours, theirs, path, rtol=1e-9, atol=1e-11):
+    """Raises AssertionError where two answers differ: in structure, shape, dtype, text, or by more than rounding."""
+    if isinstance(theirs, dict):
+        assert list(ours) == list(theirs), path
+        ours, theirs = list(ours.values()), list(theirs.values())
+    if isinstance(theirs, list | tuple):
+        assert isinstance(ours, list | tuple), path
+        assert len(ours) == len(theirs), path
+        for i, (a, b) in enumerate(zip(ours, theirs)):
+            agree_throughout(a, b, f"{path} · {i}", rtol, atol)
+    elif isinstance(theirs, torch.Tensor):
+        assert str(ours.dtype) == str(theirs.dtype).removeprefix("torch."), path
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol, atol, err_msg=path)
+    elif isinstance(theirs, float | np.ndarray):
+        np.testing.assert_allclose(ours, theirs, rtol, atol, err_msg=path)
+    else:
+        assert ours == theirs, path
