@@ -15,16 +15,8 @@ from minigrad.base.errors import MinigradError
 
 from .convert import Apart, array, flat
 
-WORST = (
-    "wrong",
-    "crash",
-    "refused",
-    "absent",
-    "otherwise",
-    "whole",
-    "apart",
-)  # an entry is as good as its worst sample
-
+# The worst first: an entry is as good as its worst sample.
+VERDICTS = ["wrong", "crash", "refused", "absent", "otherwise", "whole", "apart"]
 SIGNATURE = re.compile(r"unexpected keyword|positional argument|required keyword|multiple values|No minigrad attribute")
 HERE = str(Path(mg.__file__).parent)
 
@@ -38,7 +30,7 @@ class Entry:
 
     @property
     def verdict(self):
-        return next(v for v in WORST if v == "apart" or any(v == found for found, _ in self.found))
+        return next(v for v in VERDICTS if v == "apart" or any(v == found for found, _ in self.found))
 
     @property
     def why(self):
@@ -112,8 +104,7 @@ def equal(t, y, what):
     width = min(a.dtype.itemsize, b.dtype.itemsize) if a.dtype.kind == b.dtype.kind == "f" else 8
     rtol, atol = {2: (1e-2, 1e-3), 4: (1e-4, 1e-5)}.get(width, (1e-6, 1e-8))
     if not np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
-        with np.errstate(all="ignore"):
-            off = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+        off = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
         raise Wrong(f"{what}: {b[off].ravel()[0]} for {a[off].ravel()[0]}, {off.sum()} of {off.size}")
 
 

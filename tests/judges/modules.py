@@ -18,16 +18,13 @@ def entries(samples=8, only=None):
 
 
 def judge(info, name, samples):
-    entry = Entry(name)
     if not hasattr(mg.nn, name):
-        entry.found.append(("absent", ""))
-        return entry
+        return Entry(name, [("absent", "")])
+    entry, options = Entry(name), {"device": "cpu", "dtype": torch.float64, "requires_grad": True}
     torch.manual_seed(2)
     for training in (True, False):
         with silence():
-            made = info.module_inputs_func(
-                info, device="cpu", dtype=torch.float64, requires_grad=True, training=training
-            )
+            made = info.module_inputs_func(info, training=training, **options)
         for i, given in enumerate(made[:samples] if samples else made):
             verdict, why = judged(lambda g=given, t=training: compare(info, name, g, t))
             if verdict == "wrong" and why.startswith("gradient") and name in MODULES and MODULES[name][1](given):

@@ -13,11 +13,8 @@ from .convert import Apart, array, cloned, converted, cut, flat, rebound
 from .deliberate import OPS
 
 APART = {
-    "jiterator": "CUDA",
-    "torch.ops.aten._e": "CUDA",
-    "torch.ops.aten._f": "CUDA",
-    "sparse.": "sparse",
-    "to_sparse": "sparse",
+    **dict.fromkeys(["jiterator", "torch.ops.aten._e", "torch.ops.aten._f"], "CUDA"),
+    **dict.fromkeys(["sparse.", "to_sparse"], "sparse"),
 }
 DTYPES = (torch.float64, torch.int64, torch.float32)
 SEED = torch.default_generator
@@ -30,9 +27,8 @@ def entries(samples=8, only=None):
 
 
 def judge(op, samples):
-    entry = Entry(op.name + (f" {op.variant_test_name}" if op.variant_test_name else ""))
-    reason = apart(op)
-    if reason:
+    entry = Entry(f"{op.name} {op.variant_test_name}".strip())
+    if reason := apart(op):
         entry.found.append(("apart", reason))
         return entry
     forms = dict(forms_of(op))

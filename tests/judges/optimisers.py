@@ -24,15 +24,14 @@ def entries(samples=8, only=None):
 
 
 def judge(info, name):
-    entry = Entry(name)
     if name == "SparseAdam":
-        entry.found.append(("apart", "sparse"))
-    elif not hasattr(mg.optim, name):
-        entry.found.append(("absent", ""))
-    else:
-        for given in info.optim_inputs_func("cpu", torch.float64):
-            verdict, why = judged(lambda g=given: compare(info, name, g))
-            entry.found.append((verdict, why and f"{why} [{given.desc}]"))
+        return Entry(name, [("apart", "sparse")])
+    if not hasattr(mg.optim, name):
+        return Entry(name, [("absent", "")])
+    entry = Entry(name)
+    for given in info.optim_inputs_func("cpu", torch.float64):
+        verdict, why = judged(lambda g=given: compare(info, name, g))
+        entry.found.append((verdict, why and f"{why} [{given.desc}]"))
     return entry
 
 

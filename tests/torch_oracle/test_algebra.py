@@ -7,7 +7,8 @@ from table import table
 import minigrad as mg
 from minigrad.base.errors import DTypeError, NoGradientError, ShapeError
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree_twice, attribute, torch
+
 rng = np.random.default_rng(12)
 
 
@@ -25,24 +26,7 @@ def definite(*shape):
 
 
 def agrees(ours, theirs, arrays, rtol=1e-9):
-    """Ours has the value of theirs, its gradients, and the gradients of a function of the gradients."""
-    xs = [mg.tensor(a, requires_grad=True) for a in arrays]
-    ts = [torch.tensor(a, requires_grad=True) for a in arrays]
-    y, t = ours(*xs), theirs(*ts)
-    assert y.shape == tuple(t.shape)
-    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), rtol=rtol, atol=1e-12)
-
-    weights = rng.normal(size=y.shape)
-    gs = mg.grad((y * y * weights).sum(), xs, create_graph=True)
-    hs = torch.autograd.grad((t * t * torch.tensor(weights)).sum(), ts, create_graph=True)
-    for g, h in zip(gs, hs):
-        np.testing.assert_allclose(g.numpy(), h.detach().numpy(), rtol=rtol, atol=1e-10)
-
-    seconds = mg.grad(sum((g**3).sum() for g in gs), xs)
-    expected = torch.autograd.grad(sum((h**3).sum() for h in hs), ts)
-    for g, h in zip(seconds, expected):
-        scale = np.abs(h.numpy()).max(initial=1)
-        np.testing.assert_allclose(g.numpy() / scale, h.numpy() / scale, rtol=1e-7, atol=1e-10)
+    agree_twice(ours, theirs, arrays, (rtol, 1e-12), (rtol, 1e-10), (1e-7, 1e-10))
 
 
 EQUATIONS = {
@@ -174,16 +158,10 @@ SEVERAL = {
 }  # fmt: skip
 
 
-def named(module, name):
-    for part in name.removeprefix("nn." if module is mg else "").split("."):
-        module = getattr(module, part)
-    return module
-
-
 @table("case", SEVERAL)
 def test_functions_of_several_operands_are_pytorchs(case):
     name, arrays, options = SEVERAL[case]
-    agrees(lambda *xs: named(mg, name)(*xs, **options), lambda *ts: named(torch, name)(*ts, **options), arrays)
+    agrees(lambda *xs: attribute(mg, name)(*xs, **options), lambda *ts: attribute(torch, name)(*ts, **options), arrays)
 
 
 def test_a_chain_of_products_is_pytorchs():
@@ -299,13 +277,8 @@ def test_integrals_by_trapezoids_are_pytorchs(name):
 
 def test_what_of_fft_is_real_is_pytorchs_and_the_rest_is_refused_by_name():
     x = normal(3, 4)
-    for name, *args in (
-        ("fftshift", x),
-        ("ifftshift", x, 0),
-        ("fftshift", x, (1,)),
-        ("fftfreq", 5, 0.5),
-        ("rfftfreq", 6),
-    ):
+    cases = [("fftshift", x), ("ifftshift", x, 0), ("fftshift", x, (1,)), ("fftfreq", 5, 0.5), ("rfftfreq", 6)]
+    for name, *args in cases:
         u = getattr(torch.fft, name)(*[torch.tensor(a) if a is x else a for a in args])
         np.testing.assert_allclose(getattr(mg.fft, name)(*args).numpy(), u.numpy(), rtol=1e-6)
     for name in ("fft", "rfft", "irfft2"):

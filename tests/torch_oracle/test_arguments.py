@@ -1,7 +1,5 @@
 """What an argument means: the same call, written once, means the same in both, or is refused here with a word."""
 
-from itertools import zip_longest
-
 import numpy as np
 import pytest
 from table import table
@@ -9,7 +7,8 @@ from table import table
 import minigrad as mg
 from minigrad.base.errors import MinigradError
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import array, flat, torch
+
 rng = np.random.default_rng(14)
 ARRAYS = {
     "x": rng.normal(size=(3, 4)),
@@ -31,15 +30,10 @@ def given(library):
     return {"m": library, "F": library.nn.functional, **{name: library.tensor(a) for name, a in ARRAYS.items()}}
 
 
-def results(y):
-    return [y] if hasattr(y, "shape") else list(y)
-
-
 def agree(call):
     """Both libraries give the same shapes, kinds of dtype and numbers."""
-    ours, theirs = (results(eval(call, given(library))) for library in (mg, torch))
-    for y, t in zip_longest(ours, theirs):
-        y, t = y.detach().numpy(), t.detach().numpy()
+    ours, theirs = (map(array, flat(eval(call, given(library)))) for library in (mg, torch))
+    for y, t in zip(ours, theirs, strict=True):
         assert (y.shape, y.dtype.kind) == (t.shape, t.dtype.kind)
         np.testing.assert_allclose(y, t, rtol=1e-6 if y.itemsize < 8 else 1e-9, atol=1e-12)
 

@@ -1,21 +1,14 @@
 """The same programs, word for word, in minigrad and in PyTorch: what they mean must not differ."""
 
-import numpy as np
+from importlib import import_module
+
 import pytest
 
 import minigrad as mg
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree_throughout, torch
 
-
-class OnTorch:
-    """PyTorch, making float64 tensors as minigrad does."""
-
-    def __getattr__(self, name):
-        return getattr(torch, name)
-
-    def tensor(self, data, requires_grad=False):
-        return torch.tensor(data, dtype=torch.float64, requires_grad=requires_grad)
+pytestmark = pytest.mark.usefixtures("doubles")
 
 
 def leaf(m, data=(1.0, 2.0, 3.0)):
@@ -241,9 +234,7 @@ def detached(m):
 
 @program
 def a_checkpoint(m):
-    from importlib import import_module
-
-    checkpoint = import_module(f"{'torch' if isinstance(m, OnTorch) else 'minigrad'}.utils.checkpoint").checkpoint
+    checkpoint = import_module(f"{m.__name__}.utils.checkpoint").checkpoint
     x, w = leaf(m), leaf(m, (2.0, 3.0, 4.0))
     y = checkpoint(lambda x: (x * w).sin() * x, x, use_reentrant=False)
     (y * y).sum().backward()
@@ -309,21 +300,10 @@ def transforms(m):
     )
 
 
-def plain(found):
-    """Numbers and booleans, in nested lists."""
-    if isinstance(found, tuple | list):
-        return [plain(each) for each in found]
-    return np.asarray(found.detach().numpy() if hasattr(found, "detach") else found, float)
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_means_the_same(name):
-    ours, theirs = plain(PROGRAMS[name](mg)), plain(PROGRAMS[name](OnTorch()))
-
-    assert len(ours) == len(theirs) if isinstance(ours, list) else True
-    for a, b in zip(ours, theirs) if isinstance(ours, list) else [(ours, theirs)]:
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    agree_throughout(PROGRAMS[name](mg), PROGRAMS[name](torch), name, rtol=1e-12, atol=1e-12)
 
 
 REFUSED = {
@@ -370,7 +350,7 @@ def hooked(m, hook):
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_pytorch_refuses_is_refused(name):
     with pytest.raises(RuntimeError):
-        REFUSED[name](OnTorch())
+        REFUSED[name](torch)
     with pytest.raises(mg.errors.MinigradError) as refused:
         REFUSED[name](mg)
     assert len(str(refused.value)) > 40

@@ -1,28 +1,26 @@
 """Pictures in other sizes, margins, bags, letters: values and gradients are PyTorch's, by run, traced and compiled."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from table import table
 
 import minigrad as mg
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree_in_float32, array, leaves, torch
+
 F, TF = mg.nn.functional, torch.nn.functional
 
 rng = np.random.default_rng(14)
 LINE, IMAGE, VOLUME = rng.normal(size=(2, 3, 9)), rng.normal(size=(2, 4, 5, 6)), rng.normal(size=(1, 2, 3, 4, 5))
 X, Y, Z = rng.normal(size=(3, 4, 5))
-SIGNS, LABELS = (
-    np.sign(rng.normal(size=(4, 5))),
-    np.array([[3, 0, -1, 1, 2], [1, 1, 2, -1, 0], [-1, 0, 1, 2, 3], [0, 1, 2, 3, 4]]),
-)
+SIGNS = np.sign(rng.normal(size=(4, 5)))
+LABELS = np.array([[3, 0, -1, 1, 2], [1, 1, 2, -1, 0], [-1, 0, 1, 2, 3], [0, 1, 2, 3, 4]])
 ROWS, CLASSES, W = np.array([1.0, -1, 1, -1]), np.array([0, 4, 2, 1]), rng.uniform(0.5, 2, 5)
 POINTS, POINTS3 = rng.uniform(-1.7, 1.7, (2, 3, 4, 2)), rng.uniform(-2.5, 2.5, (1, 2, 2, 3, 3))
-TABLE, BAGS, WORDS = (
-    rng.normal(size=(7, 3)),
-    np.array([[1, 2, 4, 5], [4, 3, 2, 2]]),
-    np.array([1, 2, 4, 5, 4, 3, 2, 2, 6, 1]),
-)
+TABLE = rng.normal(size=(7, 3))
+BAGS, WORDS = np.array([[1, 2, 4, 5], [4, 3, 2, 2]]), np.array([1, 2, 4, 5, 4, 3, 2, 2, 6, 1])
 SAID, LETTERS = rng.normal(size=(9, 3, 6)), np.array([[1, 1, 2, 5], [3, 4, 1, 2], [2, 5, 5, 1]])
 MODES = [("nearest", None), ("nearest-exact", None), ("area", None), ("linear", False), ("linear", True)]
 CUBIC = [("bicubic", False), ("bicubic", True)]
@@ -136,44 +134,29 @@ CALLS |= {
 }
 
 
-def ends(call, f, library, arrays):
-    """The value, and the gradients of a weighted sum of it."""
-    xs = [library.tensor(a, requires_grad=True) for a in arrays]
-    y = call(f, library.tensor, *xs)
-    weights = np.cos(np.arange(y.detach().numpy().size)).reshape(y.shape)
-    grad = mg.grad if library is mg else torch.autograd.grad
-    return [t.detach().numpy() for t in (y, *grad((y * library.tensor(weights)).sum(), xs))]
-
-
 @pytest.mark.filterwarnings("ignore:.*upsample_.*deprecated")
 @table("name", CALLS)
 def test_values_and_gradients_are_pytorchs(name):
     call, arrays = CALLS[name]
-    theirs = ends(call, TF, torch, arrays)
-    weights = np.cos(np.arange(theirs[0].size)).reshape(theirs[0].shape)
 
-    def both(*xs):
-        y = call(F, mg.tensor, *xs)
-        return y, *mg.grad((y * mg.tensor(weights)).sum(), list(xs))
+    def ends(library, *xs):
+        """The value, and the gradients of a weighted sum of it."""
+        y = call(library.nn.functional, library.tensor, *xs)
+        weights = library.tensor(np.cos(np.arange(np.prod(y.shape))).reshape(y.shape))
+        return y, *library.autograd.grad((y * weights).sum(), list(xs))
 
+    theirs, ours = ends(torch, *leaves(torch, arrays)), partial(ends, mg)
     like_another = name.startswith(("interpolate 1d", "interpolate 3d")) or name.endswith((", sum", ", none", ", True"))
-    for way in (both,) if like_another else (both, mg.function(both), mg.function(both, jit_compile=True)):
-        ours = way(*[mg.tensor(a, requires_grad=True) for a in arrays])
-        for a, b in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(a.detach().numpy(), b, rtol=1e-8, atol=1e-10)
+    for way in (ours,) if like_another else (ours, mg.function(ours), mg.function(ours, jit_compile=True)):
+        for y, t in zip(way(*leaves(mg, arrays)), theirs, strict=True):
+            np.testing.assert_allclose(array(y), array(t), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore:.*upsample_.*deprecated")
 @table("name", [n for n in CALLS if not n.startswith(("interpolate", "grid")) or "2d, bicubic" in n])
 def test_float32_stays_float32(name):
     call, arrays = CALLS[name]
-    ours, theirs = (
-        call(f, lambda a, t=t: t(a.astype("f4") if a.dtype.kind == "f" else a), *(t(a.astype("f4")) for a in arrays))
-        for f, t in ((F, mg.tensor), (TF, torch.tensor))
-    )
-
-    assert ours.dtype == np.float32
-    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)
+    agree_in_float32(call, arrays, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
@@ -184,23 +167,20 @@ def test_the_nearest_element_is_pytorchs_where_two_are_as_near(mode, dtype):
         for to in [{"size": n} for n in (37, 46, 55, 58)] + [{"scale_factor": k / 7} for k in (9, 11, 46)]:
             x = np.arange(m, dtype=dtype).reshape(1, 1, m)
 
-            ours, theirs = (
-                F.interpolate(mg.tensor(x), mode=mode, **to),
-                TF.interpolate(torch.tensor(x), mode=mode, **to),
-            )
+            ours, theirs = (m.nn.functional.interpolate(m.tensor(x), mode=mode, **to) for m in (mg, torch))
 
             assert ours.tolist() == theirs.tolist()
 
 
 def test_rows_that_are_too_long_are_cut_in_the_table_as_in_pytorch():
     for p in (1.0, 2.0, 3.0):
-        ours, theirs = mg.tensor(TABLE), torch.tensor(TABLE)
-
-        y = F.embedding(mg.tensor(BAGS), ours, max_norm=1.0, norm_type=p)
-        t = TF.embedding(torch.tensor(BAGS), theirs, max_norm=1.0, norm_type=p)
+        tables = mg.tensor(TABLE), torch.tensor(TABLE)
+        y, t = (
+            f.embedding(m.tensor(BAGS), w, max_norm=1.0, norm_type=p) for f, m, w in zip((F, TF), (mg, torch), tables)
+        )
 
         np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=1e-12)
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+        np.testing.assert_allclose(*(w.numpy() for w in tables), rtol=1e-12)
 
 
 def test_the_gradient_of_ctc_is_the_derivative_even_before_a_softmax():

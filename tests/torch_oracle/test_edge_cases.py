@@ -1,28 +1,30 @@
 """Where there is nothing, one thing, or a case that formulas forget: shapes and numbers are PyTorch's."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import minigrad as mg
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
-F, TF = mg.nn.functional, torch.nn.functional
+from .oracle import array, leaves, torch
+
+F = mg.nn.functional
 rng = np.random.default_rng(5)
 
 
-def agree(function, *arrays):
+def agree(function, *arrays, rtol=1e-10):
     """function(library, functional, *tensors) has PyTorch's value and gradients, by run, traced and compiled."""
-    ts = [torch.tensor(a, requires_grad=True) for a in arrays]
-    t = function(torch, TF, *ts)
-    (t * t + t).sum().backward()
-    for way in (lambda f: f, mg.function, lambda f: mg.function(f, jit_compile=True)):
-        xs = [mg.tensor(a, requires_grad=True) for a in arrays]
-        y = way(lambda *xs: function(mg, F, *xs))(*xs)
+
+    def ends(library, way=lambda f: f):
+        xs = leaves(library, arrays)
+        y = way(lambda *xs: function(library, library.nn.functional, *xs))(*xs)
         (y * y + y).sum().backward()
-        assert y.shape == tuple(t.shape)
-        np.testing.assert_allclose(y.detach().numpy(), t.detach().numpy(), rtol=1e-10, atol=1e-12)
-        for x, s in zip(xs, ts):
-            np.testing.assert_allclose(x.grad.numpy(), s.grad.numpy(), rtol=1e-9, atol=1e-11)
+        return [array(y), *(array(x.grad) for x in xs)]
+
+    for ours in (ends(mg), ends(mg, mg.function), ends(mg, partial(mg.function, jit_compile=True))):
+        for a, b in zip(ours, ends(torch), strict=True):
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-12, strict=True)
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
@@ -80,19 +82,15 @@ def test_convolutions_of_no_images_are_none(name):
 )
 def test_a_transposed_convolution_may_be_longer_by_less_than_its_dilation(arguments):
     """Where that is as much as the stride, another window would fit, and the shapes were said to disagree."""
-    agree(
-        lambda lib, F, x, w: F.conv_transpose1d(x, w, None, *arguments),
-        rng.normal(size=(2, 2, 5)),
-        rng.normal(size=(2, 3, 2)),
-    )
+    x, w = rng.normal(size=(2, 2, 5)), rng.normal(size=(2, 3, 2))
+    agree(lambda lib, F, x, w: F.conv_transpose1d(x, w, None, *arguments), x, w)
 
 
 def test_a_transposed_convolution_has_the_size_that_is_asked():
     ours, theirs = (lib.nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1) for lib in (mg, torch))
     for size in ((8, 7), (2, 3, 7, 8)):
-        assert (
-            ours(mg.ones(2, 2, 4, 4), output_size=size).shape == theirs(torch.ones(2, 2, 4, 4), output_size=size).shape
-        )
+        made, wanted = (f(lib.ones(2, 2, 4, 4), output_size=size) for f, lib in ((ours, mg), (theirs, torch)))
+        assert made.shape == wanted.shape
     with pytest.raises(mg.errors.ShapeError, match=r"\(7, 7\) to \(8, 8\)"):
         ours(mg.ones(2, 2, 4, 4), output_size=(9, 9))
 
@@ -139,10 +137,7 @@ def test_channels_are_dropped_whole_from_one_example_too(layer, shape):
 def test_gradients_are_clipped_by_any_norm_and_that_of_0_counts_them(norm_type):
     """By the norm of 0, the root of order 1 / 0 was taken."""
     gradients = [np.array([1.0, 0.0, 2.0]), np.array([[3.0, 1.0]]), np.zeros(2)]
-    ours, theirs = (
-        [mg.zeros(g.shape, requires_grad=True) for g in gradients],
-        [torch.zeros(g.shape, requires_grad=True) for g in gradients],
-    )
+    ours, theirs = ([m.zeros(g.shape, requires_grad=True) for g in gradients] for m in (mg, torch))
     for p, q, g in zip(ours, theirs, gradients):
         p.grad, q.grad = mg.tensor(g), torch.tensor(g, dtype=torch.float32)
     total = mg.nn.utils.clip_grad_norm_(ours, 1.0, norm_type)
@@ -214,29 +209,23 @@ def test_pools_letters_and_bags_at_the_edge_are_pytorchs(name):
     """
     x = np.random.default_rng(5).normal(size=(2, 3, 4))
     programs = {
-        "lp infinite": (x, lambda f, m, x: f.lp_pool1d(x, float("inf"), 2)),
-        "lp least": (x, lambda f, m, x: f.lp_pool1d(x, -float("inf"), 3, 1, ceil_mode=True)),
-        "lp of zeros": (x * (x > 0.5), lambda f, m, x: f.lp_pool1d(x, 2, 2)),
+        "lp infinite": (x, lambda lib, F, x: F.lp_pool1d(x, float("inf"), 2)),
+        "lp least": (x, lambda lib, F, x: F.lp_pool1d(x, -float("inf"), 3, 1, ceil_mode=True)),
+        "lp of zeros": (x * (x > 0.5), lambda lib, F, x: F.lp_pool1d(x, 2, 2)),
         "ctc of no letters": (
             x,
-            lambda f, m, x: f.ctc_loss(f.log_softmax(x, -1), m.ones((3, 0), dtype=m.int64), (2, 1, 2), (0, 0, 0)),
+            lambda lib, F, x: F.ctc_loss(F.log_softmax(x, -1), lib.ones((3, 0), dtype=lib.int64), (2, 1, 2), (0, 0, 0)),
         ),
         "bags of no rows": (
             x[0],
-            lambda f, m, x: f.embedding_bag(m.ones(0, dtype=m.int64), x, m.zeros(2, dtype=m.int64), mode="max"),
+            lambda lib, F, x: F.embedding_bag(
+                lib.ones(0, dtype=lib.int64), x, lib.zeros(2, dtype=lib.int64), mode="max"
+            ),
         ),
-        "lrn of none": (x[:0], lambda f, m, x: f.local_response_norm(x, 2)),
+        "lrn of none": (x[:0], lambda lib, F, x: F.local_response_norm(x, 2)),
     }
     start, program = programs[name]
-    t = torch.tensor(start, requires_grad=True)
-    theirs = program(torch.nn.functional, torch, t)
-    theirs.sum().backward()
-    for way in (lambda f: f, mg.function):
-        p = mg.tensor(start, requires_grad=True)
-        ours = way(lambda p: program(mg.nn.functional, mg, p))(p)
-        ours.sum().backward()
-        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-12)
-        np.testing.assert_allclose(p.grad.numpy(), t.grad.numpy(), rtol=1e-12, atol=1e-12)
+    agree(program, start, rtol=1e-12)
 
 
 @pytest.mark.parametrize("norm_type", [float("inf"), -float("inf")])

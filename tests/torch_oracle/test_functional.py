@@ -1,14 +1,15 @@
 """Losses, normalisation, attention and their kin against PyTorch: values, first and second gradients, corners."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from table import table
 
 import minigrad as mg
 
-from .test_pointwise import array
+from .oracle import agree, agree_in_float32, agree_twice, torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 F, TF = mg.nn.functional, torch.nn.functional
 
 rng = np.random.default_rng(5)
@@ -99,51 +100,15 @@ CALLS = {
 @table("name", CALLS)
 def test_values_and_two_gradients_are_pytorchs(name):
     call, arrays = CALLS[name]
-    xs = [mg.tensor(a, requires_grad=True) for a in arrays]
-    ts = [torch.tensor(a, requires_grad=True) for a in arrays]
-
-    y, t = call(F, mg.tensor, *xs), call(TF, torch.tensor, *ts)
-    np.testing.assert_allclose(array(y), array(t), rtol=1e-12, atol=1e-14)
-
-    weights = np.random.default_rng(1).normal(size=t.shape)
-    gs = mg.grad((y * mg.tensor(weights)).sum(), xs, create_graph=True)
-    hs = torch.autograd.grad((t * torch.tensor(weights)).sum(), ts, create_graph=True)
-    for g, h in zip(gs, hs):
-        np.testing.assert_allclose(array(g), array(h), rtol=1e-10, atol=1e-12)
-
-    again = [i for i, h in enumerate(hs) if h.requires_grad]
-    directions = [np.random.default_rng(2).normal(size=a.shape) for a in arrays]
-    seconds = (
-        torch.autograd.grad(sum((hs[i] * torch.tensor(directions[i])).sum() for i in again), ts, allow_unused=True)
-        if again
-        else [None] * len(ts)
-    )
-    mine = [gs[i] for i in again if gs[i].requires_grad]
-    if not mine:
-        assert all(h is None or not h.any() for h in seconds)
-        return
-    ours = mg.grad(sum((gs[i] * directions[i]).sum() for i in again if gs[i].requires_grad), xs, allow_unused=True)
-    for g, h in zip(ours, seconds):
-        expected = 0.0 if h is None else array(h)
-        np.testing.assert_allclose(0.0 if g is None else array(g), expected, rtol=1e-9, atol=1e-11)
+    ours, theirs = partial(call, F, mg.tensor), partial(call, TF, torch.tensor)
+    agree_twice(ours, theirs, arrays, (1e-12, 1e-14), (1e-10, 1e-12), (1e-9, 1e-11))
 
 
 @table("name", CALLS)
 def test_float32_stays_float32(name):
     call, arrays = CALLS[name]
 
-    def single(a):
-        return mg.tensor(a.astype(np.float32) if a.dtype.kind == "f" else a)
-
-    y = call(F, single, *[mg.tensor(a.astype(np.float32)) for a in arrays])
-    t = call(
-        TF,
-        lambda a: torch.tensor(a, dtype=torch.float32 if a.dtype.kind == "f" else None),
-        *map(torch.tensor, (a.astype(np.float32) for a in arrays)),
-    )
-
-    assert y.dtype == np.float32
-    np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=2e-4, atol=2e-5)
+    agree_in_float32(call, arrays, rtol=2e-4, atol=2e-5)
 
 
 def test_running_statistics_move_as_pytorchs():
@@ -175,46 +140,32 @@ def test_a_sure_mistake_costs_binary_cross_entropy_a_hundred():
 
 def test_zero_probabilities_cost_a_divergence_nothing():
     target = np.array([[0.0, 0.25, 0.75]])
-    x = mg.tensor(np.log([[0.2, 0.3, 0.5]]), requires_grad=True)
-    t = torch.tensor(np.log([[0.2, 0.3, 0.5]]), requires_grad=True)
-
-    y, u = F.kl_div(x, mg.tensor(target), reduction="sum"), TF.kl_div(t, torch.tensor(target), reduction="sum")
-    y.backward()
-    u.backward()
-
-    np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-14)
-    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy())
+    agree(
+        lambda m, x: m.nn.functional.kl_div(x, m.tensor(target), reduction="sum"), np.log([[0.2, 0.3, 0.5]]), rtol=1e-14
+    )
 
 
 def test_a_query_that_may_look_nowhere_finds_zeros_and_no_gradient_that_is_no_number():
     mask = MASK.copy()
     mask[1] = False
-    q, t = mg.tensor(Q, requires_grad=True), torch.tensor(Q, requires_grad=True)
 
-    y = F.scaled_dot_product_attention(q, mg.tensor(K), mg.tensor(V), mg.tensor(mask))
-    u = TF.scaled_dot_product_attention(t, torch.tensor(K), torch.tensor(V), torch.tensor(mask))
-    y.sum().backward()
-    u.sum().backward()
+    def attention(m, *qkv):
+        return m.nn.functional.scaled_dot_product_attention(*qkv, m.tensor(mask))
 
-    assert not y.numpy()[:, :, 1].any()
-    np.testing.assert_allclose(array(y), array(u), rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(q.grad.numpy(), t.grad.numpy(), rtol=1e-10, atol=1e-14)
+    agree(attention, Q, K, V, rtol=1e-12, atol=1e-14)
+    assert not attention(mg, *map(mg.tensor, (Q, K, V))).numpy()[:, :, 1].any()
 
 
 @pytest.mark.parametrize("form", ["boolean", "numbers"])
 def test_a_gradient_passes_a_row_of_minus_infinity_and_reaches_the_mask(form):
     mask = np.where(MASK, BIAS[0, 0], -np.inf)
     mask[2] = -np.inf
-    arrays = (Q, K, V, mask > -np.inf if form == "boolean" else mask)
-    xs = [mg.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
-    ts = [torch.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
-
-    F.scaled_dot_product_attention(*xs).square().sum().backward()
-    TF.scaled_dot_product_attention(*ts).square().sum().backward()
-
-    for x, t in zip(xs, ts):
-        if x.requires_grad:
-            np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-10, atol=1e-14)
+    agree(
+        lambda m, *given: m.nn.functional.scaled_dot_product_attention(*given).square(),
+        *(Q, K, V, mask > -np.inf if form == "boolean" else mask),
+        rtol=1e-10,
+        atol=1e-14,
+    )
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (6, 4), (1, 3), (3, 1)])

@@ -1,14 +1,15 @@
 """Reading and writing by index against PyTorch: the same text run with both, for values and two gradients."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from slopes import slopes
 from table import table
 
 import minigrad as mg
 from minigrad.functions.indexing import one_hot
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree_exactly, agree_twice, torch
 
 rng = np.random.default_rng(6)
 A, B, C = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), rng.normal(size=(2, 3, 4))
@@ -99,14 +100,7 @@ SAME_TEXT = {
 @table("case", SAME_TEXT)
 def test_values_and_two_gradients_are_pytorchs(case):
     f, *arrays = SAME_TEXT[case]
-    xs = [mg.tensor(a, requires_grad=True) for a in arrays]
-    ts = [torch.tensor(a, requires_grad=True) for a in arrays]
-    y, t = f(mg, *xs), f(torch, *ts)
-    (g, s), (h, r) = slopes(mg, y, xs), slopes(torch, t, ts)
-
-    np.testing.assert_array_equal(y.numpy(), t.detach().numpy(), strict=True)
-    for ours, theirs in zip([*g, *s], [*h, *r], strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=1e-12, atol=1e-14, strict=True)
+    agree_twice(partial(f, mg), partial(f, torch), arrays, (0, 0), (1e-12, 1e-14), (1e-12, 1e-14))
 
 
 WRITES = {
@@ -126,16 +120,14 @@ WRITES = {
 @pytest.mark.parametrize("case", WRITES)
 def test_writing_at_an_index_is_pytorchs_assignment(case):
     index, shape, part = WRITES[case]
-    data, values = rng.normal(size=shape), rng.normal(size=part)
-    x, v = (mg.tensor(a, requires_grad=True) for a in (data, values))
-    t, w = (torch.tensor(a, requires_grad=True) for a in (data, values))
-    y, s = x.index_set(index(mg), v), t.clone()
-    s[index(torch)] = w
-    (g, _), (h, _) = slopes(mg, y, [x, v]), slopes(torch, s, [t, w])
 
-    np.testing.assert_array_equal(y.numpy(), s.detach().numpy(), strict=True)
-    for ours, theirs in zip(g, h, strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=1e-12, strict=True)
+    def assigned(t, value):
+        t = t.clone()
+        t[index(torch)] = value
+        return t
+
+    arrays = [rng.normal(size=shape), np.asarray(rng.normal(size=part))]
+    agree_twice(lambda x, v: x.index_set(index(mg), v), assigned, arrays, (0, 0), (1e-12, 0), (1e-12, 1e-14))
 
 
 INTEGERS = {
@@ -157,14 +149,11 @@ INTEGERS = {
 
 @pytest.mark.parametrize("case", INTEGERS)
 def test_places_are_pytorchs(case):
-    np.testing.assert_array_equal(INTEGERS[case](mg).numpy(), INTEGERS[case](torch).numpy(), strict=True)
+    agree_exactly(INTEGERS[case])
 
 
 def test_nonzero_as_a_tuple_is_pytorchs():
-    data = [[0, 2], [1, 0]]
-    ours, theirs = mg.tensor(data).nonzero(as_tuple=True), torch.tensor(data).nonzero(as_tuple=True)
-
-    assert [p.numpy().tolist() for p in ours] == [p.tolist() for p in theirs]
+    agree_exactly(lambda m: m.tensor([[0, 2], [1, 0]]).nonzero(as_tuple=True))
 
 
 @pytest.mark.parametrize(("data", "classes"), [([0, 2, 1], -1), ([[0], [1]], 4), (1, 3), ([], 2)])

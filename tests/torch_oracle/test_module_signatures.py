@@ -13,9 +13,11 @@ from table import table
 import minigrad as mg
 from minigrad.base.errors import MinigradError
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
-from .samples import normal, part  # noqa: E402  (what needs PyTorch is behind it)
-from .test_signatures import called, difference, float64, of  # noqa: E402, F401
+from .oracle import torch
+from .samples import normal, part
+from .test_signatures import called, difference
+
+pytestmark = pytest.mark.usefixtures("doubles")
 
 NEEDED = {  # what a constructor cannot do without, by its name
     "in_features": 4, "out_features": 3, "in1_features": 4, "in2_features": 4, "in_channels": 4, "out_channels": 6,

@@ -1,14 +1,15 @@
 """Moving, joining and cutting against PyTorch: the same text, run with both, for values, first and second gradients."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from slopes import slopes
 from table import table
 
 import minigrad as mg
 from minigrad.functions.movement import pad
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree_exactly, agree_twice, torch
 
 rng = np.random.default_rng(5)
 A, B, C = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), rng.normal(size=(2, 3, 4))
@@ -96,21 +97,10 @@ SAME_TEXT = {
 }
 
 
-def both(case):
-    f, *arrays = SAME_TEXT[case]
-    ours = [mg.tensor(a, requires_grad=True) for a in arrays]
-    theirs = [torch.tensor(a, requires_grad=True) for a in arrays]
-    return f(mg, *ours), ours, f(torch, *theirs), theirs
-
-
 @table("case", SAME_TEXT)
 def test_values_and_two_gradients_are_pytorchs(case):
-    y, xs, t, ts = both(case)
-    (g, s), (h, r) = slopes(mg, y, xs), slopes(torch, t, ts)
-
-    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), rtol=1e-13, strict=True)
-    for ours, theirs in zip([*g, *s], [*h, *r], strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=1e-12, atol=1e-14, strict=True)
+    f, *arrays = SAME_TEXT[case]
+    agree_twice(partial(f, mg), partial(f, torch), arrays, (1e-13, 0), (1e-12, 1e-14), (1e-12, 1e-14))
 
 
 MARGINS = [
@@ -123,12 +113,8 @@ MARGINS = [
 @pytest.mark.parametrize(("widths", "mode", "value"), MARGINS)
 def test_pad_is_pytorchs(widths, mode, value):
     data = rng.normal(size=(2, 2, 3, 4)[0 if len(widths) > 2 else 1 :])
-    x, t = mg.tensor(data, requires_grad=True), torch.tensor(data, requires_grad=True)
-    y, s = pad(x, widths, mode, value), torch.nn.functional.pad(t, widths, mode, value)
-    (g, _), (h, _) = slopes(mg, y, [x]), slopes(torch, s, [t])
-
-    np.testing.assert_array_equal(y.numpy(), s.detach().numpy(), strict=True)
-    np.testing.assert_allclose(g[0].numpy(), h[0].detach().numpy(), rtol=1e-12)
+    ours, theirs = (lambda x, pad=pad: pad(x, widths, mode, value) for pad in (pad, torch.nn.functional.pad))
+    agree_twice(ours, theirs, [data], (0, 0), (1e-12, 0), (1e-12, 1e-14))
 
 
 COUNTS = {
@@ -140,9 +126,7 @@ COUNTS = {
 
 @pytest.mark.parametrize(("name", "n", "how"), [(name, *c) for name, cs in COUNTS.items() for c in cs])
 def test_pieces_are_as_many_and_as_long_as_pytorchs(name, n, how):
-    ours, theirs = getattr(mg.arange(n), name)(how), getattr(torch.arange(n), name)(how)
-
-    assert [p.numpy().tolist() for p in ours] == [p.tolist() for p in theirs]
+    agree_exactly(lambda m: getattr(m.arange(n), name)(how))
 
 
 @table("refused", [

@@ -6,7 +6,9 @@ from table import table
 
 import minigrad as mg
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import torch
+
+pytestmark = pytest.mark.usefixtures("doubles")  # PyTorch keeps NAdam's product of momenta in its default dtype
 rng = np.random.default_rng(3)
 STEPS = 20
 SHAPES = [(), (3,), (0, 2), (300, 301)]  # the last is moved in two pieces
@@ -44,14 +46,6 @@ OPTIMISERS = {
     "Adadelta": {},
     "Adadelta options": {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True},
 }
-
-
-@pytest.fixture(autouse=True)
-def _scalars_of_pytorch_in_float64():
-    """PyTorch keeps NAdam's product of momenta in its default dtype."""
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def pair(name, dtype=np.float64):

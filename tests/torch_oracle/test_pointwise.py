@@ -1,5 +1,7 @@
 """Functions of each element against PyTorch: values, first and second gradients, and the corners."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from table import table
@@ -7,7 +9,7 @@ from table import table
 import minigrad as mg
 from minigrad import functional as F
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree, agree_twice, array, torch
 
 rng = np.random.default_rng(11)
 X, Y = rng.normal(size=(4, 3)) * 1.5, rng.normal(size=(4, 3)) * 1.5
@@ -78,14 +80,6 @@ def cases():
         yield pytest.param(getattr(mg.special, name), getattr(torch.special, name), arguments, id=f"special.{name}")
 
 
-def leaves(library, arguments):
-    return [library.tensor(a, requires_grad=True) if isinstance(a, np.ndarray) else a for a in arguments]
-
-
-def array(t):
-    return t.detach().numpy() if isinstance(t, mg.Tensor) else t.detach().numpy(force=True)
-
-
 # PyTorch holds these constants in float32, also beside float64: 1/6, and 1/0.4.
 SINGLE = {"hardsigmoid", "hardswish", "celu"}
 ONCE = {"hardsigmoid"}  # PyTorch has no second derivative of it
@@ -93,32 +87,10 @@ ONCE = {"hardsigmoid"}  # PyTorch has no second derivative of it
 
 @table("called, theirs, arguments", list(cases()))
 def test_values_and_two_gradients_are_pytorchs(called, theirs, arguments):
-    xs, ts = leaves(mg, arguments), leaves(torch, arguments)
-    wanted = [i for i, a in enumerate(arguments) if isinstance(a, np.ndarray)]
-
-    y, t = called(*xs), theirs(*ts)
-    np.testing.assert_allclose(array(y), array(t), rtol=1e-14, atol=1e-15)
-
-    weights = np.random.default_rng(5).normal(size=y.shape)
-    single = getattr(theirs, "__name__", "") in SINGLE
-    gs = mg.grad((y * weights).sum(), [xs[i] for i in wanted], create_graph=True)
-    hs = torch.autograd.grad((t * torch.tensor(weights)).sum(), [ts[i] for i in wanted], create_graph=True)
-    for g, h in zip(gs, hs):
-        np.testing.assert_allclose(
-            array(g), array(h), rtol=1e-6 if single else 1e-11, atol=1e-13
-        )  # differences: 1 − y²
-
-    if not any(h.requires_grad for h in hs) or getattr(theirs, "__name__", "") in ONCE:
-        return
-    second = sum((h * h).sum() for h in hs if h.requires_grad)
-    seconds = torch.autograd.grad(second, [ts[i] for i in wanted], allow_unused=True)
-    mine = sum((g * g).sum() for g, h in zip(gs, hs) if h.requires_grad)
-    if not mine.requires_grad:
-        assert all(h is None or not h.any() for h in seconds)
-        return
-    for g, h in zip(mg.grad(mine, [xs[i] for i in wanted], allow_unused=True), seconds):
-        expected = 0 if h is None else array(h)
-        np.testing.assert_allclose(0 if g is None else array(g), expected, rtol=1e-6 if single else 1e-10, atol=1e-12)
+    name = getattr(theirs, "__name__", "")
+    single = 1e-6 if name in SINGLE else 0
+    tolerances = [(1e-14, 1e-15), (max(single, 1e-11), 1e-13), (max(single, 1e-10), 1e-12)]
+    agree_twice(called, theirs, arguments, *tolerances[: 2 if name in ONCE else 3])
 
 
 CORNERS = np.array(
@@ -185,16 +157,7 @@ A, B = (a.ravel() for a in np.meshgrid(PAIRS, PAIRS))
 @silently
 def test_pairs_of_corners_are_pytorchs(name):
     """Both gradients of 0 ** 0 are 0, as are those of x log y where x is 0."""
-    x, y = leaves(mg, (A, B))
-    t, u = leaves(torch, (A, B))
-
-    z, w = ours(name)(x, y), getattr(torch, name)(t, u)
-    z.sum().backward()
-    w.sum().backward()
-
-    np.testing.assert_allclose(array(z), array(w), rtol=1e-14)
-    np.testing.assert_allclose(array(x.grad), array(t.grad), rtol=1e-13)
-    np.testing.assert_allclose(array(y.grad), array(u.grad), rtol=1e-13)
+    agree(lambda m, x, y: (ours if m is mg else partial(getattr, torch))(name)(x, y), A, B, rtol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
@@ -226,13 +189,7 @@ def test_an_infinite_gradient_stays_on_its_side_of_a_choice(x):
 
 def test_bounds_that_are_tensors_take_the_gradient_where_they_bind():
     x, low, high = np.array([0.0, 1.0, 2.0, 3.0, 1.0]), np.array([1.0, 1, 1, 1, 4]), np.array([2.0, 2, 2, 2, 2])
-    ours, theirs = leaves(mg, (x, low, high)), leaves(torch, (x, low, high))
-
-    mg.clamp(*ours).sum().backward()
-    torch.clamp(*theirs).sum().backward()
-
-    for a, b in zip(ours, theirs):
-        np.testing.assert_array_equal(array(a.grad), array(b.grad))
+    agree(lambda m, *xs: m.clamp(*xs), x, low, high, rtol=0)
 
 
 @pytest.mark.parametrize("mode", [None, "floor", "trunc"])
@@ -293,21 +250,9 @@ def test_a_python_number_takes_the_width_of_its_tensor_as_in_pytorch(width):
 
 
 def test_there_is_nothing_wrong_with_nothing():
-    x, t = (library.tensor(np.empty((0, 3)), requires_grad=True) for library in (mg, torch))
-
-    F.gelu(x.exp() * x).erf().clamp(0, 1).sum().backward()
-    (torch.nn.functional.gelu(t.exp() * t)).erf().clamp(0, 1).sum().backward()
-
-    assert x.grad.shape == tuple(t.grad.shape) == (0, 3)
+    agree(lambda m, x: m.nn.functional.gelu(x.exp() * x).erf().clamp(0, 1), np.empty((0, 3)))
 
 
 @pytest.mark.parametrize("bounds", [(-1.0, 2.0), (None, 2.0), (-1.0, None), (2.0, -1.0)])
 def test_the_gradient_passes_at_the_bounds_themselves(bounds):
-    x, t = (library.tensor([-2.0, -1.0, 0.0, 2.0, 3.0], requires_grad=True) for library in (mg, torch))
-
-    y, u = x.clamp(*bounds), t.clamp(*bounds)
-    y.sum().backward()
-    u.sum().backward()
-
-    assert array(y).tolist() == array(u).tolist()
-    assert array(x.grad).tolist() == array(t.grad).tolist()
+    agree(lambda m, x: x.clamp(*bounds), np.array([-2.0, -1.0, 0.0, 2.0, 3.0]), rtol=0)

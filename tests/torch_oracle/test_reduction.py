@@ -1,5 +1,6 @@
 """Reductions, scans and sorting against PyTorch: values, first and second gradients, and the corners."""
 
+from functools import partial
 from math import inf, nan
 
 import numpy as np
@@ -8,7 +9,7 @@ from table import table
 
 import minigrad as mg
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree, agree_exactly, agree_twice, answers, flat, torch
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(4, 3, 2))
@@ -64,39 +65,18 @@ OPERANDS = {"x": X, "tied": TIED, "zeros": ZEROS}
 CASES = [(name, on, options) for (name, on), calls in METHODS.items() for options in calls]
 
 
-def results(y):
-    return list(y) if isinstance(y, tuple) else [y]
-
-
-def gradients(ys, x, grad):
-    """∂L/∂x and ∂‖∂L/∂x‖²/∂x, where L = Σ wᵢ y²ᵢ, with weights that differ."""
-    loss = sum(((y * y) * (k + 1) + y).sum() for k, y in enumerate(ys))
-    (first,) = grad(loss, x, create_graph=True)
-    return first, (first * first).sum()
-
-
 @table("name, on, options", CASES)
 def test_values_and_two_gradients_are_pytorchs(name, on, options):
-    x = mg.tensor(OPERANDS[on], requires_grad=True)
-    t = torch.tensor(OPERANDS[on], requires_grad=True)
-    ours = results(getattr(x, name)(**options))
-    theirs = results(getattr(torch if name.endswith("_mean") else torch.Tensor, name)(t, **options))
-
-    for y, s in zip(ours, theirs, strict=True):
-        assert (y.shape, str(y.dtype)) == (tuple(s.shape), str(s.dtype).removeprefix("torch."))
-        np.testing.assert_allclose(y.numpy(), s.detach().numpy(), rtol=1e-12, atol=1e-14)
-
-    ours, theirs = [y for y in ours if y.requires_grad], [s for s in theirs if s.requires_grad]
-    assert len(ours) == len(theirs)
-    if not ours:
-        return
-    first, again = gradients(ours, x, mg.grad)
-    first_t, again_t = gradients(theirs, t, torch.autograd.grad)
-    np.testing.assert_allclose(first.numpy(), first_t.detach().numpy(), rtol=1e-10, atol=1e-12)
-    if again_t.requires_grad:
-        (second,) = mg.grad(again, x)
-        (second_t,) = torch.autograd.grad(again_t, t)
-        np.testing.assert_allclose(second.numpy(), second_t.numpy(), rtol=1e-9, atol=1e-10)
+    ours = getattr(mg.Tensor, name)
+    theirs = getattr(torch if name.endswith("_mean") else torch.Tensor, name)
+    agree_twice(
+        partial(ours, **options),
+        partial(theirs, **options),
+        [OPERANDS[on]],
+        (1e-12, 1e-14),
+        (1e-10, 1e-12),
+        (1e-9, 1e-10),
+    )
 
 
 WHOLE = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "all", "any", "count_nonzero", "sort"]
@@ -107,12 +87,7 @@ REFUSED = {("argmax", "bool"), ("argmin", "bool"), ("all", "uint8"), ("any", "ui
 def test_integers_and_booleans_give_what_pytorch_gives(name, dtype):
     array = np.array([[3, 1, 0], [2, 2, 1]]).astype(dtype)
     options = {"dim": 1} | ({"stable": True} if name == "sort" else {})
-    ours = results(getattr(mg.tensor(array), name)(**options))
-    theirs = results(getattr(torch.tensor(array), name)(**options))
-
-    for y, s in zip(ours, theirs, strict=True):
-        assert str(y.dtype) == str(s.dtype).removeprefix("torch.")
-        assert y.numpy().tolist() == s.tolist()
+    agree_exactly(lambda m: getattr(m.tensor(array), name)(**options))
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "prod", "norm", "logsumexp", "cumsum", "cumprod"])
@@ -120,26 +95,17 @@ def test_integers_and_booleans_give_what_pytorch_gives(name, dtype):
 def test_narrow_floats_stay_narrow_and_are_summed_wide(name, dtype):
     array = np.linspace(0.5, 1.5, 3000).reshape(1000, 3).astype(dtype)
     array = array if "prod" not in name else np.ones_like(array)
-    x = mg.tensor(array, requires_grad=True)
-    t = torch.tensor(array, requires_grad=True)
-    y, s = getattr(x, name)(dim=0), getattr(t, name)(dim=0)
+    (y, g), (s, h) = (answers(m, lambda x: getattr(x, name)(dim=0), [array]) for m in (mg, torch))
 
-    y.backward(np.ones(y.shape, dtype))
-    s.backward(torch.ones_like(s))
-
-    assert str(y.dtype) == str(x.grad.dtype) == dtype
+    assert str(y.dtype) == str(g.dtype) == dtype
     places = {"float16": 2e-3, "float32": 2e-6}[dtype]  # about two steps of the dtype
-    np.testing.assert_allclose(y.numpy(), s.detach().numpy(), rtol=places)
-    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=2 * places, atol=places * 1e-3)
+    np.testing.assert_allclose(y, s, rtol=places)
+    np.testing.assert_allclose(g, h, rtol=2 * places, atol=places * 1e-3)
 
 
 def test_a_sum_in_another_dtype_is_pytorchs():
-    array = np.array([1.0, 2.5], "f4")
-
-    for options in ({"dtype": "float64"}, {"dtype": "int64"}):
-        y = mg.tensor(array).sum(**options)
-        s = torch.tensor(array).sum(dtype=getattr(torch, options["dtype"]))
-        assert (y.item(), str(y.dtype)) == (s.item(), str(s.dtype).removeprefix("torch."))
+    for dtype in ("float64", "int64"):
+        agree_exactly(lambda m, dtype=dtype: m.tensor(np.array([1.0, 2.5], "f4")).sum(dtype=getattr(m, dtype)))
 
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")  # PyTorch says so, once
@@ -156,10 +122,7 @@ def test_what_is_empty_gives_what_pytorch_gives(name, dim):
         with pytest.raises(IndexError):
             torch.tensor(array).amax(0)
         return
-    ours, theirs = (results(getattr(of(array), name)(dim=dim)) for of in (mg.tensor, torch.tensor))
-    for y, s in zip(ours, theirs, strict=True):
-        assert y.shape == tuple(s.shape)
-        np.testing.assert_array_equal(y.numpy(), s.numpy())
+    agree_exactly(lambda m: getattr(m.tensor(array), name)(dim=dim))
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod"])
@@ -170,39 +133,13 @@ def test_the_gradient_towards_nothing_is_nothing(name):
     assert x.grad.shape == (0, 3)
 
 
-NUMBER = [
-    "sum",
-    "mean",
-    "prod",
-    "amax",
-    "amin",
-    "logsumexp",
-    "max",
-    "min",
-    "argmax",
-    "cumsum",
-    "cumprod",
-    "cummax",
-    "sort",
-    "argsort",
-    "median",
-    "all",
-    "any",
-]
+NUMBER = "sum mean prod amax amin logsumexp max min argmax cumsum cumprod cummax sort argsort median all any"
 
 
-@table("name", NUMBER)
+@table("name", NUMBER.split())
 @pytest.mark.parametrize("dim", [0, -1])
 def test_a_number_may_be_reduced_along_the_axis_it_has_not(name, dim):
-    x, t = mg.tensor(2.5, requires_grad=True), torch.tensor(2.5, dtype=torch.float64, requires_grad=True)
-    ours, theirs = results(getattr(x, name)(dim=dim)), results(getattr(t, name)(dim=dim))
-
-    for y, s in zip(ours, theirs, strict=True):
-        assert y.shape == tuple(s.shape) == ()
-        assert y.item() == s.item()
-    if ours[0].requires_grad:
-        ours[0].backward()
-        assert x.grad.item() == 1
+    agree_twice(*(partial(getattr(m.Tensor, name), dim=dim) for m in (mg, torch)), [np.array(2.5)], (0, 0), (1e-15, 0))
 
 
 INFINITE = np.array([[1.0, inf, 2.0], [-inf, -inf, -inf], [nan, 1.0, 2.0], [1.0, nan, 2.0], [-inf, 3.0, -inf]])
@@ -214,63 +151,49 @@ INFINITE = np.array([[1.0, inf, 2.0], [-inf, -inf, -inf], [nan, 1.0, 2.0], [1.0,
 )
 def test_infinities_and_nans_give_pytorchs_values(name):
     options = {"dim": 1} | ({"k": 2} if name == "topk" else {})
-    ours = results(getattr(mg.tensor(INFINITE), name)(**options))
-    theirs = results(getattr(torch.tensor(INFINITE), name)(**options))
+    ours, theirs = (flat(getattr(m.tensor(INFINITE), name)(**options))[0] for m in (mg, torch))
 
-    np.testing.assert_array_equal(ours[0].numpy(), theirs[0].numpy())
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 1.5, 0.5, inf])
 def test_at_the_origin_a_norm_has_the_slope_pytorch_gives_it(p):
-    x, t = mg.tensor(np.zeros((2, 3)), requires_grad=True), torch.zeros(2, 3, requires_grad=True)
-    x.norm(p, 1).sum().backward()
-    t.norm(p, 1).sum().backward()
-
-    np.testing.assert_array_equal(x.grad.numpy(), t.grad.numpy())
+    agree(lambda m, x: x.norm(p, 1), np.zeros((2, 3)), rtol=0)
 
 
 def test_where_all_are_equal_a_standard_deviation_has_the_slope_pytorch_gives_it():
-    x, t = mg.tensor(np.ones((2, 3)), requires_grad=True), torch.ones(2, 3, requires_grad=True)
-    x.std(1).sum().backward()
-    t.std(1).sum().backward()
-
-    np.testing.assert_array_equal(x.grad.numpy(), t.grad.numpy())
+    agree(lambda m, x: x.std(1), np.ones((2, 3)), rtol=0)
 
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")  # PyTorch says so, once
 @pytest.mark.parametrize("correction", [1, 2, 3])
 def test_without_degrees_of_freedom_there_is_no_variance(correction):
-    for array in ([1.0], [1.0, 2.0]):
-        y = mg.tensor(array).var(correction=correction)
-        np.testing.assert_array_equal(y.numpy(), torch.tensor(array).var(correction=correction).numpy())
+    for array in (np.array([1.0]), np.array([1.0, 2.0])):
+        agree_exactly(lambda m, array=array: m.tensor(array).var(correction=correction))
+
+
+def given(library, array):
+    """An array, which minigrad takes as it is."""
+    return array if library is mg else torch.tensor(array)
 
 
 def test_what_has_no_method_agrees_too():
     array = np.array([[3, 1, 1], [0, 3, 1]])
     for options in ({}, {"return_inverse": True, "return_counts": True}, {"dim": 1, "return_counts": True}):
-        ours, theirs = mg.unique(array, **options), torch.unique(torch.tensor(array), **options)
-        for y, s in zip(results(ours), results(theirs), strict=True):
-            np.testing.assert_array_equal(y.numpy(), s.numpy())
-    flat = array.ravel()
+        agree_exactly(lambda m, options=options: m.unique(given(m, array), **options))
     for options in ({}, {"minlength": 7}):
-        ours, theirs = mg.bincount(flat, **options), torch.bincount(torch.tensor(flat), **options)
-        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+        agree_exactly(lambda m, options=options: m.bincount(given(m, array.ravel()), **options))
     for options in ({"bins": 4}, {"bins": 3, "min": -1, "max": 1}):
-        ours, theirs = mg.histc(X, **options), torch.histc(torch.tensor(X), **options)
-        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+        agree_exactly(lambda m, options=options: m.histc(given(m, X), **options))
 
 
 def test_the_ends_of_a_difference_are_joined_first():
-    y = mg.tensor(X).diff(dim=1, prepend=X[:, :1] - 1, append=X[:, :2])
-    s = torch.tensor(X).diff(dim=1, prepend=torch.tensor(X[:, :1] - 1), append=torch.tensor(X[:, :2]))
-
-    np.testing.assert_array_equal(y.numpy(), s.numpy())
+    agree_exactly(lambda m: m.tensor(X).diff(dim=1, prepend=given(m, X[:, :1] - 1), append=given(m, X[:, :2])))
 
 
 def test_how_many_are_not_zero_is_a_norm_too_and_flat():
     x = mg.tensor(ZEROS, requires_grad=True)
-    y = x.norm(0, 1)
-    y.sum().backward()
+    x.norm(0, 1).sum().backward()
 
-    np.testing.assert_array_equal(y.numpy(), torch.tensor(ZEROS).norm(0, 1).numpy())
+    agree_exactly(lambda m: m.tensor(ZEROS).norm(0, 1))
     assert not x.grad.numpy().any()

@@ -21,10 +21,11 @@ from table import table
 import minigrad as mg
 from minigrad.base.errors import MinigradError
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
-from .samples import BY_NAME, FILE, OF_FUNCTION, TENSORS  # noqa: E402  (what needs PyTorch is behind it)
-from .signatures import NEEDED, Argument, signatures, written  # noqa: E402
+from .oracle import torch
+from .samples import BY_NAME, FILE, OF_FUNCTION, TENSORS
+from .signatures import NEEDED, Argument, signatures, written
 
+pytestmark = pytest.mark.usefixtures("doubles")
 PLACES = {
     "mg.": (mg, torch),
     "F.": (mg.nn.functional, torch.nn.functional),
@@ -73,15 +74,6 @@ NAMES = [
 DIFFERENCES = (Path(__file__).parents[2] / "docs/differences.md").read_text("utf-8")
 TABLE = re.findall(r"^\| `(.*?)` \|", DIFFERENCES.partition("\n## Calls, one by one\n")[2].partition("\n#")[0], re.M)
 MORE = 2  # ways of giving what is needed
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    """Numbers of PyTorch's own making in our dtype."""
-    usual = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(usual)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -191,9 +183,7 @@ def variants(form, needed, optional, values, short):
 
 
 def called(library, function, args, kwargs):
-    return function(
-        *(of(library, value) for value in args), **{word: of(library, value) for word, value in kwargs.items()}
-    )
+    return function(*of(library, args), **of(library, kwargs))
 
 
 def of(library, value):
@@ -202,6 +192,8 @@ def of(library, value):
         return library.tensor(value.copy())
     if isinstance(value, tuple | list):
         return type(value)(of(library, v) for v in value)
+    if isinstance(value, dict):
+        return {word: of(library, v) for word, v in value.items()}
     return getattr(library, value) if value in ("float32", "int64", "bool") else value
 
 
@@ -302,13 +294,9 @@ def test_a_row_of_the_table_is_true(row):
         x, i = library.tensor([[1.0, -2.0], [3.0, 0.5]]), library.tensor([[3, 1], [2, 0]])
         t = library.tensor([[True, False], [True, True]])
         place = {prefix[:-1]: pair[library is torch] for prefix, pair in PLACES.items() if prefix != "x."}
+        dtypes = {"int64": library.int64, "float32": library.float32}
         try:
-            results.append(
-                eval(
-                    row,
-                    {**place, "file": FILE, "x": x, "i": i, "t": t, "int64": library.int64, "float32": library.float32},
-                )
-            )
+            results.append(eval(row, {**place, **dtypes, "file": FILE, "x": x, "i": i, "t": t}))
         except (MinigradError, RuntimeError, IndexError, TypeError, ValueError) as error:
             results.append(type(error))
     ours, theirs = results

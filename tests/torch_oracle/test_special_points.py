@@ -14,7 +14,7 @@ from table import table
 
 import minigrad as mg
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import torch
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # that is what special points are
 
@@ -101,34 +101,13 @@ ROWS = {
 
 def rows(dtype):
     (least, denormal, small), (large, huge) = SMALL[dtype], LARGE[dtype]
-    return np.array(
-        [
-            *[
-                [nan, 1, 2],
-                [1, nan, 2],
-                [1, 2, nan],
-                [inf, 1, 2],
-                [-inf, 1, 2],
-                [1, inf, 2],
-                [inf, inf, 1],
-                [nan, inf, 1],
-            ],
-            *[[inf, -inf, 1], [inf] * 3, [-inf] * 3, [-inf, 0, 1], [-inf, -inf, 1], [0] * 3, [0, -0.0, 0], [0, 1, 2]],
-            *[
-                [0, 0, 2],
-                [1, 0, 3],
-                [1, 1, 1],
-                [2, 2, 1],
-                [large, large, 1],
-                [large, -large, 3],
-                [huge] * 3,
-                [large, 0, 0],
-            ],
-            *[[small, 2 * small, 3 * small], [small] * 3, [denormal, 2 * denormal, 0], [least, 0, 0], [small, 1, 1]],
-            *[[80, -80, 0], [-80, -81, -82], [1, 2, 3], [-1, -2, 3], [0.1, 0.2, 0.7]],
-        ],
-        dtype,
-    )
+    return np.array([
+        [nan, 1, 2], [1, nan, 2], [1, 2, nan], [inf, 1, 2], [-inf, 1, 2], [1, inf, 2], [inf, inf, 1], [nan, inf, 1],
+        [inf, -inf, 1], [inf] * 3, [-inf] * 3, [-inf, 0, 1], [-inf, -inf, 1], [0] * 3, [0, -0.0, 0], [0, 1, 2],
+        [0, 0, 2], [1, 0, 3], [1, 1, 1], [2, 2, 1], [large, large, 1], [large, -large, 3], [huge] * 3, [large, 0, 0],
+        [small, 2 * small, 3 * small], [small] * 3, [denormal, 2 * denormal, 0], [least, 0, 0], [small, 1, 1],
+        [80, -80, 0], [-80, -81, -82], [1, 2, 3], [-1, -2, 3], [0.1, 0.2, 0.7],
+    ], dtype)  # fmt: skip
 
 
 MASKS = ("relu", "relu6", "hardtanh", "hardsigmoid", "hardswish", "threshold", "clamp", "clamp min", "floor", "ceil")
@@ -139,13 +118,9 @@ def documented():
     """Name → the expressions of the points where it differs, and whether it does so on every processor."""
     text = (Path(__file__).parents[2] / "docs/differences.md").read_text("utf-8")
     table = text.split("## At special points")[1].split("\n## ")[0]
-    lines = [
-        [cell.strip() for cell in line.replace("\\|", "¦").split("|")[1:]]
-        for line in table.splitlines()
-        if line.startswith("| `")
-    ]
     found = {}
-    for names, where, theirs, *_ in lines:
+    for line in re.findall("^[|] `.*", table, re.M):
+        names, where, theirs, *_ = (cell.strip() for cell in line.replace("\\|", "¦").split("|")[1:])
         for name in re.findall("`([^`]+)`", names):
             found.setdefault(name, {})[where.strip("`").replace("¦", "|")] = "on some processors" not in theirs
     return found
@@ -176,10 +151,7 @@ def wrong(function, arrays, arriving):
 
 CASES = {
     **{name: (f, lambda dtype: [points(dtype)]) for name, f in ONE.items()},
-    **{
-        name: (f, lambda dtype: [g.ravel() for g in np.meshgrid(points(dtype), points(dtype))])
-        for name, f in TWO.items()
-    },
+    **{name: (f, lambda dtype: [g.ravel() for g in np.meshgrid(*[points(dtype)] * 2)]) for name, f in TWO.items()},
     **{name: (f, lambda dtype: [rows(dtype)]) for name, f in ROWS.items()},
 }
 

@@ -5,9 +5,12 @@ import pytest
 
 import minigrad as mg
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree_throughout, torch
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:Attempted to insert:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:Attempted to insert:UserWarning"),
+    pytest.mark.usefixtures("doubles"),
+]
 
 X = np.random.default_rng(0).normal(size=(4, 3))
 IMAGES = np.random.default_rng(1).normal(size=(5, 2, 8, 8))
@@ -102,21 +105,9 @@ def rows(m):
     )
 
 
-def numbers(found):
-    if isinstance(found, dict):
-        found = [found[name] for name in sorted(found)]
-    if isinstance(found, tuple | list):
-        return [array for each in found for array in numbers(each)]
-    return [found.detach().numpy()]
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_same_numbers(name):
-    ours, theirs = (numbers(PROGRAMS[name](m, m.func)) for m in (mg, torch))
-
-    assert [a.shape for a in ours] == [a.shape for a in theirs]
-    for a, b in zip(ours, theirs):
-        np.testing.assert_allclose(a, b, 1e-9, 1e-11)
+    agree_throughout(*(PROGRAMS[name](m, m.func) for m in (mg, torch)), name)
 
 
 REFUSED = {

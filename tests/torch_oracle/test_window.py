@@ -7,7 +7,8 @@ import minigrad as mg
 from minigrad import functional as F
 from minigrad.base.errors import ShapeError
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+from .oracle import agree_twice, torch
+
 TF = torch.nn.functional
 rng = np.random.default_rng(11)
 
@@ -22,23 +23,8 @@ def tied(*shape):
 
 
 def agrees(name, arrays, *args, **options):
-    """The function of that name has PyTorch's value, gradients, and gradients of a function of the gradients."""
-    xs = [mg.tensor(a, requires_grad=True) for a in arrays]
-    ts = [torch.tensor(a, requires_grad=True) for a in arrays]
-    y, t = getattr(F, name)(*xs, *args, **options), getattr(TF, name)(*ts, *args, **options)
-    assert y.shape == tuple(t.shape)
-    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), rtol=1e-10, atol=1e-12)
-
-    weights = rng.normal(size=y.shape)
-    gs = mg.grad((y * y * weights).sum(), xs, create_graph=True)
-    hs = torch.autograd.grad((t * t * torch.tensor(weights)).sum(), ts, create_graph=True)
-    for g, h in zip(gs, hs):
-        np.testing.assert_allclose(g.numpy(), h.detach().numpy(), rtol=1e-9, atol=1e-11)
-
-    seconds = mg.grad(sum((g**3).sum() for g in gs), xs)
-    expected = torch.autograd.grad(sum((h**3).sum() for h in hs), ts)
-    for g, h in zip(seconds, expected):
-        np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-8, atol=1e-9)
+    ours, theirs = (lambda *xs, f=f: getattr(f, name)(*xs, *args, **options) for f in (F, TF))
+    agree_twice(ours, theirs, arrays, (1e-10, 1e-12), (1e-9, 1e-11), (1e-8, 1e-9))
 
 
 CONVOLUTIONS = {

@@ -50,10 +50,8 @@ def on_arrays(rate, steps=300):
     """The losses of the network of arrays, from the numbers that minigrad draws for it."""
     points, labels = mg.data.moons(60, noise=0.1, seed=0)
     rng = np.random.default_rng(0)
-    drawn = [
-        p.numpy() for layer in (mg.nn.Linear(2, 8, rng=rng), mg.nn.Linear(8, 1, rng=rng)) for p in layer.parameters()
-    ]
-    w, b, v, c = (torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in drawn)
+    net = mg.nn.Sequential(mg.nn.Linear(2, 8, rng=rng), mg.nn.Linear(8, 1, rng=rng))
+    w, b, v, c = (torch.tensor(p.numpy(), dtype=torch.float64, requires_grad=True) for p in net.parameters())
     optimizer, losses = torch.optim.SGD([w, b, v, c], lr=rate), []
     for _ in range(steps):
         scores = (torch.tensor(points) @ w.T + b).tanh() @ v.T + c

@@ -42,11 +42,8 @@ def lines():
     def error(w, x, y):
         return (x @ w - y) ** 2
 
-    w, X, Y = (
-        torch.tensor([1.0, 2.0]),
-        torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]),
-        torch.tensor([0.0, 2.0, 0.0]),
-    )
+    w, Y = torch.tensor([1.0, 2.0]), torch.tensor([0.0, 2.0, 0.0])
+    X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     yield str(vmap(grad(error), in_dims=(None, 0, 0))(w, X, Y))
     yield f"the batch: {grad(lambda w: error(w, X, Y).sum())(w)!s}"
 

@@ -5,6 +5,8 @@ import torch
 
 import minigrad as mg
 
+from .reader import initial_weights, scores
+
 
 def lines():
     x, y = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 5.0, 6.0])
@@ -19,18 +21,11 @@ def lines():
     yield f"its gradient, by nodes: {curvature.item():.6f}"
 
     rng = np.random.default_rng(0)
-    weights = [torch.tensor(rng.normal(0, 0.2, shape), requires_grad=True) for shape in ((26, 24), (24, 24), (24, 7))]
+    weights = initial_weights(rng)
     with torch.no_grad():
-        yield f"{scores([[ord(letter) - ord('a')] for letter in 'yui'], *weights).numpy().round(2)}\n"
+        yield f"{scores(['yui'], *weights).numpy().round(2)}\n"
     for epoch, losses in enumerate(training(weights, rng)):
         yield f"epoch {epoch}: {len(losses)} runs, mean loss {np.mean(losses):.2f}\n"
-
-
-def scores(columns, E, W, V):
-    state = torch.zeros(1, 24, dtype=torch.float64)
-    for column in columns:
-        state = (E[column] + state @ W).tanh()
-    return state @ V
 
 
 def training(weights, rng, most=10):
@@ -45,8 +40,7 @@ def training(weights, rng, most=10):
         losses = []
         for i in rng.permutation(len(groups)):
             read, labels = zip(*groups[i])
-            columns = [[ord(letter) - ord("a") for letter in column] for column in zip(*read)]
-            loss = torch.nn.functional.cross_entropy(scores(columns, *weights), torch.tensor(labels))
+            loss = torch.nn.functional.cross_entropy(scores(read, *weights), torch.tensor(labels))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

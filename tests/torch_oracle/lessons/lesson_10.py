@@ -3,6 +3,8 @@
 import numpy as np
 import torch
 
+from .reader import initial_weights, scores
+
 
 def lines():
     x = torch.tensor(-1.0, requires_grad=True)
@@ -15,18 +17,10 @@ def lines():
     root, turns, slope = newton(1.0)
     yield f"root {root:.4f} after {turns} turns, gradient {slope:.4f}"
 
-    rng = np.random.default_rng(0)
-    weights = [torch.tensor(rng.normal(0, 0.2, shape)) for shape in ((26, 24), (24, 24), (24, 7))]
+    weights = initial_weights(np.random.default_rng(0))
     for name in ("yui", "sopuruchukwu", "oluwatobiloba"):
-        loss = torch.nn.functional.cross_entropy(scores(name, *weights), torch.tensor([1])).item()
+        loss = torch.nn.functional.cross_entropy(scores([name], *weights), torch.tensor([1])).item()
         yield f"{name:13} loss {loss:.6f}, eagerly"
-
-
-def scores(name, E, W, V):
-    state = torch.zeros(1, 24, dtype=torch.float64)
-    for letter in name:
-        state = (E[ord(letter) - ord("a")] + state @ W).tanh()
-    return state @ V
 
 
 def newton(number):

@@ -3,6 +3,8 @@
 import numpy as np
 import torch
 
+from .reader import initial_weights, scores
+
 
 def lines():
     for numbers in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
@@ -15,20 +17,11 @@ def lines():
     found = [round(bent(torch.tensor(number, dtype=torch.float64)).item(), 3) for number in (3.0, -1.0)]
     yield f"{found} traces: 1"
 
-    rng = np.random.default_rng(0)
-    shapes = (26, 24), (24, 24), (24, 7)
-    weights = [torch.tensor(rng.normal(0, 0.2, shape), requires_grad=True) for shape in shapes]
-    loss = torch.nn.functional.cross_entropy(scores("katarzyna", *weights), torch.tensor([4]))
+    weights = initial_weights(np.random.default_rng(0))
+    loss = torch.nn.functional.cross_entropy(scores(["katarzyna"], *weights), torch.tensor([4]))
     lengths = [round(torch.linalg.norm(g).item(), 6) for g in torch.autograd.grad(loss, weights)]
     for way in ("eager", "traced"):
         yield f"{way}: loss {loss.item():.6f}, lengths of the gradients {lengths}, ops"
-
-
-def scores(name, E, W, V):
-    state = torch.zeros(1, 24, dtype=torch.float64)
-    for letter in name:
-        state = (E[ord(letter) - ord("a")] + state @ W).tanh()
-    return state @ V
 
 
 def bent(x):

@@ -6,14 +6,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 
 def lines():
-    macs = forward(nn.Linear(300, 100, bias=False), torch.ones(10, 300))
+    macs = macs_of(nn.Linear(300, 100, bias=False), torch.ones(10, 300))
     yield f"{macs:,} on paper, {macs:,} MACs, {2 * macs:,} FLOPs"
-    macs = forward(nn.Conv2d(16, 16, 3, padding=1), torch.ones(1, 16, 8, 8))
+    macs = macs_of(nn.Conv2d(16, 16, 3, padding=1), torch.ones(1, 16, 8, 8))
     yield f"{macs:,} on paper, {macs:,} counted"
 
     for length in (64, 768, 4096):
         block, tokens = Block(128), torch.zeros(1, length, 128, device="meta")
-        linear, looks = forward(block.to("meta"), tokens), 2 * length**2 * 128
+        linear, looks = macs_of(block.to("meta"), tokens), 2 * length**2 * 128
         yield f"{length:5} tokens: linear {linear - looks:13,}  attention {looks:13,}"
 
     for depth in (1, 2, 8, 64):
@@ -21,10 +21,10 @@ def lines():
         x = torch.zeros(32, 64)
         with FlopCounterMode(display=False) as counted:
             stack(x).sum().backward()
-        yield f"{depth:2} layers: {counted.get_total_flops() / 2 / forward(stack, x):.3f} times forward"
+        yield f"{depth:2} layers: {counted.get_total_flops() / 2 / macs_of(stack, x):.3f} times forward"
 
 
-def forward(net, x):
+def macs_of(net, x):
     """MACs of a forward pass."""
     with FlopCounterMode(display=False) as counted, torch.no_grad():
         net(x)

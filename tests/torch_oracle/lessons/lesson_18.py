@@ -2,7 +2,8 @@
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
+
+from .lesson_17 import macs_of
 
 
 def lines():
@@ -15,13 +16,7 @@ def lines():
     }
     for name, layer in layers.items():
         parameters = sum(p.numel() for p in layer.parameters())
-        yield f"{name:10} {parameters:7,} parameters {macs(layer, torch.ones(8, 64, 28, 28)):13,} MACs"
+        yield f"{name:10} {parameters:7,} parameters {macs_of(layer, torch.ones(8, 64, 28, 28)):13,} MACs"
     x = torch.ones(8, 64, 28, 28)
     moved = 2 * x.nbytes + (x + x).nbytes
     yield f"a + b      {x.numel() / moved:8.3f} FLOPs a byte, {moved:9,} bytes"
-
-
-def macs(layer, x):
-    with FlopCounterMode(display=False) as counted, torch.no_grad():
-        layer(x)
-    return counted.get_total_flops() // 2

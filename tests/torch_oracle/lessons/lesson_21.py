@@ -4,16 +4,18 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
+from .lesson_16 import kept_by
+
 
 def lines():
     layers = [nn.Sequential(nn.Linear(32, 32), nn.Tanh()) for _ in range(64)]
     x = torch.randn(1024, 32)
     net = nn.Sequential(*layers)
-    yield f"{kept_by(lambda: net(x), x)} arrays saved; the peak"
-    half = kept_by(lambda: nn.Sequential(*layers[8:16])(checkpoint(net[:8], x, use_reentrant=False)), x)
+    yield f"{like(x, lambda: net(x))} arrays saved; the peak"
+    half = like(x, lambda: nn.Sequential(*layers[8:16])(checkpoint(net[:8], x, use_reentrant=False)))
     yield f"after forward {half} arrays"
     for k in (2, 4, 8, 16, 32):
-        between = kept_by(lambda k=k: checkpoint_sequential(net, k, x, use_reentrant=False), x) - 64 // k
+        between = like(x, lambda k=k: checkpoint_sequential(net, k, x, use_reentrant=False)) - 64 // k
         yield f"{k:2} parts: {between + 64 // k} arrays on paper, {between + 64 // k} measured"
 
     net = nn.Sequential(nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10))
@@ -27,20 +29,10 @@ def lines():
     yield f"each by its share of the rows: equal is {torch.allclose(parts, whole, atol=1e-6)}"
 
 
-def kept_by(run, x):
+def like(x, run):
     """How many arrays like x a run keeps, by the hooks and by who holds them: neither x itself nor weights."""
-    from torch.autograd.graph import saved_tensors_hooks
-
-    kept = set()
-
-    def note(t):
-        kept.add(t.untyped_storage().data_ptr() if t.shape == x.shape else None)
-        return t
-
-    with saved_tensors_hooks(note, lambda t: t):
-        y = run()
-    del y
-    return len(kept - {None, x.untyped_storage().data_ptr()})
+    own = x.untyped_storage().data_ptr()
+    return sum(size == x.nbytes for at, size in kept_by(run).items() if at != own)
 
 
 def gradient(net, x, label, sizes, weight):
