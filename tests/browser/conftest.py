@@ -29,10 +29,9 @@ from typing import Any, TypeVar
 from urllib.error import URLError
 
 import pytest
-from browser.listening import end
+from browser.listening import ROOT, end
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUMS = (
     *("chromium-headless-shell", "chromium", "chromium-browser"),
     *("google-chrome", "google-chrome-stable", "chrome", "msedge"),
@@ -163,6 +162,12 @@ def local(url: str) -> bool:
     return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "file:", "about:"))
 
 
+def press(page: Page, *keys: str, times: int = 1) -> None:
+    """Press one key after the other, as often as is said."""
+    for key in keys * times:
+        page.keyboard.press(key)
+
+
 Kind = TypeVar("Kind", bound=Visit)
 
 
@@ -189,6 +194,13 @@ class Pages:
             visit.page.emulate_media(reduced_motion=motion, color_scheme=scheme)
         if visit not in self.visits:
             self.visits.append(visit)
+        return visit
+
+    def visit(self, url: str, offline: bool = False, **context: Any) -> Visit:
+        """A page at this address."""
+        visit = self.open(Visit, **context)
+        visit.page.context.set_offline(offline)
+        visit.page.goto(url)
         return visit
 
     def close(self) -> None:
@@ -394,11 +406,15 @@ def lab(server: tuple[str, Path], pages: Pages) -> Lab:
 @pytest.fixture
 def visit(pages: Pages) -> Callable[..., Visit]:
     """Opens a page that is a file, without any server: visit(path, viewport=...)."""
+    return lambda path, **context: pages.visit(path.as_uri(), offline=True, **context)
 
-    def open_file(path: Path, **context: Any) -> Visit:
-        visit = pages.open(Visit, **context)
-        visit.page.context.set_offline(True)
-        visit.page.goto(path.as_uri())
-        return visit
 
-    return open_file
+@pytest.fixture
+def show(visit: Callable[..., Visit], tmp_path: Path) -> Callable[..., Visit]:
+    """Saves a widget as widget.html, and opens that page: show(ChainRule(y), viewport=...)."""
+
+    def save_and_open(widget: Any, **context: Any) -> Visit:
+        widget.save(tmp_path / "widget.html")
+        return visit(tmp_path / "widget.html", **context)
+
+    return save_and_open

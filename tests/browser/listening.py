@@ -1,6 +1,8 @@
 """Servers on this machine, for as long as a test asks them."""
 
+import os
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,17 @@ from pathlib import Path
 import uvicorn
 
 from minigrad.serving.command import bound
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_with_site(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run Python that imports the makers of the site, from scripts/site."""
+    path = os.pathsep.join([str(ROOT / "scripts" / "site"), str(ROOT)])
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], env=os.environ | {"PYTHONPATH": path}, cwd=ROOT,
+        capture_output=True, check=False, text=True, encoding="utf-8",
+    )  # fmt: skip
 
 
 @contextmanager

@@ -6,8 +6,6 @@ import gzip
 import importlib
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 from browser.conftest import ROOT, Pages, Visit
-from browser.listening import served
+from browser.listening import run_with_site, served
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds the book: a minute, or five beside much other work
@@ -89,16 +87,7 @@ class Anchors(HTMLParser):
 def built(folder: Path, program: str, *arguments: str) -> Iterator[Book]:
     for module in ("sphinx", "myst_nb", "furo"):
         pytest.importorskip(module, reason="the site's tools are missing: python3 start.py add lite")
-    path = os.pathsep.join([str(ROOT / "scripts" / "site"), str(ROOT)])
-    ran = subprocess.run(
-        [sys.executable, "-c", program, folder, *arguments],
-        env=os.environ | {"PYTHONPATH": path},
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        text=True,
-        encoding="utf-8",
-    )
+    ran = run_with_site(program, folder, *arguments)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     with served(folder) as server:
         yield Book(folder, f"http://127.0.0.1:{server.server_port}/")
@@ -185,9 +174,8 @@ def test_no_page_is_heavy(book, reader, record_property):
     page.goto(book.url)
     page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    record_property(
-        "latency", f"book: first paint {paint:.0f} ms; the heaviest page is {heavy[max(heavy)]}, {max(heavy):,} bytes"
-    )
+    heaviest = f"the heaviest page is {heavy[max(heavy)]}, {max(heavy):,} bytes"
+    record_property("latency", f"book: first paint {paint:.0f} ms; {heaviest}")
     assert max(heavy) < WHOLE
 
 
@@ -264,11 +252,8 @@ def test_all_widgets_of_the_gallery_come_when_the_reader_does(book, reader):
     page = reader("lessons/90_gallery.html")
     assert page.locator(".mg-widget").count() < 5
     places = page.locator(".widget")
-    assert (
-        places.count()
-        == len(re.findall(r"data-widget=", (book.folder / "lessons/90_gallery.html").read_text("utf-8")))
-        > 14
-    )
+    text = (book.folder / "lessons/90_gallery.html").read_text("utf-8")
+    assert places.count() == len(re.findall(r"data-widget=", text)) > 14
     for place in places.all():
         place.scroll_into_view_if_needed()
         expect(place.locator(".mg-widget").first).to_be_visible()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from browser.conftest import press
 from playwright.sync_api import Locator, Page, expect
 
 import minigrad as mg
@@ -37,11 +37,6 @@ def grads(widget: Locator) -> dict[str, str]:
     return {box.locator(".mg-name").text_content(): box.locator(".mg-grad").text_content() for box in boxes}
 
 
-def press(page: Page, key: str, times: int = 1) -> None:
-    for _ in range(times):
-        page.keyboard.press(key)
-
-
 def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
     notebook = lab.open_cells(GRAPH, WIDGET, "rule", "")
     notebook.run_all()
@@ -51,7 +46,7 @@ def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
     rule.focus()
     expect(rule).to_have_attribute("data-phase", "built")
     assert set(grads(rule).values()) == {"·"}
-    press(page, "ArrowRight", 12)
+    press(page, "ArrowRight", times=12)
     expect(rule).to_have_attribute("data-step", "12")
     expect(rule.locator(".mg-say")).to_contain_text("−0.964 + (−0.4239) = −1.388")
     assert grads(rule) == {"x": "−0.964 + (−0.4239) = −1.388", "y": "·", "w": "0.1413"}
@@ -66,8 +61,7 @@ def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
     cells = page.locator(".jp-Notebook .jp-Cell").count()
     for part in (rule, rule.get_by_role("button", name="Step", exact=True), rule.get_by_label("Speed")):
         part.focus()
-        press(page, "b")
-        press(page, "d", 2)
+        press(page, "b", "d", "d")
         assert page.locator(".jp-Notebook .jp-Cell").count() == cells
     rule.focus()
     assert page.evaluate("() => document.activeElement.className") == "mg-widget"
@@ -87,12 +81,11 @@ def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
 
 
 @pytest.mark.daily
-def test_a_graph_of_tensors_is_stepped_to_the_engines_gradients(visit, tmp_path):
+def test_a_graph_of_tensors_is_stepped_to_the_engines_gradients(show):
     x, y = (mg.tensor(values, requires_grad=True) for values in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
     loss = (x * y).sum()
-    ChainRule(loss, {"x": x, "y": y}).save(tmp_path / "tensors.html")
+    page = show(ChainRule(loss, {"x": x, "y": y})).page
     loss.backward()
-    page = visit(tmp_path / "tensors.html").page
     rule = widget(page)
     rule.focus()
 
@@ -102,13 +95,13 @@ def test_a_graph_of_tensors_is_stepped_to_the_engines_gradients(visit, tmp_path)
     shown = {name: grad.replace(",", "") for name, grad in grads(rule).items()}
     assert shown == {name: str(leaf.grad.numpy()).replace(".", "") for name, leaf in (("x", x), ("y", y))}
     assert rule.locator(".mg-keeps").count() == 0  # backward has freed what was kept
-    press(page, "ArrowLeft", 2)
+    press(page, "ArrowLeft", times=2)
     assert rule.locator(".mg-keeps").count() == 2  # and going back brings it back
 
 
 @pytest.mark.daily
-def test_every_control_does_what_its_name_says(visit, tmp_path):
-    page = visit(saved(tmp_path)).page
+def test_every_control_does_what_its_name_says(show):
+    page = show(example()).page
     rule = widget(page)
     last = int(rule.get_by_role("slider", name="Step").get_attribute("max"))
 
@@ -139,10 +132,10 @@ def test_every_control_does_what_its_name_says(visit, tmp_path):
 
 
 @pytest.mark.daily
-def test_a_reader_who_wants_no_motion_gets_none(visit, tmp_path):
-    page = visit(saved(tmp_path), reduced_motion="reduce").page
+def test_a_reader_who_wants_no_motion_gets_none(show):
+    page = show(example(), reduced_motion="reduce").page
     widget(page).focus()
-    press(page, "ArrowRight", 8)
+    press(page, "ArrowRight", times=8)
 
     moving = "g => { const style = getComputedStyle(g); return [style.animationName, style.transitionDuration]; }"
     arrow = page.locator(".mg-arrow.mg-hot path")
@@ -151,8 +144,8 @@ def test_a_reader_who_wants_no_motion_gets_none(visit, tmp_path):
     assert arrow.evaluate(moving) == ["mg-flow", "0.2s, 0.2s"]
 
 
-def test_a_saved_page_steps_without_kernel_and_network(visit, tmp_path):
-    page = visit(saved(tmp_path)).page
+def test_a_saved_page_steps_without_kernel_and_network(show, tmp_path):
+    page = show(example()).page
     rule = widget(page)
     rule.focus()
     press(page, "End")
@@ -160,17 +153,15 @@ def test_a_saved_page_steps_without_kernel_and_network(visit, tmp_path):
     assert grads(rule) == {"x": "3", "y": "2", "w": "1"}
     for grad in ("x.grad = 3", "y.grad = 2", "w.grad = 1"):
         expect(rule.locator(".mg-say")).to_contain_text(grad)
-    assert set(re.findall(r'(?:src|href)="?([^"\s>]+)', saved(tmp_path).read_text(encoding="utf-8"))) == set()
+    assert set(re.findall(r'(?:src|href)="?([^"\s>]+)', (tmp_path / "widget.html").read_text("utf-8"))) == set()
 
 
-def saved(folder: Path, **options) -> Path:
-    """The widget on z = x y + w, as a page."""
+def example(**options) -> ChainRule:
+    """The widget on z = x y + w."""
     x, y, w = Value(2.0), Value(3.0), Value(4.0)
     temp = x * y
     z = temp + w
-    path = folder / "chain_rule.html"
-    ChainRule(z, **options).save(path)
-    return path
+    return ChainRule(z, **options)
 
 
 # -- questions ------------------------------------------------------------------------------------------------
@@ -184,13 +175,12 @@ def long_chain(n: int) -> Value:
     return y
 
 
-def test_questions_are_answered_with_the_keyboard_alone(visit, tmp_path):
+def test_questions_are_answered_with_the_keyboard_alone(show):
     """Forty of them; in a night two hundred."""
     asked = 0
     for n in range(films := 5 if os.environ.get("NIGHTLY") else 1):
         rule = ChainRule(long_chain(9 + n % 2), names={}, asks=True)
-        rule.save(tmp_path / f"asks{n}.html")
-        page = visit(tmp_path / f"asks{n}.html").page
+        page = show(rule).page
         shown = widget(page)
         shown.focus()
         press(page, "End")
@@ -223,8 +213,8 @@ def played(rule: ChainRule, upto: int) -> dict[str, str]:
 
 
 @pytest.mark.daily
-def test_no_way_leads_past_an_open_question(visit, tmp_path):
-    page = visit(saved(tmp_path, asks=True)).page
+def test_no_way_leads_past_an_open_question(show):
+    page = show(example(asks=True)).page
     rule, first = widget(page), 4
     rule.focus()
     for way in ("End", "ArrowRight", " "):
@@ -277,8 +267,7 @@ def test_the_kernel_reads_answers_and_both_views_show_them(lab):
 
     press(page, "End")
     page.keyboard.type("1")
-    press(page, "Enter")
-    press(page, "ArrowRight")
+    press(page, "Enter", "ArrowRight")
     page.keyboard.type("1.99")
     press(page, "Enter")
     expect(rule.locator(".mg-say")).to_contain_text("You said 1.99: right, for it is within 1 % of 2.")
@@ -302,23 +291,21 @@ def test_the_kernel_reads_answers_and_both_views_show_them(lab):
 
 
 @pytest.mark.daily
-def test_a_choice_is_made_with_the_keyboard_and_its_box_does_not_tell(visit, tmp_path):
+def test_a_choice_is_made_with_the_keyboard_and_its_box_does_not_tell(show):
     w = mg.tensor(np.ones((9, 3)), requires_grad=True)
-    ChainRule((mg.tensor(np.ones((2, 9))) @ w).sum(), names={"w": w}, asks=True).save(tmp_path / "shape.html")
-    page = visit(tmp_path / "shape.html").page
+    page = show(ChainRule((mg.tensor(np.ones((2, 9))) @ w).sum(), names={"w": w}, asks=True)).page
     rule = widget(page)
     rule.focus()
     press(page, "End")
     for right in ("1", "1"):
         page.keyboard.type(right)
-        press(page, "Enter")
-        press(page, "ArrowRight")
+        press(page, "Enter", "ArrowRight")
     box = rule.locator(".mg-leaf", has_text="w").filter(has_text="grad")
     expect(rule.locator(".mg-say")).to_contain_text("What shape has the gradient of w?")
     expect(box).to_contain_text("?")
     expect(box).not_to_contain_text("f64[9, 3]")
     assert page.evaluate("() => document.activeElement.textContent") == "f64[2, 3]"
-    press(page, "Tab", 3)
+    press(page, "Tab", times=3)
     press(page, "Enter")
     expect(rule.locator(".mg-say")).to_contain_text("f64[9, 3]: right.")
     expect(box).to_contain_text("f64[9, 3]")
@@ -327,18 +314,16 @@ def test_a_choice_is_made_with_the_keyboard_and_its_box_does_not_tell(visit, tmp
 # -- formulas and heat maps --------------------------------------------------------------------------------------
 
 
-def matrices(folder: Path, **options) -> Path:
+def matrices(**options) -> ChainRule:
     rng = np.random.default_rng(0)
     x, w = mg.tensor(rng.normal(size=(8, 8))), mg.tensor(rng.normal(size=(8, 8)), requires_grad=True)
     h = (x @ w).tanh()
-    path = folder / "matrices.html"
-    ChainRule((h * h).sum(), **options).save(path)
-    return path
+    return ChainRule((h * h).sum(), **options)
 
 
 @pytest.mark.daily
-def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(visit, tmp_path):
-    page = visit(matrices(tmp_path)).page
+def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(show):
+    page = show(matrices()).page
     rule = widget(page)
     rng = np.random.default_rng(0)
     x, w = mg.tensor(rng.normal(size=(8, 8))), mg.tensor(rng.normal(size=(8, 8)), requires_grad=True)
@@ -365,11 +350,11 @@ def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(
 
 
 @pytest.mark.daily
-def test_formulas_and_numbers_change_places_at_the_step_where_one_is(visit, tmp_path):
-    page = visit(saved(tmp_path)).page
+def test_formulas_and_numbers_change_places_at_the_step_where_one_is(show):
+    page = show(example()).page
     rule = widget(page)
     rule.focus()
-    press(page, "ArrowRight", 7)
+    press(page, "ArrowRight", times=7)
     label = rule.locator(".mg-arrow.mg-hot .mg-label")
     assert label.text_content().startswith("× ")
     rule.get_by_label("on the arrows").select_option("formulas")
@@ -379,8 +364,8 @@ def test_formulas_and_numbers_change_places_at_the_step_where_one_is(visit, tmp_
     expect(label).to_contain_text("× ")
 
 
-def test_what_is_freed_is_seen_to_go(visit, tmp_path):
-    page = visit(matrices(tmp_path)).page
+def test_what_is_freed_is_seen_to_go(show):
+    page = show(matrices()).page
     rule = widget(page)
     rule.focus()
     for step in ("forward", "done"):
@@ -392,15 +377,15 @@ def test_what_is_freed_is_seen_to_go(visit, tmp_path):
     assert rule.locator(".mg-freed .mg-kept text").all_text_contents() == ["freed", "freed"]
 
 
-def test_axe_finds_no_violation_in_questions_and_heat_maps_on_a_phone(visit, tmp_path):
+def test_axe_finds_no_violation_in_questions_and_heat_maps_on_a_phone(show):
     for asks, steps in ((True, 20), (False, 9)):
         size = {"width": 420, "height": 900}
-        opened = visit(matrices(tmp_path, asks=asks), reduced_motion="reduce", viewport=size)
+        opened = show(matrices(asks=asks), reduced_motion="reduce", viewport=size)
         rule = widget(opened.page)
         rule.get_by_role("button", name="numbers of h").focus()
         press(opened.page, "Enter")
         rule.focus()
-        press(opened.page, "ArrowRight", steps)
+        press(opened.page, "ArrowRight", times=steps)
         assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         for scheme in ("light", "dark"):
             opened.page.emulate_media(color_scheme=scheme)

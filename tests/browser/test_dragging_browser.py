@@ -24,17 +24,15 @@ def name_of(z):
     return f"#{len(history(z))}"
 
 
-def saved(folder, f, **options):
+def rule_of(f, **options):
     x, y, w = map(Value, GIVEN)
-    path = folder / "dragged.html"
-    ChainRule(f(x, y, w), {"x": x, "y": y, "w": w}, **options).save(path)
-    return path
+    return ChainRule(f(x, y, w), {"x": x, "y": y, "w": w}, **options)
 
 
 @pytest.mark.daily
 @pytest.mark.parametrize("name", GRAPHS)
-def test_dragged_leaves_move_values_and_gradients_to_those_that_python_has(name, visit, tmp_path):
-    page = visit(saved(tmp_path, GRAPHS[name])).page
+def test_dragged_leaves_move_values_and_gradients_to_those_that_python_has(name, show):
+    page = show(rule_of(GRAPHS[name])).page
     for leaf, to in zip("xyw", DRAGGED):
         page.get_by_role("slider", name=f"{leaf}, dragged").fill(str(to))
     leaves = [Value(to) for to in DRAGGED]
@@ -53,10 +51,9 @@ def test_dragged_leaves_move_values_and_gradients_to_those_that_python_has(name,
 
 
 @pytest.mark.daily
-def test_the_keyboard_drags_and_a_step_brings_the_run_back(visit, tmp_path):
-    visited = visit(
-        saved(tmp_path, GRAPHS["used twice"]), viewport={"width": 420, "height": 720}, reduced_motion="reduce"
-    )
+def test_the_keyboard_drags_and_a_step_brings_the_run_back(show):
+    small = {"viewport": {"width": 420, "height": 720}, "reduced_motion": "reduce"}
+    visited = show(rule_of(GRAPHS["used twice"]), **small)
     page, rule = visited.page, visited.page.locator(".mg-widget")
     x, told = page.get_by_role("slider", name="x, dragged"), page.locator(".mg-drags output")
     assert told.all_text_contents() == ["2", "3", "0.5"]
@@ -72,8 +69,8 @@ def test_the_keyboard_drags_and_a_step_brings_the_run_back(visit, tmp_path):
     assert "2.05" not in rule.text_content()
 
 
-def test_while_it_asks_nothing_is_dragged(visit, tmp_path):
-    page = visit(saved(tmp_path, GRAPHS["used twice"], asks=True)).page
+def test_while_it_asks_nothing_is_dragged(show):
+    page = show(rule_of(GRAPHS["used twice"], asks=True)).page
     assert page.get_by_role("slider", name="dragged").count() == 0
     page.get_by_label("ask me first").uncheck()
     expect(page.get_by_role("slider", name="dragged")).to_have_count(3)

@@ -5,14 +5,13 @@ of it when the kernel is started again.
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
+from browser.conftest import ROOT, press
 from playwright.sync_api import Locator, expect
 
 from minigrad.course.attempts import FILE
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "01_scalar_engine.ipynb"
 WRONG = "def multiply(a, b):\n    return Node(a.data * b.data, ((a, a.data), (b, b.data)))"
 RIGHT = "def multiply(a, b):\n    return Node(a.data * b.data, ((a, b.data), (b, a.data)))"
@@ -26,8 +25,7 @@ def answer(notebook, text: str, begins: str = "def multiply", part: str = "produ
     written.click()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.insert_text(text)
-    page.keyboard.press("Shift+Enter")
-    page.keyboard.press("Shift+Enter")
+    press(page, "Shift+Enter", "Shift+Enter")
     return cells.filter(has_text=f'check("{part}")').locator(".jp-OutputArea-output")
 
 
@@ -102,12 +100,8 @@ def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(l
     expect(total(notebook, OTHERS[2])).to_contain_text("One more attempt")
     expect(total(notebook, OTHERS[3])).to_contain_text('solution("running_total") shows a way now')
 
-    pages = lab.open_cells(
-        "from minigrad.course import dashboard, solution",
-        "solution('running_total')",
-        "solution('squares')",
-        "dashboard()",
-    )
+    asked = "solution('running_total')", "solution('squares')", "dashboard()"
+    pages = lab.open_cells("from minigrad.course import dashboard, solution", *asked)
     pages.run_all()
     shown = pages.page.locator(".jp-OutputArea-output")
     expect(shown.nth(0).locator("pre").first).to_contain_text("gy[::-1].apply(self)[::-1]")

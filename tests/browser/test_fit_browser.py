@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from browser.conftest import press
 from browser.fitting import SCROLLED, cut, scrolled
 from playwright.sync_api import expect
 
@@ -113,8 +114,7 @@ def test_a_picture_turns_when_its_place_changes_and_the_step_stays(saved, visit)
     page = visit(saved / "ChainRule.html", viewport={"width": LAB, "height": 720}).page
     widget, down = page.locator(".mg-widget"), page.locator("svg.mg-down")
     widget.focus()
-    page.keyboard.press("End")
-    page.keyboard.press("ArrowLeft")
+    press(page, "End", "ArrowLeft")
     step, numbers = widget.get_attribute("data-step"), widget.locator(".mg-number").all_text_contents()
     assert down.count() == 0
 

@@ -14,29 +14,21 @@ pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
 from browser.conftest import PATIENCE_MS, ROOT, local, wait_for
 from browser.listening import end
 from grading import prose
-from grading.test_batch import Told
-from grading.test_readers import ANSWER
+from grading.test_batch import grade_class, hand_in
 from playwright.sync_api import expect
 
-from minigrad.course import exercise, lessons
-from minigrad.course.cli import main
-from minigrad.grading import command, gradebook
+from minigrad.grading import gradebook
 
 
 @pytest.fixture
 def graded(tmp_path, monkeypatch):
     """A class that has been graded; called again, it is graded again: student → result."""
     nb = prose.made(tmp_path)
-    monkeypatch.setattr(exercise, "ANSWERS", tmp_path / "answers")
-    monkeypatch.setattr(lessons, "course", lambda: tmp_path)
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(ANSWER))
-    for student, data in {"ada": prose.answered(nb, "It is linear."), "bob": json.dumps(nb).encode()}.items():
-        path = tmp_path / "in" / student / f"{prose.NAME}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(data)
+    prose.install(monkeypatch, tmp_path)
+    hand_in(tmp_path / "in", prose.NAME, ada=prose.answered(nb, "It is linear."), bob=json.dumps(nb).encode())
 
     def again():
-        assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+        assert grade_class(tmp_path) == 0
         return {r["student"]: r for r in json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))}
 
     return again

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from browser.conftest import press
+from playwright.sync_api import Locator, expect
 
 import minigrad as mg
 from minigrad.draw.words import number
@@ -18,30 +17,19 @@ def f(a, b, c):
     return s.tanh() + c, s * c
 
 
-def saved(folder: Path) -> Path:
-    path = folder / "both.html"
-    ForwardAndReverse(f, 2.0, 0.5, -1.0).save(path)
-    return path
-
-
 def cells(widget: Locator, side: str) -> list[str]:
     return widget.locator(f'td[data-id^="{side}J"]').all_text_contents()
 
 
-def press(page: Page, key: str, times: int = 1) -> None:
-    for _ in range(times):
-        page.keyboard.press(key)
-
-
 @pytest.mark.daily
-def test_the_tables_fill_up_pass_by_pass_with_the_engines_numbers(visit, tmp_path):
-    page = visit(saved(tmp_path)).page
+def test_the_tables_fill_up_pass_by_pass_with_the_engines_numbers(show):
+    page = show(ForwardAndReverse(f, 2.0, 0.5, -1.0)).page
     widget = page.locator(".mg-widget")
     jacobian = np.array(mg.func.jacrev(lambda x: mg.stack(f(*x)))(mg.tensor([2.0, 0.5, -1.0])).numpy())
     wanted = [number(float(x)) for x in jacobian.ravel()]
     widget.focus()
 
-    press(page, "ArrowRight", 2)
+    press(page, "ArrowRight", times=2)
     expect(widget.locator(".mg-box.mg-hot .mg-grad")).to_have_text("0.5")
     expect(widget.locator(".mg-say")).to_have_text("The tangent of s = a × b is 0.5, for each 1 that a moves.")
     press(page, "Home")

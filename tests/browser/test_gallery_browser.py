@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 
-from browser.conftest import ROOT
+from browser.conftest import ROOT, press
 from browser.fitting import CUT, SMALLEST, cut, scrolled
 from examples.widgets import WIDGETS
 from playwright.sync_api import expect
@@ -47,8 +47,7 @@ def test_every_widget_steps_by_key_and_its_kernel_follows(lab):
     for widget, (name, make) in zip(shown.all(), WIDGETS.items(), strict=True):
         if hasattr(make(), "index"):
             widget.focus()
-            for key in ("Home", "ArrowRight", "b", "d", "d"):  # letters are commands of JupyterLab elsewhere
-                page.keyboard.press(key)
+            press(page, "Home", "ArrowRight", "b", "d", "d")  # letters are commands of JupyterLab elsewhere
             expect(widget, name).to_have_attribute("data-step", "1")
             assert notebook.told(f"print({name}.index)", "1"), name
     assert page.locator(".jp-Notebook .jp-Cell").count() == cells

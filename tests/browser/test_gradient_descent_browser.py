@@ -23,12 +23,6 @@ FUNCTIONS = {
 ROWS = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
 
 
-def saved(folder, f, **options):
-    path = folder / "descent.html"
-    GradientDescent(f, **options).save(path)
-    return path
-
-
 def listed(widget):
     """What the table of the widget says."""
     steps = ([n, *step["at"], *step["slopes"], step["value"]] for n, step in enumerate(widget.steps))
@@ -37,8 +31,8 @@ def listed(widget):
 
 @pytest.mark.daily
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_is_dragged_gives_the_steps_that_python_makes(name, visit, tmp_path):
-    page = visit(saved(tmp_path, FUNCTIONS[name])).page
+def test_what_is_dragged_gives_the_steps_that_python_makes(name, show):
+    page = show(GradientDescent(FUNCTIONS[name])).page
     axes = ("x", "y") if name == "of two" else ("w",)
     start = [1.25, -0.5][: len(axes)]
     wanted = {"learning rate": 0.23, "momentum": 0.4, **{f"start {axis}": to for axis, to in zip(axes, start)}}
@@ -52,9 +46,9 @@ def test_what_is_dragged_gives_the_steps_that_python_makes(name, visit, tmp_path
 
 
 @pytest.mark.daily
-def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(visit, tmp_path):
+def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(show):
     small = {"viewport": {"width": 420, "height": 900}, "color_scheme": "dark", "reduced_motion": "reduce"}
-    visited = visit(saved(tmp_path, bowl, rate=0.2), **small)
+    visited = show(GradientDescent(bowl, rate=0.2), **small)
     page, outcome = visited.page, visited.page.locator(".mg-outcome")
     page.get_by_role("slider", name="start w").focus()
     page.keyboard.press("ArrowRight")
@@ -72,8 +66,8 @@ def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(visit, tmp
 
 
 @pytest.mark.daily
-def test_a_press_on_the_picture_begins_there(visit, tmp_path):
-    page = visit(saved(tmp_path, FUNCTIONS["of two"])).page
+def test_a_press_on_the_picture_begins_there(show):
+    page = show(GradientDescent(FUNCTIONS["of two"])).page
     page.mouse.move(*place(page, 0.25, 0.25))
     page.mouse.down()
     expect(page.locator(".mg-say")).to_contain_text("Step 0: (x, y) = (−2, 2);")
@@ -90,8 +84,8 @@ def place(page, across, down):
     return box["x"] + x / WIDTH * box["width"], box["y"] + y / HEIGHT * box["height"]
 
 
-def test_a_path_has_nothing_to_drag(visit, tmp_path):
-    page = visit(saved(tmp_path, FUNCTIONS["of two"], path=[(0, 0), (1, 1), (2, 1)])).page
+def test_a_path_has_nothing_to_drag(show):
+    page = show(GradientDescent(FUNCTIONS["of two"], path=[(0, 0), (1, 1), (2, 1)])).page
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
     expect(page.locator(".mg-say")).to_contain_text("Point 2: (x, y) = (2, 1);")

@@ -7,6 +7,7 @@ import statistics
 from pathlib import Path
 
 import pytest
+from browser.conftest import press
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
@@ -35,11 +36,6 @@ def tower() -> nn.Sequential:
     return nn.Sequential(*block, nn.Linear(4, 1)).double()
 
 
-def saved(folder: Path, view: GraphView) -> Path:
-    view.save(folder / "graph.html")
-    return folder / "graph.html"
-
-
 @pytest.fixture(scope="module")
 def view() -> GraphView:
     return GraphView(tower(), mg.ones(5, 4))
@@ -47,7 +43,9 @@ def view() -> GraphView:
 
 @pytest.fixture(scope="module")
 def path(view, tmp_path_factory) -> Path:
-    return saved(tmp_path_factory.mktemp("tower"), view)
+    path = tmp_path_factory.mktemp("tower") / "graph.html"
+    view.save(path)
+    return path
 
 
 @pytest.fixture
@@ -133,7 +131,7 @@ def test_all_groups_open_to_all_nodes_with_all_arrows(page, view):
     assert say(page) == "All groups are closed: 3 boxes are shown."
 
 
-def test_groups_that_read_each_other_are_drawn_all_the_same(visit, tmp_path):
+def test_groups_that_read_each_other_are_drawn_all_the_same(show):
     """A scope that is left and entered again reads what was made of it: closed, the two boxes are a circle."""
     graph = mg.Graph()
     with graph.as_default():
@@ -144,7 +142,7 @@ def test_groups_that_read_each_other_are_drawn_all_the_same(visit, tmp_path):
         with graph.name_scope("layer/"):
             z.sin()
     view = GraphView(graph, boxes=1)
-    page = visit(saved(tmp_path, view)).page
+    page = show(view).page
 
     assert [view.items[i]["name"] for i in shown(page) if view.items[i].get("name")] == ["x", "z", "layer"]
     drawn = page.locator(".mg-arrow path").first.get_attribute("d")
@@ -152,22 +150,22 @@ def test_groups_that_read_each_other_are_drawn_all_the_same(visit, tmp_path):
     assert "NaN" not in drawn
 
 
-def test_what_was_selected_in_python_is_in_view_when_the_page_opens(visit, tmp_path):
+def test_what_was_selected_in_python_is_in_view_when_the_page_opens(show):
     net = tower()
     view = GraphView(net, mg.ones(5, 4))
     view.select(net[3][2].weight)
-    page = visit(saved(tmp_path, view)).page
+    page = show(view).page
 
     weight = box(page, view.chosen)
     expect(weight).to_have_attribute("aria-pressed", "true")
     expect(weight).to_be_in_viewport()
 
 
-def test_boxes_stand_apart_and_arrows_run_to_the_right(visit, tmp_path):
+def test_boxes_stand_apart_and_arrows_run_to_the_right(show):
     """No box lies over another, each lies in its group's frame, and an operand is left of what reads it."""
     net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
     view = GraphView(net, mg.ones(2, 5, 8))
-    page = visit(saved(tmp_path, view)).page
+    page = show(view).page
     page.get_by_role("button", name="Open all groups").click()
     rects = page.locator(".mg-canvas [data-item]").evaluate_all(
         "gs => gs.map((g) => { const m = g.transform.baseVal[0].matrix, f = g.querySelector('rect.mg-frame').getBBox();"
@@ -204,8 +202,7 @@ def test_the_keyboard_goes_along_the_arrows(page, view):
         page.keyboard.press("ArrowRight")
         walked.append(at_items(page))
     assert walked == [x, repeat, affine]
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
+    press(page, "ArrowLeft", "ArrowLeft")
     assert at_items(page) in (x, repeat, item(view, name="6.bias"), item(view, name="6.weight"))
     box(page, item(view, name="6.weight")).focus()
     page.keyboard.press("ArrowDown")
@@ -318,10 +315,10 @@ def test_the_picture_is_saved_as_svg_and_png(visit, path, tmp_path):
     assert abs(int.from_bytes(data[16:20], "big") - 2 * width) <= 2
 
 
-def test_names_of_the_learner_are_words_and_no_html(visit, tmp_path):
+def test_names_of_the_learner_are_words_and_no_html(show):
     bad = "<img src=x onerror=window.hit=1>\"'&"
     a = mg.tensor(2.0, requires_grad=True)
-    page = visit(saved(tmp_path, GraphView(a * a, names={bad: a}))).page
+    page = show(GraphView(a * a, names={bad: a})).page
     page.locator("input").fill("onerror")
     page.keyboard.press("Enter")
 
@@ -329,11 +326,11 @@ def test_names_of_the_learner_are_words_and_no_html(visit, tmp_path):
     assert page.evaluate("() => window.hit") is None
 
 
-def test_ten_thousand_nodes_open_closed_and_say_what_is_too_many(visit, tmp_path):
+def test_ten_thousand_nodes_open_closed_and_say_what_is_too_many(show):
     y = mg.ones(3).requires_grad_()
     for i in range(10_000):
         y = y.tanh() if i * i % 7 % 2 else y.exp() if i % 3 else y * y
-    page = visit(saved(tmp_path, GraphView(y))).page
+    page = show(GraphView(y)).page
     assert len(shown(page)) <= 100
     page.get_by_role("button", name="Open all groups").click()
     assert "are too many to be read or drawn" in say(page)
@@ -345,10 +342,10 @@ def test_ten_thousand_nodes_open_closed_and_say_what_is_too_many(visit, tmp_path
 
 
 @pytest.mark.parametrize("nodes", [100, 500, 1000])
-def test_how_soon_a_click_is_answered(visit, tmp_path, record_property, nodes):
+def test_how_soon_a_click_is_answered(show, record_property, nodes):
     """Measured, and not asserted. Asserted: that everything that should be there is."""
     view = GraphView(tangle(nodes), boxes=10_000)
-    page = visit(saved(tmp_path, view)).page
+    page = show(view).page
     page.wait_for_selector(".mg-box")
     opened = page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done(performance.now())))")
     page.get_by_role("button", name="Open all groups").click()
@@ -392,7 +389,6 @@ def test_in_jupyterlab_what_is_picked_is_the_python_object(lab):
     expect(second.locator(".mg-say")).to_contain_text("Selected: 0")
     cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
     second.locator(".mg-canvas").focus()
-    for key in ("Enter", "b", "a", "Space"):
-        notebook.page.keyboard.press(key)
+    press(notebook.page, "Enter", "b", "a", "Space")
     assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
     assert "GraphView(" in notebook.kernel("print(repr(one))")

@@ -11,18 +11,14 @@ pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
 from browser.conftest import local
 from browser.test_formgrader_browser import served, submission
 from grading import prose
-from grading.test_batch import Told
+from grading.test_batch import grade_class, hand_in
 from playwright.sync_api import expect
 
-from minigrad.course import exercise, lessons
-from minigrad.course.cli import main
-from minigrad.grading import command
 from minigrad.grading.collect import named
 from minigrad.grading.letters import tame
 
-NO_MATHJAX = (
-    "MathJax = { Hub: { Config() {}, Queue() {}, Startup: { signal: { Interest() {} } } } }"  # it comes from a network
-)
+# It comes from a network.
+NO_MATHJAX = "MathJax = { Hub: { Config() {}, Queue() {}, Startup: { signal: { Interest() {} } } } }"
 IMG = "<img src=x onerror=alert(1)>"
 PICTURE = "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+"
 COMMANDS = [  # each of MathJax's that makes what is no formula, or would load or define one that does
@@ -152,15 +148,8 @@ def raw(nb):
 
 
 NOTEBOOKS = [html_output, attachment, code, metadata, cells_metadata, names_of_cells, cells_of_one_name, raw]
-STUDENTS = [
-    IMG,
-    '";alert(1);"',
-    "x' onmouseover='alert(1)",
-    "{{7*7}}",
-    "a..b",
-    "%3Csvg onload=alert(1)%3E",
-    "\u202eada",
-]
+STUDENTS = [IMG, '";alert(1);"', "x' onmouseover='alert(1)", "{{7*7}}", "a..b"]
+STUDENTS += ["%3Csvg onload=alert(1)%3E", "\u202eada"]
 NAMED = [f"{IMG} {IMG}_815_assignsubmission_file", '";alert(1)! "><svg onload=alert(1)>_816_assignsubmission_file']
 
 
@@ -193,22 +182,13 @@ def results(tmp_path_factory):
     """The folder of the results of a class in which everybody tries something; one cannot even be read."""
     folder = tmp_path_factory.mktemp("hostile")
     nb = prose.made(folder)
-    answer = {
-        "cells": {cell["id"]: f"{IMG}: {IMG}" for cell in nb["cells"]},
-        "parts": {"doubled": [["raised", IMG, IMG]]},
-    }
-    for student, notebook in hostile(nb).items():
-        path = folder / "in" / student / f"{prose.NAME}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(notebook), "utf-8")
-    path = folder / "in" / "unreadable" / f"{prose.NAME}.ipynb"
-    path.parent.mkdir()
-    path.write_text(f"{IMG} is no notebook")
+    cells = {cell["id"]: f"{IMG}: {IMG}" for cell in nb["cells"]}
+    answer = {"cells": cells, "parts": {"doubled": [["raised", IMG, IMG]]}}
+    files = {student: json.dumps(notebook).encode() for student, notebook in hostile(nb).items()}
+    hand_in(folder / "in", prose.NAME, **files, unreadable=f"{IMG} is no notebook".encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exercise, "ANSWERS", folder / "answers")
-        patch.setattr(lessons, "course", lambda: folder)
-        patch.setattr(command, "found", lambda unsafe, limits: Told(answer))
-        assert main(["grade", str(folder / "in"), "--out", str(folder / "out")]) == 0
+        prose.install(patch, folder, answer)
+        assert grade_class(folder) == 0
     return folder / "out"
 
 

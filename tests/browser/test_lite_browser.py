@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
@@ -15,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from browser.conftest import CONNECTED, ROOT
-from browser.listening import served
+from browser.listening import run_with_site, served
 from playwright.sync_api import Browser, Page, expect
 
 from minigrad.course import exercise
@@ -88,9 +85,7 @@ class Seat:
 def seat(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Seat]:
     pytest.importorskip("jupyterlite_core", reason="the site's tools are missing: python3 start.py add lite")
     folder = tmp_path_factory.mktemp("site")
-    path = os.pathsep.join([str(ROOT / "scripts" / "site"), str(ROOT)])
-    command = [sys.executable, "-c", BUILD, str(folder)]
-    built = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, check=False, text=True)
+    built = run_with_site(BUILD, folder)
     assert built.returncode == 0, built.stdout + built.stderr
     with served(folder) as server:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
@@ -285,11 +280,8 @@ def test_what_is_not_the_file_that_was_tried_is_refused(tmp_path):
     code = "from browser_edition import packages, pyodide_core as core; from pathlib import Path; import sys, json\n"
     code += "assert core.is_known(core.archive()) and not core.is_known(b'')\n"
     code += "folder = Path(sys.argv[1]); packages.compiled(folder, core.unpack(folder))"
-    path = os.pathsep.join([str(ROOT / "scripts" / "site"), str(ROOT)])
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    ran = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, check=False, text=True)
 
-    assert "--pyodide wants a Pyodide 314.0.6 distribution, and " in ran.stderr
+    assert "--pyodide wants a Pyodide 314.0.6 distribution, and " in run_with_site(code, tmp_path).stderr
 
 
 def test_no_file_of_the_site_shows_a_solution_but_the_wheel_that_checks(seat):

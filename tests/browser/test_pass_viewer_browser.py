@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -11,11 +9,9 @@ import minigrad as mg
 from minigrad.widgets import PassViewer
 
 
-def saved(folder: Path) -> Path:
-    path = folder / "passes.html"
+def viewer() -> PassViewer:
     f = mg.function(lambda x, w: ((x @ w).tanh() * 2 + 1).sum() * 1)
-    PassViewer(f, mg.ones(4, 3), mg.ones(3, 2)).save(path)
-    return path
+    return PassViewer(f, mg.ones(4, 3), mg.ones(3, 2))
 
 
 def scenes(page: Page) -> list[str]:
@@ -23,8 +19,8 @@ def scenes(page: Page) -> list[str]:
 
 
 @pytest.mark.daily
-def test_one_scene_is_shown_at_a_time_forwards_and_backwards(visit, tmp_path):
-    page = visit(saved(tmp_path)).page
+def test_one_scene_is_shown_at_a_time_forwards_and_backwards(show):
+    page = show(viewer()).page
     widget = page.locator(".mg-widget")
     widget.focus()
     last = int(page.locator(".mg-controls input").get_attribute("max"))
@@ -42,11 +38,10 @@ def test_one_scene_is_shown_at_a_time_forwards_and_backwards(visit, tmp_path):
 
 
 @pytest.mark.daily
-def test_boxes_move_to_their_new_places_unless_no_motion_is_wanted(visit, tmp_path):
+def test_boxes_move_to_their_new_places_unless_no_motion_is_wanted(show):
     moving = "() => document.getAnimations().filter((a) => a.effect.target.dataset.key).length"
-    path = saved(tmp_path)
     for wish, moves in (("no-preference", True), ("reduce", False)):
-        page = visit(path, reduced_motion=wish).page
+        page = show(viewer(), reduced_motion=wish).page
         page.locator(".mg-widget").focus()
         first = scenes(page)
         while scenes(page) == first:

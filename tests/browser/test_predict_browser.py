@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
+from browser.conftest import ROOT, press
 from playwright.sync_api import Locator, expect
 
 from minigrad.course import Predict, Quiz
 
-ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 from minigrad.course import Predict, reveal
 
@@ -28,11 +27,6 @@ Predict("kinds shape", "Which shape?", "shape")
 ORDER = 'o = Predict("kinds order", "In which order?", "order", ["backward", "clear", "forward"])\no'
 TRUTH = 't = Predict("kinds truth", "Is <b>it</b> so?", "truth")\nt'
 CHOICE = 'c = Predict("kinds choice", "Which one?", options=["up", "down"])\nc'
-
-
-def press(notebook, *keys: str) -> None:
-    for key in keys:
-        notebook.page.keyboard.press(key)
 
 
 def kept(lab, name: str) -> list[dict]:
@@ -54,12 +48,12 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     # Not a number, then one; b and d are letters here, and no commands of JupyterLab.
     widget.get_by_role("textbox").focus()
     page.keyboard.type("bdd")
-    press(notebook, "Tab", "Space", "ArrowRight", "ArrowRight", "Enter")
+    press(page, "Tab", "Space", "ArrowRight", "ArrowRight", "Enter")
     expect(widget.locator(".mg-say")).to_have_text("'bdd' is not a number, such as 2 or 0.5.")
     assert page.locator(".jp-Notebook .jp-Cell").count() == cells
-    press(notebook, "Shift+Tab", "ControlOrMeta+a")
+    press(page, "Shift+Tab", "ControlOrMeta+a")
     page.keyboard.type("4")
-    press(notebook, "Tab", "Tab", "Enter")
+    press(page, "Tab", "Tab", "Enter")
     expect(widget).to_have_attribute("data-phase", "locked")
     expect(widget.locator(".mg-say")).to_have_text("Locked. Now run on.")
     assert page.evaluate("() => document.activeElement.className") == "mg-say"  # the keyboard is still here
@@ -91,36 +85,36 @@ def test_every_kind_of_answer_can_be_given_by_keyboard(lab):
 
     shape.get_by_role("textbox").focus()
     page.keyboard.type("(2, 3)")
-    press(notebook, "Tab", "Space", "Enter")
+    press(page, "Tab", "Space", "Enter")
     expect(shape).to_have_attribute("data-phase", "locked")
     assert kept(lab, "kinds shape")[0]["answer"] == [2, 3]
 
     # Twice up with one button: it keeps the focus while its item moves.
     order.get_by_role("button", name="Move forward up").focus()
-    press(notebook, "Enter", "Enter", "Enter")
+    press(page, "Enter", "Enter", "Enter")
     assert order.locator("li").evaluate_all("items => items.map(item => item.dataset.item)") == [
         "forward", "backward", "clear",
     ]  # fmt: skip
     assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "Move forward up"
     order.get_by_role("button", name="Move backward down").focus()
-    press(notebook, "Space")
+    press(page, "Space")
     order.get_by_role("button", name="Lock").focus()
-    press(notebook, "Enter")
+    press(page, "Enter")
     expect(order.locator(".mg-say")).to_have_text("Say how sure you are.")
     radio(order, "guess").focus()
-    press(notebook, "Space", "Enter")
+    press(page, "Space", "Enter")
     expect(order).to_have_attribute("data-phase", "locked")
     assert kept(lab, "kinds order")[0]["answer"] == ["forward", "clear", "backward"]
 
     expect(truth.locator("legend")).to_have_text("Is <b>it</b> so?")
     truth.get_by_role("button", name="Lock").focus()
-    press(notebook, "Enter")
+    press(page, "Enter")
     expect(truth.locator(".mg-say")).to_have_text("There is no answer yet.")
     for widget, option, answer in ((truth, "false", False), (choice, "down", "down")):
         radio(widget, option).focus()
-        press(notebook, "Space")
+        press(page, "Space")
         radio(widget, "fairly sure").focus()
-        press(notebook, "Space", "Enter")
+        press(page, "Space", "Enter")
         expect(widget).to_have_attribute("data-phase", "locked")
         assert kept(lab, f"kinds {'truth' if widget is truth else 'choice'}")[0]["answer"] == answer
 
@@ -143,13 +137,13 @@ def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart
 
     for part, option in ((parts[0], "It has an error"), (parts[1], "false")):
         radio(part, option).focus()
-        press(notebook, "Space")
+        press(page, "Space")
         radio(part, "certain").focus()
-        press(notebook, "Space", "Enter")
+        press(page, "Space", "Enter")
         expect(part.locator("form")).to_have_attribute("data-locked", "true")
     parts[2].get_by_role("textbox").focus()
     page.keyboard.type("30")
-    press(notebook, "Tab", "Space", "Enter")
+    press(page, "Tab", "Space", "Enter")
     expect(widget.locator(".mg-score")).to_contain_text("3 of 4 locked.")
     assert widget.locator(".mg-feedback p").count() == 0
     assert "You multiplied" not in page.content()
@@ -157,7 +151,7 @@ def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart
     expect(widget.locator(".mg-score")).to_contain_text("3 of 4 locked.")
 
     radio(parts[3], "guess").focus()
-    press(notebook, "Space", "Enter")
+    press(page, "Space", "Enter")
 
     expect(widget.locator(".mg-score")).to_have_text("1 of 4 right.")
     expect(parts[0]).to_have_attribute("data-right", "false")
@@ -176,11 +170,11 @@ def test_a_learner_predicts_in_the_first_lesson(lab):
     widget = page.locator(".mg-widget")
     widget.get_by_role("textbox").click()
     page.keyboard.type("1.5")
-    press(notebook, "Tab", "Space", "Enter")
+    press(page, "Tab", "Space", "Enter")
     expect(widget).to_have_attribute("data-phase", "locked")
 
     gate.locator(".cm-content").click()
-    press(notebook, "Shift+Enter")
+    press(page, "Shift+Enter")
 
     told = "z moves by: you predicted 1.5 (guess); and so it is."
     expect(gate.locator(".jp-OutputArea-output")).to_contain_text(told)
@@ -203,11 +197,9 @@ def test_a_kernel_that_is_gone_is_told(lab):
 
 
 @pytest.mark.daily
-def test_a_saved_page_locks_and_compares_nothing(visit, tmp_path, monkeypatch):
+def test_a_saved_page_locks_and_compares_nothing(show, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "quiz.html"
-    Quiz("00_start_here").save(path)
-    page = visit(path).page
+    page = show(Quiz("00_start_here")).page
     part = page.locator(".mg-asked").first
     part.get_by_text("It has an error").click()
     part.get_by_text("fairly sure").click()
@@ -220,7 +212,7 @@ def test_a_saved_page_locks_and_compares_nothing(visit, tmp_path, monkeypatch):
     assert "warning" not in page.content()  # what the wrong answer shows
 
 
-def test_axe_finds_no_violation_in_any_state(visit, tmp_path, monkeypatch):
+def test_axe_finds_no_violation_in_any_state(show, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     widgets = {
         "open": Predict("open", "How many boxes will the picture have?", unit="boxes"),
@@ -230,8 +222,7 @@ def test_axe_finds_no_violation_in_any_state(visit, tmp_path, monkeypatch):
     }
     widgets["revealed"].reveal((3, 2))
     for name, widget in widgets.items():
-        widget.save(tmp_path / f"{name}.html")
-        opened = visit(tmp_path / f"{name}.html", viewport={"width": 420, "height": 800})
+        opened = show(widget, viewport={"width": 420, "height": 800})
         assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), name
         for scheme in ("light", "dark"):
             opened.page.emulate_media(color_scheme=scheme)

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from browser.conftest import PATIENCE_MS, ROOT, Notebook, Visit
+from browser.conftest import PATIENCE_MS, ROOT, Notebook, Visit, press
 from browser.listening import end
 from playwright.sync_api import expect
 
@@ -59,11 +59,6 @@ def seen(notebook):
     return [n for n in range(cells.count()) if cells.nth(n).is_visible()]
 
 
-def press(notebook, *keys):
-    for key in keys:
-        notebook.page.keyboard.press(key)
-
-
 def present(notebook):
     notebook.page.get_by_role("button", name="Present", exact=True).click()
     expect(notebook.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
@@ -77,7 +72,7 @@ def test_what_is_presented_is_turned_written_shown_and_left(deck):
                      code_is_written_and_its_keys_are_the_editors):  # fmt: skip
         if deck.page.locator(".mg-bar").count() == 0:
             present(deck)
-        press(deck, "Home")
+        press(deck.page, "Home")
         question(deck)
 
 
@@ -87,16 +82,16 @@ def pages_are_turned_and_what_is_skipped_is_on_none(deck):
 
     turned = []
     for key in ("PageDown", "ArrowRight", " ", "n", "PageDown", "PageDown"):
-        press(deck, key)
+        press(deck.page, key)
         turned.append(seen(deck))
     assert turned == [[2], [2, 3], [2, 3, 4], [5, 6], [8], [8]]
     assert status.text_content() == "Page 4 of 4: Four"
 
-    press(deck, "PageUp", "ArrowLeft")
+    press(deck.page, "PageUp", "ArrowLeft")
     assert (seen(deck), place.text_content()) == ([2, 3, 4], "2 of 4, part 3 of 3")
-    press(deck, "End")
+    press(deck.page, "End")
     assert seen(deck) == [8]
-    press(deck, "Home")
+    press(deck.page, "Home")
     assert seen(deck) == [0]
     deck.page.get_by_role("button", name="Next").click()
     deck.page.get_by_role("button", name="Next").click()
@@ -117,64 +112,62 @@ def test_a_folded_section_is_on_no_page_until_it_is_unfolded(lab):
 
     present(opened)
     assert (seen(opened), place.text_content()) == ([0], "1 of 3")
-    press(opened, "PageDown", "PageDown")
+    press(opened.page, "PageDown", "PageDown")
     assert seen(opened) == [5, 6]
 
-    press(opened, "Escape")
+    press(opened.page, "Escape")
     opened.page.get_by_role("button", name="2 cells hidden").click()
     present(opened)
-    press(opened, "Home", "PageDown", "PageDown")
+    press(opened.page, "Home", "PageDown", "PageDown")
     assert (seen(opened), place.text_content()) == ([2, 3], "3 of 5")
 
 
 def test_cells_run_and_a_widget_is_moved_on_its_slide(deck):
     present(deck)
     said = deck.page.locator(".mg-bar output")
-    press(deck, "PageDown", "PageDown", "r")
+    press(deck.page, "PageDown", "PageDown", "r")
     expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
-    press(deck, "PageDown", "r")
+    press(deck.page, "PageDown", "r")
     expect(said).to_have_text("A cell has raised an error.")
-    press(deck, "PageDown", "r")
+    press(deck.page, "PageDown", "r")
     widget = deck.page.locator(".mg-widget")
     expect(widget).to_be_visible()
 
     widget.click()
-    press(deck, "ArrowRight", "ArrowRight")
+    press(deck.page, "ArrowRight", "ArrowRight")
     expect(widget).to_have_attribute("data-step", "2")
     assert seen(deck) == [5, 6], "the widget's own keys turned a page"
 
     widget.get_by_role("slider", name="Step").focus()
-    press(deck, "ArrowRight")
+    press(deck.page, "ArrowRight")
     expect(widget).to_have_attribute("data-step", "3")
-    press(deck, "Escape", "ArrowRight")
+    press(deck.page, "Escape", "ArrowRight")
     assert seen(deck) == [8]
 
 
 def code_is_written_and_its_keys_are_the_editors(deck):
-    press(deck, "PageDown", "PageDown")
+    press(deck.page, "PageDown", "PageDown")
     deck.cell(3).locator(".cm-content").click()
-    press(deck, "End")
+    press(deck.page, "End")
     deck.page.keyboard.type(" + n  ")
-    press(deck, "ArrowLeft")
+    press(deck.page, "ArrowLeft")
     assert seen(deck) == [2, 3]
     expect(deck.cell(3).locator(".cm-content")).to_have_text("6 * 7 + n  ")
-    press(deck, "PageUp")
+    press(deck.page, "PageUp")
     assert seen(deck) == [2]
 
 
 def notes_are_in_a_window_of_their_own(deck):
     """Which turns pages too."""
     with deck.page.expect_popup() as opened:
-        press(deck, "s")
+        press(deck.page, "s")
     notes = opened.value
     expect(notes.locator("[data-notes]")).to_have_text("Ask before you show x.")
     assert notes.locator("[data-notes] code").inner_text() == "x"
     expect(notes.locator("[data-next]")).to_have_text("Two")
     expect(notes.locator("[data-time]")).to_have_text(re.compile(r"0:\d\d of 45 min"))
 
-    notes.keyboard.press("PageDown")
-    notes.keyboard.press("End")
-    notes.keyboard.press("PageUp")
+    press(notes, "PageDown", "End", "PageUp")
     assert seen(deck) == [5, 6]
     expect(notes.locator("[data-title]")).to_have_text("Three")
     expect(notes.locator("[data-notes]")).to_have_text("Only for whoever speaks.")
@@ -186,32 +179,32 @@ def notes_are_in_a_window_of_their_own(deck):
 
 
 def black_code_size_dark_and_help(deck):
-    press(deck, "PageDown", "PageDown")
+    press(deck.page, "PageDown", "PageDown")
     shown, cell = deck.page.locator(".mg-shown"), deck.cell(3)
     zoom = lambda: float(shown.evaluate("node => getComputedStyle(node).getPropertyValue('--mg-zoom')"))  # noqa: E731
     size = lambda: cell.bounding_box()["height"]  # noqa: E731
     before, fitted = size(), zoom()
-    press(deck, "+", "+", "+")
+    press(deck.page, "+", "+", "+")
     assert zoom() == pytest.approx(1.3 * fitted)
     assert size() > 1.2 * before
-    press(deck, "-", "-", "-")
+    press(deck.page, "-", "-", "-")
     assert zoom() == pytest.approx(fitted)
 
-    press(deck, "b")
+    press(deck.page, "b")
     assert deck.page.evaluate("() => getComputedStyle(document.body, '::after').position") == "fixed"
-    press(deck, "b", "c")
+    press(deck.page, "b", "c")
     assert not deck.cell(3).locator(".cm-content").is_visible()
-    press(deck, "c")
+    press(deck.page, "c")
     expect(deck.cell(3).locator(".cm-content")).to_be_visible()
 
-    press(deck, "d")
+    press(deck.page, "d")
     deck.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
-    press(deck, "?")
+    press(deck.page, "?")
     expect(deck.page.locator(".mg-keys li")).to_have_count(16)
-    press(deck, "?")
+    press(deck.page, "?")
     expect(deck.page.locator(".mg-keys")).to_have_count(0)
     assert deck.violations(".mg-bar") == []
-    press(deck, "Escape")
+    press(deck.page, "Escape")
     deck.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'true'")
 
 
@@ -228,20 +221,20 @@ def test_a_page_fills_the_screen_and_its_code_can_be_read_from_the_last_row(deck
         deck.page.set_viewport_size({"width": width, "height": height})
         deck.page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
         present(deck)
-        press(deck, "Home", "PageDown", "PageDown", "r")
+        press(deck.page, "Home", "PageDown", "PageDown", "r")
         expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
         large = deck.page.evaluate(SMALLEST)
         assert large > width / 60
-        press(deck, "PageDown", "r")
+        press(deck.page, "PageDown", "r")
         expect(deck.page.locator(".mg-bar output")).to_have_text("A cell has raised an error.")
-        press(deck, "PageDown", "r")
+        press(deck.page, "PageDown", "r")
         expect(deck.page.locator(".mg-widget")).to_be_visible()
         deck.page.wait_for_function(f"() => ({SMALLEST})() < {large}")  # the page has more on it
         assert deck.page.evaluate(SMALLEST) > 15.99  # in the arithmetic of floats
         assert field.bounding_box()["width"] > 0.85 * width
-        press(deck, "PageUp", "PageUp")
+        press(deck.page, "PageUp", "PageUp")
         assert deck.page.evaluate(SMALLEST) == pytest.approx(large, rel=0.05)
-        press(deck, "Escape")
+        press(deck.page, "Escape")
 
 
 def test_a_page_that_was_asked_for_before_another_failed_is_run(lab):
@@ -249,7 +242,7 @@ def test_a_page_that_was_asked_for_before_another_failed_is_run(lab):
     path = written(lab, ("code", "slide", "", "import time\ntime.sleep(2)\n1 / 0"), ("code", "slide", "", "6 * 7"))
     deck = lab.open(path.name)
     present(deck)
-    press(deck, "r", "PageDown", "r")
+    press(deck.page, "r", "PageDown", "r")
     expect(deck.cell(1).locator(".jp-OutputArea-output")).to_have_text("42")
 
 
@@ -265,15 +258,15 @@ def a_page_that_is_too_high_is_made_smaller(deck):
         deck.page.evaluate("() => document.querySelector('.mg-shown').style.getPropertyValue('--mg-zoom')")
     )
     large = zoom()
-    press(deck, "End")
+    press(deck.page, "End")
     assert zoom() == pytest.approx(16 / 13)
     place = deck.page.locator(".mg-bar [data-place]")
     last = deck.cell(8).get_by_text("a line").last
     assert not visible(deck, last)
-    press(deck, *["PageDown"] * 4)  # what does not fit is scrolled, before the page is turned
+    press(deck.page, *["PageDown"] * 4)  # what does not fit is scrolled, before the page is turned
     assert visible(deck, last)
     assert place.text_content() == "4 of 4"
-    press(deck, "Home")
+    press(deck.page, "Home")
     assert zoom() == pytest.approx(large)
 
 
@@ -288,12 +281,12 @@ def test_what_has_no_room_is_turned_over_to_cell_by_cell_and_nothing_scrolls(lab
 
     turned = [seen(opened)]
     for _ in range(4):
-        press(opened, "PageDown")
+        press(opened.page, "PageDown")
         turned.append(seen(opened))
         assert opened.page.evaluate(SCROLLED) == 0
     assert turned == [[0, 1, 2, 3], [3], [4, 5], [6], [6]]
 
-    press(opened, "PageUp", "PageUp")
+    press(opened.page, "PageUp", "PageUp")
     assert seen(opened) == [0, 1, 2, 3]
 
 
@@ -304,10 +297,10 @@ def test_what_is_below_a_question_comes_with_the_next_press(lab):
     present(notebook)
     assert seen(notebook) == [0, 1]
     assert notebook.cell(1).locator(".cm-content").is_visible()  # until it has run there is nothing else of it
-    press(notebook, "r")
+    press(notebook.page, "r")
     expect(notebook.cell(1).locator(".mg-widget")).to_be_visible()
     assert not notebook.cell(1).locator(".cm-content").is_visible()
-    press(notebook, "PageDown")
+    press(notebook.page, "PageDown")
     assert seen(notebook) == [0, 1, 2, 3]
 
 
@@ -336,7 +329,7 @@ def on_leaving_the_notebook_is_as_it_was(deck):
     before = deck.page.evaluate(state)
     present(deck)
     assert deck.page.locator(".mg-bar [data-place]").text_content() == "2 of 4, part 1 of 3"  # where one was
-    press(deck, "End", "b", "Escape")
+    press(deck.page, "End", "b", "Escape")
 
     assert deck.page.evaluate(state) == before
     assert len(seen(deck)) == len(CELLS)
@@ -380,14 +373,14 @@ def test_an_address_begins_the_show_and_cells_run_when_they_are_shown(lab):
     deck.page.goto(f"{lab.url}/lab/tree/{written(lab, *CELLS).name}?present")
 
     expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
-    press(deck, "PageDown", "PageDown")
+    press(deck.page, "PageDown", "PageDown")
     expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
     assert deck.kernel("print(hidden)") == "1"  # a cell that is on no page, before it
     assert deck.cell(4).locator(".jp-OutputArea-output").count() == 0
-    press(deck, "PageDown")
+    press(deck.page, "PageDown")
     expect(deck.cell(4).locator(".jp-OutputArea-output")).to_contain_text("ZeroDivisionError")
     before = ran(deck)
-    press(deck, "PageUp", "PageDown", "PageUp")
+    press(deck.page, "PageUp", "PageDown", "PageUp")
     assert ran(deck) == before
 
 
@@ -396,19 +389,19 @@ def test_the_button_runs_nothing_until_it_is_told_to(deck):
     present(deck)
     said, live = deck.page.locator(".mg-bar output"), deck.page.get_by_role("button", name="Live")
     expect(said).to_contain_text("No cell has run yet")
-    press(deck, "PageDown", "PageDown", "l")
+    press(deck.page, "PageDown", "PageDown", "l")
     expect(live).to_have_attribute("aria-pressed", "true")
     expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
     assert deck.kernel("print(hidden)") == "1"
     before = ran(deck)
 
-    press(deck, "l")
+    press(deck.page, "l")
     expect(live).to_have_attribute("aria-pressed", "false")
-    press(deck, "PageDown", "Escape")
+    press(deck.page, "PageDown", "Escape")
     present(deck)
     expect(said).to_be_empty()
     live.click()
-    press(deck, "PageDown", "PageDown")
+    press(deck.page, "PageDown", "PageDown")
     assert (seen(deck), ran(deck)) == ([2, 3], before)
 
 
@@ -420,10 +413,10 @@ def test_what_a_kernel_before_this_one_has_run_is_run_again(lab):
     present(deck)
     said = deck.page.locator(".mg-bar output")
     expect(said).to_contain_text("No cell has run yet")
-    press(deck, "PageDown", "PageDown", "l")
+    press(deck.page, "PageDown", "PageDown", "l")
     expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
     assert deck.kernel("print(hidden)") == "1"
-    press(deck, "Escape")
+    press(deck.page, "Escape")
 
     deck.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     present(deck)

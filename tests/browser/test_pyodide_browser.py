@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 import zipfile
@@ -25,7 +24,7 @@ from typing import Any
 
 import pytest
 from browser.conftest import ROOT
-from browser.listening import served
+from browser.listening import run_with_site, served
 from browser.test_lite_browser import BUILD, Seat
 from playwright.sync_api import Browser, ConsoleMessage, TimeoutError
 
@@ -78,10 +77,8 @@ class Kernel:
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Kernel]:
     folder = tmp_path_factory.mktemp("site")
-    path = os.pathsep.join([str(ROOT / "scripts" / "site"), str(ROOT)])
     build = BUILD.replace("(sys.argv[1])", "(sys.argv[1]), pathlib.Path(sys.argv[2])")
-    command = [sys.executable, "-c", build, str(folder), str(DISTRIBUTION)]
-    built = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, check=False, text=True)
+    built = run_with_site(build, folder, DISTRIBUTION)
     assert built.returncode == 0, built.stdout + built.stderr
     with served(folder) as server:
         page = browser.new_page(viewport={"width": 1280, "height": 900})

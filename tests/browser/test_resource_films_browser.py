@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from browser.conftest import press
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
@@ -123,8 +124,7 @@ def test_schedule_brings_in_block_after_block_and_takes_them_back(opened, films)
         page.keyboard.press("ArrowRight")
         assert all(each.is_visible() for each in idle.all())
         expect(page.locator(".mg-say")).to_contain_text(f"{plan.alone / plan.seconds:.3g} times as fast as one worker")
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.press("ArrowLeft")
+        press(page, "ArrowLeft", "ArrowLeft")
         assert blocks.evaluate_all(visible) == len(plan.slots) - 1
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from browser.conftest import Visit
+from browser.conftest import press
 from browser.listening import listening
 from playwright.sync_api import expect
 
@@ -47,9 +47,7 @@ def opened(address, pages):
     """Opens the page; at the end nothing outside this machine was asked, and nothing went wrong."""
 
     def open_page(**context):
-        visit = pages.open(Visit, **context)
-        visit.page.context.set_offline(False)
-        visit.page.goto(address)
+        visit = pages.visit(address, **context)
         expect(visit.page.locator("#size")).to_contain_text("8 by 8")
         return visit
 
@@ -97,10 +95,7 @@ def test_the_shares_are_those_of_the_model_for_what_it_is_said_to_see(opened):
 
 def test_keys_alone_draw_a_one_and_say_where_the_pen_is(opened):
     page = opened(color_scheme="dark").page
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    for key in ["ArrowRight"] * 5 + ["Space"] + ["ArrowDown"] * 9 + ["Space"]:
-        page.keyboard.press(key)
+    press(page, "Tab", "Tab", *["ArrowRight"] * 5, "Space", *["ArrowDown"] * 9, "Space")
 
     expect(page.locator("#answer")).to_contain_text("It reads 1, ")
     expect(page.locator("#told")).to_have_text("Pen up, column 7 of 13, row 11 of 13")

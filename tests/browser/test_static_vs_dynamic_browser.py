@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from inspect import getsource
 
-from playwright.sync_api import Locator, Page, expect
+from browser.conftest import press
+from playwright.sync_api import Locator, expect
 
 WIDGET = "film = mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(2.0),)])\nfilm"
 
@@ -28,11 +29,6 @@ def values(film: Locator, side: str) -> list[str]:
     return [box.locator(".mg-value").text_content() for box in boxes]
 
 
-def press(page: Page, key: str, times: int = 1) -> None:
-    for _ in range(times):
-        page.keyboard.press(key)
-
-
 def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     notebook = lab.open_cells(PROGRAM, WIDGET, "film")
     notebook.run_all()
@@ -42,7 +38,7 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
 
     assert values(film, "l") == ["1"]
     assert values(film, "r") == []
-    press(page, "ArrowRight", 3)
+    press(page, "ArrowRight", times=3)
     expect(film.locator(".mg-say")).to_contain_text("On the left this line computes 2; on the right it adds 1 box.")
     expect(film.locator('[data-id="left says"]')).to_have_text("called\n")
     expect(film.locator(".mg-code .mg-hot")).to_have_text("    y = x * 2")
@@ -53,7 +49,7 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     expect(film).to_have_attribute("data-phase", "done | run")
     told = notebook.kernel("print(f'{f(mg.tensor(1.0)).item():.4g}')").splitlines()[-1]
     assert values(film, "l")[-1] == values(film, "r")[-1] == told
-    press(page, "ArrowLeft", 2)
+    press(page, "ArrowLeft", times=2)
     assert values(film, "r")[-1] == "·"
 
     # The other input: the same graph, and on the left another one. The other view and the kernel follow.

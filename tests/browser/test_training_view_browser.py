@@ -23,8 +23,7 @@ model = mg.nn.Sequential(mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linea
 optimizer = mg.optim.SGD(model.parameters(), lr=0.3)
 view = TrainingView(model, mg.cross_entropy, (mg.tensor(x), y), optimizer)
 """
-
-
+FURTHER = "(n) => Number(/After (\\d+)/.exec(document.querySelector('.mg-say').textContent)[1]) > n"
 LAGS = """() => new Promise((done) => {
   const widget = document.querySelector(".mg-widget");
   let lags = 0;
@@ -34,8 +33,6 @@ LAGS = """() => new Promise((done) => {
   watching.observe(widget, { attributeFilter: ["data-step"], attributeOldValue: true });
   setTimeout(() => { watching.disconnect(); done(lags); }, 3000);
 })"""
-
-
 PAINTED = """canvas => Array.from({ length: 576 }, (_, i) => {
   const [red, , blue] = canvas.getContext("2d").getImageData(8 * (i % 24) + 4, 8 * Math.floor(i / 24) + 4, 1, 1).data;
   return blue > red;
@@ -75,15 +72,11 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
     # Frames come in while the kernel is free.
     expect(widget).to_have_attribute("data-state", "running")
     page.wait_for_function("() => document.querySelectorAll('.mg-widget')[0].dataset.step > 3")
-    first = steps_said(widget)
-    page.wait_for_function(
-        "(n) => Number(/After (\\d+)/.exec(document.querySelector('.mg-say').textContent)[1]) > n", arg=first
-    )
+    page.wait_for_function(FURTHER, arg=steps_said(widget))
     assert notebook.kernel("print(view.state, 1 + 1)") == "running 2"
 
     # It keeps to the newest frame, whatever the kernel says of an older one meanwhile.
-    lags = page.evaluate(LAGS)
-    assert lags == 0
+    assert page.evaluate(LAGS) == 0
 
     # Paused, the screen says what the kernel has.
     widget.get_by_role("button", name="Pause", exact=True).click()
@@ -103,9 +96,7 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
     widget.get_by_role("button", name="Resume").focus()
     page.keyboard.press("Space")
     expect(widget).to_have_attribute("data-state", "running")
-    page.wait_for_function(
-        "(n) => Number(/After (\\d+)/.exec(document.querySelector('.mg-say').textContent)[1]) > n", arg=n + 1
-    )
+    page.wait_for_function(FURTHER, arg=n + 1)
 
     # Slower; and closed, nothing goes on.
     widget.get_by_label("Pace").select_option("5")
@@ -138,11 +129,9 @@ def test_what_a_loss_raises_is_shown_and_the_kernel_lives(lab):
 
 
 @pytest.mark.daily
-def test_a_saved_page_replays_the_frames(visit, tmp_path):
+def test_a_saved_page_replays_the_frames(show):
     view = trained(200)
-    path = tmp_path / "training.html"
-    view.save(path)
-    page = visit(path, reduced_motion="reduce").page
+    page = show(view, reduced_motion="reduce").page
     widget = page.locator(".mg-widget")
     widget.focus()
 
@@ -155,12 +144,8 @@ def test_a_saved_page_replays_the_frames(visit, tmp_path):
         rows = widget.locator(".mg-layers tbody tr")
         assert rows.locator("th").all_text_contents() == [layer["name"] for layer in frame["layers"]]
         spread = frame["layers"][0]["gradients"]
-        heights = (
-            rows.first.locator("td")
-            .nth(2)
-            .locator("rect")
-            .evaluate_all("r => r.map(b => b.getAttribute('height') / 3)")
-        )
+        bars = rows.first.locator("td").nth(2).locator("rect")
+        heights = bars.evaluate_all("r => r.map(b => b.getAttribute('height') / 3)")
         assert heights == ([int(bar) for bar in spread["bars"]] if spread else [])
     assert widget.locator(".mg-mark").count() == 60
     assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)

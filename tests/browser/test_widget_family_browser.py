@@ -3,6 +3,7 @@
 from functools import cache
 
 import pytest
+from browser.conftest import press
 from examples.widgets import WIDGETS
 from playwright.sync_api import expect
 
@@ -68,9 +69,7 @@ def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
 @pytest.mark.parametrize("digits", [3, 4])
 def test_the_browser_writes_numbers_as_python_does(visit, page_of_nothing, digits):
     xs = [s * m * 10.0**e for s in (1, -1) for m in (1, 1.2, 2.5, 9.8764, 9.99999) for e in range(-9, 10)]
-    xs += [
-        n / 64 * 2.0**e for n in (421, 423, -133) for e in range(-3, 14)
-    ]  # half-way between two numbers, some of them
+    xs += [n / 64 * 2.0**e for n in (421, 423, -133) for e in range(-3, 14)]  # some are half-way between two numbers
     page = visit(page_of_nothing).page
 
     program = f"([xs, digits]) => {{ {javascript('number')} return xs.map((x) => number(x, digits)); }}"
@@ -99,8 +98,7 @@ def test_a_small_screen_shuts_nobody_out_in_either_theme(visit, saved, name):
 
     page.locator(".mg-widget").first.focus()
     for keys in (["ArrowRight"] * 3, ["End"]):
-        for key in keys:
-            page.keyboard.press(key)
+        press(page, *keys)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert opened.violations("html") == [], f"{scheme}, after {keys}"
@@ -145,13 +143,11 @@ def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, saved, name):
 
 
 @pytest.mark.parametrize("boxes", [20, 60])
-def test_how_soon_a_step_is_seen(visit, tmp_path, record_property, boxes):
+def test_how_soon_a_step_is_seen(show, record_property, boxes):
     x = y = mg.Value(1.0)
     for _ in range((boxes - 1) // 2):
         y = y.tanh() + x
-    path = tmp_path / "page.html"
-    ChainRule(y).save(path)
-    page = visit(path).page
+    page = show(ChainRule(y)).page
     times = sorted(page.evaluate(TIMED, "ArrowRight") for _ in range(TIMES))
     changed, painted = times[TIMES // 2]
     record_property("latency", f"ChainRule, {boxes} boxes: changed {changed:.1f}, painted {painted:.0f}")
@@ -163,20 +159,16 @@ def commented(x):
 
 
 @pytest.mark.daily
-def test_a_page_works_whatever_the_code_has_in_it(visit, tmp_path):
-    path = tmp_path / "page.html"
-    mg.widgets.StaticVsDynamic(commented, mg.tensor(1.0)).save(path)
-    page = visit(path).page
+def test_a_page_works_whatever_the_code_has_in_it(show):
+    page = show(mg.widgets.StaticVsDynamic(commented, mg.tensor(1.0))).page
     assert page.locator(".mg-code span").nth(1).text_content() == "    return x * 2  # <!--<script>, </script> and <b>"
 
 
 @pytest.mark.daily
-def test_names_and_arguments_are_words_and_no_html(visit, tmp_path):
-    path = tmp_path / "page.html"
+def test_names_and_arguments_are_words_and_no_html(show):
     arguments = ["</option></select><img src=x>", 'a "quoted" <b> & one']
     f = lambda x, words: x * 2  # noqa: E731  # its name, <lambda>, has the look of a tag
-    mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0), words) for words in arguments]).save(path)
-    page = visit(path).page
+    page = show(mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0), words) for words in arguments])).page
 
     assert page.locator("#widget :is(img, b, lambda)").count() == 0
     assert page.locator(".mg-title").first.text_content() == "def <lambda>"

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from browser.conftest import Visit
+from browser.conftest import press
 from browser.listening import listening
 from playwright.sync_api import expect
 
@@ -36,9 +36,7 @@ def opened(address, pages):
     """Opens the page; at the end nothing outside this machine was asked, and nothing went wrong."""
 
     def open_page(**context):
-        visit = pages.open(Visit, **context)
-        visit.page.context.set_offline(False)
-        visit.page.goto(address)
+        visit = pages.visit(address, **context)
         expect(visit.page.get_by_role("button", name="Write on")).to_be_enabled()
         return visit
 
@@ -57,13 +55,11 @@ def test_it_goes_on_where_the_text_ends_and_sees_no_more_than_its_length(opened)
 
 def test_keys_alone_write_and_end_it(opened):
     page = opened(color_scheme="dark").page
-    page.keyboard.press("Tab")
-    page.keyboard.press("Control+A")
+    press(page, "Tab", "Control+A")
     page.keyboard.type("ab")
     page.get_by_label("Letters").fill("1000")
     page.get_by_label("Text").focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    press(page, "Tab", "Enter")
     expect(page.get_by_role("button", name="Stop")).to_be_focused()
     page.wait_for_function("() => document.querySelector('#text').value.startsWith('abc abc')")
     page.keyboard.press("Enter")

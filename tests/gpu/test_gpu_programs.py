@@ -31,9 +31,8 @@ def convolutional(device):
 def attentive(device):
     mg.manual_seed(0)
     attention = mg.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
-    return (
-        mg.nn.Sequential(mg.nn.Unflatten(1, (5, 4)), attention, mg.nn.Flatten(), mg.nn.Linear(20, 5)).float().to(device)
-    )
+    layers = mg.nn.Unflatten(1, (5, 4)), attention, mg.nn.Flatten(), mg.nn.Linear(20, 5)
+    return mg.nn.Sequential(*layers).float().to(device)
 
 
 def losses(device, make, compiled, steps=8, optimiser=mg.optim.Adam):

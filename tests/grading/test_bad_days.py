@@ -11,15 +11,15 @@ import time
 import psutil
 import pytest
 from grading.cases import CASES, NAME, ROOT
-from grading.cases.case import SOLVED, before
-from grading.test_batch import NOTHING, RIGHT, Told, batch, hand_in
+from grading.cases.case import notebook
+from grading.sandboxes import Told, sandbox_here
+from grading.test_batch import NOTHING, RIGHT, batch, grade_class, hand_in
 
-from minigrad.course.cli import main
 from minigrad.course.exercise import named
 from minigrad.grading import alike, command, gradebook
 from minigrad.grading.batch import Batch, Course, Here
 from minigrad.grading.collect import submissions
-from minigrad.grading.sandbox import NoSandbox, Reply, found
+from minigrad.grading.sandbox import Reply
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="submissions are graded where processes can be forked")
 SOLUTION = {part.name: [[each.kind, each.value, each.told] for each in part.expected] for part in named(NAME).parts}
@@ -89,10 +89,6 @@ def test_what_was_stopped_and_not_yet_tried_alone_does_not_count(tmp_path):
     assert (result["points"], len(second.jobs)) == (10, 1)
 
 
-def graded(folder, *more):
-    return main(["grade", str(folder / "in"), "--out", str(folder / "out"), *more])
-
-
 @pytest.fixture
 def rightly(monkeypatch):
     told = Told(RIGHTLY)
@@ -104,18 +100,12 @@ def rightly(monkeypatch):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_ended_ends_its_sandboxes_and_goes_on_with_the_rest(how, tmp_path):
     """Ctrl-C waited for all that was handed in."""
-    try:
-        found()
-    except NoSandbox as error:
-        pytest.skip(str(error))
-    sleeps = json.loads(json.dumps(SOLVED))
-    before(sleeps, "import time\ntime.sleep(1e6)")
-    lazy = {f"z{i}": json.dumps(sleeps).encode() + b" " * i for i in range(8)}
-    handed = hand_in(tmp_path / "in", ada=RIGHT, **lazy)
+    sandbox_here()
+    sleeps = notebook(10, before="import time\ntime.sleep(1e6)").data
+    handed = hand_in(tmp_path / "in", ada=RIGHT, **{f"z{i}": sleeps + b" " * i for i in range(8)})
     run = "import signal, sys; from minigrad.course.cli import main\n"
-    run += (
-        "signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have programs in the background ignore it\n"
-    )
+    # Shells have programs in the background ignore it.
+    run += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     run += "sys.exit(main(['grade', 'in', '--out', 'out', '--workers', '2']))"
     process = subprocess.Popen([sys.executable, "-c", run], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     results = tmp_path / "out" / "results"
@@ -127,9 +117,8 @@ def test_a_run_that_is_ended_ends_its_sandboxes_and_goes_on_with_the_rest(how, t
     _, said = process.communicate(timeout=30)
 
     assert process.returncode == 130
-    assert (
-        "minigrad: stopped. 1 submissions are graded, and kept in out: the same command goes on with the rest" in said
-    )
+    kept = "1 submissions are graded, and kept in out: the same command goes on with the rest"
+    assert f"minigrad: stopped. {kept}" in said
     assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in sandboxes)
     assert [path.name[:3] for path in results.iterdir()] == ["ada"]
     rest = Told(RIGHTLY)
@@ -149,7 +138,7 @@ def test_a_full_disk_is_a_sentence_and_no_file_is_half_written(after, tmp_path, 
         sync(descriptor)
 
     monkeypatch.setattr("os.fsync", full)
-    assert graded(tmp_path) == 1
+    assert grade_class(tmp_path) == 1
     assert "(No space left on device): what is graded is kept, and the same command goes on" in capsys.readouterr().err
     for path in (tmp_path / "out").rglob("*"):
         assert not path.name.endswith(".part")
@@ -158,7 +147,7 @@ def test_a_full_disk_is_a_sentence_and_no_file_is_half_written(after, tmp_path, 
     jobs = len(rightly.jobs)
     monkeypatch.setattr("os.fsync", sync)
     rightly.over = False
-    assert graded(tmp_path) == 0
+    assert grade_class(tmp_path) == 0
     assert len(rightly.jobs) - jobs == max(3 - after, 0)
 
 
@@ -183,13 +172,13 @@ def test_a_damaged_gradebook_is_a_sentence_and_nothing_is_written_over_it(tmp_pa
     book.parent.mkdir()
     book.write_bytes(b"not a database" * 1000)
 
-    assert graded(tmp_path) == 1
+    assert grade_class(tmp_path) == 1
     assert f"{book} cannot be used (" in (said := capsys.readouterr().err)
     assert "points that people gave are in it alone" in said
     assert book.read_bytes() == b"not a database" * 1000
     assert not (book.parent / "scores.csv").exists()
     book.unlink()
-    assert graded(tmp_path) == 0
+    assert grade_class(tmp_path) == 0
     assert len(rightly.jobs) == 1
 
 
@@ -202,11 +191,11 @@ def test_two_graders_do_not_write_into_one_folder_and_who_was_killed_is_in_nobod
     half = tmp_path / "out" / "results" / ".x.json.1.part"
     half.write_text("{")
 
-    assert graded(tmp_path) == 1
+    assert grade_class(tmp_path) == 1
     assert f"somebody else is grading into {tmp_path / 'out'} now" in capsys.readouterr().err
     other.kill()
     other.communicate()
-    assert graded(tmp_path) == 0
+    assert grade_class(tmp_path) == 0
     assert not half.exists()
 
 
@@ -225,7 +214,7 @@ def test_whatever_one_submission_raises_wherever_the_class_has_its_scores(where,
         return whole(*arguments)
 
     monkeypatch.setattr(where, name, fails)
-    assert graded(tmp_path) == 0
+    assert grade_class(tmp_path) == 0
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [(r["student"], r["points"]) for r in results] == [("ada", 10), ("bob", 10)]
     assert calls
@@ -233,11 +222,11 @@ def test_whatever_one_submission_raises_wherever_the_class_has_its_scores(where,
 
 
 def test_a_lone_surrogate_in_an_answer_is_one_more_letter(tmp_path, rightly):
-    nb = json.loads(RIGHT)
-    before(nb, "x = '\ud800'\n" + "\n".join(f"y{i} = [x, {i}, 'a', x]" for i in range(20)))
-    hand_in(tmp_path / "in", ada=json.dumps(nb).encode(), bob=json.dumps(nb).encode() + b" ", eve=RIGHT)
+    source = "x = '\ud800'\n" + "\n".join(f"y{i} = [x, {i}, 'a', x]" for i in range(20))
+    odd = notebook(10, before=source).data
+    hand_in(tmp_path / "in", ada=odd, bob=odd + b" ", eve=RIGHT)
 
-    assert graded(tmp_path) == 0
+    assert grade_class(tmp_path) == 0
     assert "ada, bob" in (tmp_path / "out" / "class.html").read_text()
 
 
@@ -257,7 +246,7 @@ def test_names_at_the_limits_of_a_disk_stop_nothing(tmp_path, rightly):
     names = ["x" * 250, "é" * 120, "😀" * 60, "CON", "nul.", "a\nb", "-", "~", "."]
     hand_in(tmp_path / "in", **{name: RIGHT + b" " * i for i, name in enumerate(names) if name != "."})
 
-    assert graded(tmp_path) == 0
+    assert grade_class(tmp_path) == 0
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [r["points"] for r in results] == [10] * (len(names) - 1)
     assert not any(r["warnings"] for r in results)
@@ -268,7 +257,7 @@ def test_who_grades_is_told_which_file_gave_way_and_who_may_be_several(tmp_path,
     (tmp_path / "in" / "ada" / "draft.ipynb").write_bytes(CASES["untouched"].data)
     (tmp_path / "in" / "notes.txt").write_text("")
 
-    assert graded(tmp_path) == 0
+    assert grade_class(tmp_path) == 0
     said = capsys.readouterr()
     assert "minigrad: not looked at, as no notebook and in no student's folder: notes.txt" in said.err
     assert f"look       ada: ada/{NAME}.ipynb was graded, and not ada/draft.ipynb" in said.out

@@ -10,35 +10,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from grading.cases import CASES, NAME, ROOT, UNTOUCHED
+from grading.sandboxes import Told, job, sandbox_here
 from table import table
 
 from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
-from minigrad.grading import alike, command, pages, tables
+from minigrad.grading import alike, command, gradebook, pages, tables
 from minigrad.grading.batch import Batch, Course, Here
 from minigrad.grading.collect import submissions
-from minigrad.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, found
+from minigrad.grading.submission import read
 
 RIGHT = CASES["as_it_should_be"].data
 
 
-class Told(Sandbox):
-    """A sandbox that gives what it is told, or fails at some jobs. What runs in a true one, test_cases.py tries."""
-
-    def __init__(self, answer=None, error=None, at=(1,)):
-        super().__init__("none", Limits())
-        self.answer, self.error, self.at, self.jobs = answer, error, at, []
-
-    def run(self, job):
-        self.jobs.append(job)
-        if self.error is not None and len(self.jobs) in self.at:
-            raise self.error
-        return Reply(self.answer, "" if self.answer else "late", 0.1)
-
-
-def hand_in(folder, **files):
+def hand_in(folder, exercise=NAME, /, **files):
+    """Student → file, put into a folder of each. Returns what is found there."""
     for student, data in files.items():
-        path = folder / student / f"{NAME}.ipynb"
+        path = folder / student / f"{exercise}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     return submissions(folder)
@@ -46,6 +34,11 @@ def hand_in(folder, **files):
 
 def batch(folder, sandbox):
     return Batch(Course(ROOT / "exercises"), Here(sandbox, 2), folder / "out")
+
+
+def grade_class(folder, *options):
+    """Run the command on what is in the folder `in`, and return its exit status."""
+    return main(["grade", str(folder / "in"), "--out", str(folder / "out"), *options])
 
 
 PARTS = ("product", "order", "visits", "gradients", "zero", "eight_signs")
@@ -112,11 +105,8 @@ def test_without_time_there_is_no_score(tmp_path):
 
 
 def test_what_runs_in_a_sandbox_is_ended_when_it_is_over_and_nothing_begins_after():
-    try:
-        sandbox = found()
-    except NoSandbox as error:
-        pytest.skip(str(error))
-    sleeps = {"cells": [["a", "import time\ntime.sleep(1e6)"]], "parts": [["p", [], "1"]]}
+    sandbox = sandbox_here()
+    sleeps = job("import time\ntime.sleep(1e6)")
     with ThreadPoolExecutor() as pool:
         running = [pool.submit(sandbox.run, sleeps) for _ in range(2)]
         while len(sandbox.running) < 2:
@@ -137,44 +127,24 @@ def test_two_students_of_names_that_look_alike_have_files_of_their_own(tmp_path)
 
 
 def result(student="ada", points=2, status="graded", shows="", exercise=NAME, state="", **more):
-    parts = {
-        "product": {
-            "state": state or ("pass" if points else "fail"),
-            "points": points,
-            "of": 2,
-            "says": [],
-            "hint": "",
-            "shows": shows,
-        }
-    }
+    state = state or ("pass" if points else "fail")
+    parts = {"product": {"state": state, "points": points, "of": 2, "says": [], "hint": "", "shows": shows}}
     who = {"student": student, "name": "", "file": exercise, "where": f"{student}/x.ipynb", "exercise": exercise}
     return {**who, "digest": "", "status": status, "points": points, "of": 2, "notes": [], "parts": parts, **more}
 
 
 FORMULAS = [
-    "=cmd|' /C calc'!A0",
-    "+1",
-    "-1",
-    "@SUM(A1)",
-    "\t=1",
-    "＝1",
-    "  =1",
-    "x;=1",
-    'x; "@SUM(A1)',
-    "x|+1",
-    "a\n=1",
-]
+    "=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "＝1", "  =1", "x;=1", 'x; "@SUM(A1)', "x|+1", "a\n=1",
+    "\r=1", "\u2028=1", "x;\t＠1", "\ufeff=1", "\x1b;=1",
+]  # fmt: skip
 
 
-@table("name", [*FORMULAS, "\r=1", "\u2028=1", "x;\t＠1", "\ufeff=1", "\x1b;=1"])
+@table("name", FORMULAS)
 @pytest.mark.parametrize("divided", [",", ";", "\t", "|"])
 def test_no_cell_of_a_table_is_a_formula_wherever_lines_are_divided(name, divided):
     mine = result(name, 0, notes=[name], shows=name)
-    for text in (
-        tables.tables([mine])["scores.csv"],
-        tables.tables([mine])["canvas.csv"],
-        tables.tables([mine | {"name": name}])["moodle.csv"],
-    ):
+    written, named = tables.tables([mine]), tables.tables([mine | {"name": name}])
+    for text in (written["scores.csv"], written["canvas.csv"], named["moodle.csv"]):
         assert not any(letter in text for letter in "\r\t\x1b\u2028\ufeff")
         for row in csv.reader(io.StringIO(text), delimiter=divided, quoting=csv.QUOTE_MINIMAL):
             assert not any(cell.lstrip(' "').startswith(tuple("=+-@＝＋－＠")) for cell in row)
@@ -218,9 +188,8 @@ def test_what_stands_between_backticks_is_code_and_text_all_the_same():
     page = pages.feedback(mine, "x")
     assert "Is <code>a &lt; b</code> &lt;i&gt; right?" in page
     assert "<code>x</code>" in page
-    of_class = pages.class_report(
-        [result(points=0, shows="`y` is read as `x`"), result("b", notes=["`z`"], status="crashed")], {}
-    )
+    results = [result(points=0, shows="`y` is read as `x`"), result("b", notes=["`z`"], status="crashed")]
+    of_class = pages.class_report(results, {})
     assert "<code>y</code> is read as <code>x</code>" in of_class
     assert "<code>z</code>" in of_class
     assert "`" not in of_class
@@ -274,7 +243,7 @@ def test_short_answers_and_what_is_no_python_are_like_nothing():
 def test_the_command_grades_a_class(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
     hand_in(tmp_path / "in", ada=RIGHT, bob=b"", **{"..": RIGHT})
-    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+    assert grade_class(tmp_path) == 0
     said = capsys.readouterr().out
     assert "2 submissions: 1 graded, 1 unreadable" in said
     assert "unreadable bob: the file is empty" in said
@@ -284,7 +253,7 @@ def test_the_command_grades_a_class(tmp_path, capsys, monkeypatch):
     links = re.findall(r'href="([^"]*)"', (tmp_path / "out" / "class.html").read_text("utf-8"))
     assert len(links) == 2
     assert all((tmp_path / "out" / link).is_file() for link in links)
-    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert grade_class(tmp_path, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert [(each["student"], each["status"]) for each in told] == [("ada", "graded"), ("bob", "unreadable")]
 
@@ -293,15 +262,12 @@ def test_the_command_says_why_it_cannot_begin(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("minigrad.grading.sandbox.no_bubblewrap", lambda: "bubblewrap is for Linux")
     monkeypatch.setattr("minigrad.grading.sandbox.no_container", lambda: "there is no docker and no podman")
     hand_in(tmp_path / "in", ada=RIGHT)
-    out = ["--out", str(tmp_path / "out")]
-    assert main(["grade", str(tmp_path / "in"), *out]) == 1
-    assert (
-        "nothing on this machine to keep them in: bubblewrap is for Linux; there is no docker"
-        in capsys.readouterr().err
-    )
-    assert main(["grade", str(tmp_path / "in"), *out, "--exercise", "99"]) == 1
+    assert grade_class(tmp_path) == 1
+    why = "nothing on this machine to keep them in: bubblewrap is for Linux; there is no docker"
+    assert why in capsys.readouterr().err
+    assert grade_class(tmp_path, "--exercise", "99") == 1
     assert "there is no exercise '99': there are 01_scalar_engine" in capsys.readouterr().err
-    assert main(["grade", str(tmp_path / "nowhere"), *out, "--unsafe"]) == 1
+    assert main(["grade", str(tmp_path / "nowhere"), "--out", str(tmp_path / "out"), "--unsafe"]) == 1
     assert "there is no" in capsys.readouterr().err
 
 
@@ -343,11 +309,10 @@ def test_a_place_that_submissions_can_read_is_refused(tmp_path, capsys, monkeypa
 def test_what_is_not_enforced_is_said_at_the_start_and_in_the_report(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
     hand_in(tmp_path / "in", ada=RIGHT)
-    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+    assert grade_class(tmp_path) == 0
     assert capsys.readouterr().err.startswith("minigrad: not enforced here: there is no sandbox: every submission can")
     assert "Not enforced while they ran: there is no sandbox" in (tmp_path / "out" / "class.html").read_text("utf-8")
-    report = pages.class_report([result()], {})
-    assert "enforced" not in report
+    assert "enforced" not in pages.class_report([result()], {})
 
 
 def test_an_exercise_without_answers_of_ones_own_fails_and_stops_no_other(tmp_path, capsys, monkeypatch):
@@ -358,8 +323,7 @@ def test_an_exercise_without_answers_of_ones_own_fails_and_stops_no_other(tmp_pa
     own.parent.mkdir()
     own.write_bytes((ANSWERS / f"{NAME}.json").read_bytes())
 
-    options = ["--out", str(tmp_path / "out"), "--answers", str(own.parent), "--json"]
-    assert main(["grade", str(tmp_path / "in"), *options]) == 0
+    assert grade_class(tmp_path, "--answers", str(own.parent), "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert {each["exercise"]: each["status"] for each in told} == {NAME: "graded", "02_backward_by_hand": "failed"}
 
@@ -373,8 +337,6 @@ def test_the_worksheet_has_the_columns_without_which_moodle_takes_none():
 
 def test_the_gradebook_has_each_score_once(tmp_path, monkeypatch):
     api = pytest.importorskip("nbgrader.api", reason="the gradebook is nbgrader's")
-    from minigrad.grading import gradebook
-
     results = [result("ada"), result("bob", 0)]
     for _ in range(2):
         gradebook.write(tmp_path, results)
@@ -385,12 +347,9 @@ def test_the_gradebook_has_each_score_once(tmp_path, monkeypatch):
 
 
 def test_a_person_is_shown_code_and_words_and_no_output(tmp_path):
-    from minigrad.grading.gradebook import readable
-    from minigrad.grading.submission import read
-
     nb = json.loads(RIGHT)
     nb["cells"][1]["outputs"] = [{"output_type": "display_data", "data": {"text/html": "<script>"}, "metadata": {}}]
-    made = json.loads(readable(read(json.dumps(nb).encode()), result()))
+    made = json.loads(gradebook.readable(read(json.dumps(nb).encode()), result()))
     assert all(not cell.get("outputs") for cell in made["cells"])
     assert "<script>" not in json.dumps(made)
     marked = [cell["metadata"]["nbgrader"]["grade_id"] for cell in made["cells"] if "nbgrader" in cell["metadata"]]
@@ -402,7 +361,7 @@ def test_names_and_texts_that_no_encoding_has_stop_nothing(tmp_path, monkeypatch
     answer = {"cells": {odd: f"ValueError: {odd}"}, "parts": NOTHING["parts"]}
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(answer))
     hand_in(tmp_path / "in", **{"ada\udcff": RIGHT, "x" * 200: RIGHT})
-    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+    assert grade_class(tmp_path) == 0
     results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
     assert sorted(r["student"] for r in results) == ["ada\\udcff", "x" * 200]
     assert all(r["status"] == "graded" for r in results)

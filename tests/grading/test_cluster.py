@@ -5,13 +5,13 @@ import signal
 import threading
 
 import pytest
-from grading.cases import CASES, NAME, ROOT
+from grading.cases import CASES, ROOT
+from grading.sandboxes import sandbox_here
+from grading.test_batch import hand_in
 
 from minigrad.course.errors import CourseError
 from minigrad.grading import cgroup
 from minigrad.grading.batch import Batch, Course
-from minigrad.grading.collect import submissions
-from minigrad.grading.sandbox import Limits, NoSandbox, found
 
 distributed = pytest.importorskip("distributed", reason="a cluster is dask's: python -m pip install distributed")
 
@@ -22,27 +22,15 @@ KINDS = ("as_it_should_be", "slopes_swapped", "untouched", "no_json")
 
 @pytest.fixture(scope="module")
 def cluster():
-    try:
-        found(limits=Limits())
-    except NoSandbox as error:
-        pytest.skip(str(error))
+    sandbox_here()
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as cluster:
         yield cluster
 
 
-def hand_in(folder, times):
-    for i in range(times):
-        for kind in KINDS:
-            path = folder / f"{kind}{i}" / f"{NAME}.ipynb"
-            path.parent.mkdir(parents=True)
-            path.write_bytes(CASES[kind].data + b" " * i)
-    return submissions(folder)
-
-
 def test_a_worker_that_dies_loses_nothing_and_counts_nothing_twice(cluster, tmp_path):
-    handed = hand_in(tmp_path / "in", 4)
+    handed = hand_in(tmp_path / "in", **{f"{kind}{i}": CASES[kind].data + b" " * i for kind in KINDS for i in range(4)})
     there = There(cluster.scheduler_address)
     done = []
 

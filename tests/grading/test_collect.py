@@ -34,6 +34,12 @@ def zipped(files):
     return out.getvalue()
 
 
+def pack(folder, files):
+    """A zip of these files in the folder."""
+    (folder / "all.zip").write_bytes(zipped(files))
+    return folder / "all.zip"
+
+
 def known(place):
     return [(each.student, each.name, each.file) for each in submissions(place)]
 
@@ -75,10 +81,9 @@ def test_a_layout_is_read_from_a_folder_and_from_a_zip(layout, tmp_path):
     files, found = LAYOUTS[layout]
     for name in files:
         put(tmp_path / "in", name)
-    (tmp_path / "all.zip").write_bytes(zipped(dict.fromkeys(files, NOTEBOOK)))
 
     assert known(tmp_path / "in") == found
-    assert known(tmp_path / "all.zip") == found
+    assert known(pack(tmp_path, dict.fromkeys(files, NOTEBOOK))) == found
 
 
 def test_a_file_that_is_called_as_a_second_try_alone_is_somebodys(tmp_path):
@@ -109,15 +114,10 @@ def test_of_files_that_a_system_has_numbered_the_last_counts(tmp_path):
 
 def test_a_zip_of_a_student_at_canvas_is_theirs_and_what_editors_keep_in_it_is_not_looked_at(tmp_path):
     """Jupyter's checkpoint was a second submission, of no points, and took the place of the true one."""
-    work = {
-        "work/01_a.ipynb": NOTEBOOK,
-        "work/.ipynb_checkpoints/01_a-checkpoint.ipynb": b"",
-        "__MACOSX/._01_a.ipynb": b"",
-    }
-    place = tmp_path / "all.zip"
-    place.write_bytes(zipped({"noetheremmy_LATE_12_10_hw.zip": zipped(work)}))
+    work = {"work/01_a.ipynb": NOTEBOOK}
+    work |= {"work/.ipynb_checkpoints/01_a-checkpoint.ipynb": b"", "__MACOSX/._01_a.ipynb": b""}
 
-    assert known(place) == [("12", "noetheremmy", "01_a")]
+    assert known(pack(tmp_path, {"noetheremmy_LATE_12_10_hw.zip": zipped(work)})) == [("12", "noetheremmy", "01_a")]
 
 
 def test_whoever_handed_in_something_else_is_not_forgotten(tmp_path):
@@ -125,10 +125,8 @@ def test_whoever_handed_in_something_else_is_not_forgotten(tmp_path):
         "ada_4_99_solution.py": b"", "bob_5_98_text.html": b"", "eve_6_text.html": b"", "dan_7_97_01_a.ipynb": NOTEBOOK,
         "dan_7_96_readme.txt": b"", "notes.txt": b"",
     }  # fmt: skip
-    place = tmp_path / "all.zip"
-    place.write_bytes(zipped(files))
 
-    found = submissions(place)
+    found = submissions(pack(tmp_path, files))
     assert [each.student for each in found] == ["4", "5", "6", "7"]
     for each in found[:3]:
         with pytest.raises(Unreadable, match="it is no notebook"):
@@ -137,10 +135,9 @@ def test_whoever_handed_in_something_else_is_not_forgotten(tmp_path):
 
 def test_a_zip_in_a_zip_is_opened_and_one_deeper_is_not(tmp_path):
     once = zipped({"01_a.ipynb": NOTEBOOK})
-    place = tmp_path / "all.zip"
-    place.write_bytes(zipped({"ada/work.zip": once, "bob/deep.zip": zipped({"deeper.zip": zipped({"x.zip": once})})}))
+    deep = zipped({"deeper.zip": zipped({"x.zip": once})})
 
-    ada, bob = submissions(place)
+    ada, bob = submissions(pack(tmp_path, {"ada/work.zip": once, "bob/deep.zip": deep}))
     assert (ada.student, ada.data()) == ("ada", NOTEBOOK)
     with pytest.raises(Unreadable):
         bob.data()
@@ -171,9 +168,8 @@ def test_nobody_hands_in_for_another(name, around, tmp_path):
     everything = VICTIM | {file: data}
     for path, content in everything.items():
         put(tmp_path / "in", path, content)
-    (tmp_path / "all.zip").write_bytes(zipped(everything))
 
-    for place in (tmp_path / "in", tmp_path / "all.zip"):
+    for place in (tmp_path / "in", pack(tmp_path, everything)):
         found = {each.student: each.data() for each in submissions(place)}
         assert found == {"123": b"{}", "124": NOTEBOOK, "816": NOTEBOOK, "alice": NOTEBOOK}
 
@@ -212,14 +208,14 @@ def test_where_several_students_look_as_one_the_way_out_is_told(names, tmp_path)
         put(tmp_path / "in", first, zipped(inner))
     for name in inner if not first.endswith(".zip") else ():
         put(tmp_path / "in", f"{first}/{name}")
-    (tmp_path / "all.zip").write_bytes(zipped(dict.fromkeys(names, NOTEBOOK)))
 
     for each in submissions(tmp_path / "in"):
         (warning,) = each.warnings
         assert warning.startswith(f"{first!r} was taken for one student, and may hold several, ")
         assert warning.endswith(f"if so, grade {tmp_path / 'in' / first} by itself")
     if not first.endswith(".zip"):
-        assert all("unpack" in each.warnings[0] for each in submissions(tmp_path / "all.zip"))
+        packed = pack(tmp_path, dict.fromkeys(names, NOTEBOOK))
+        assert all("unpack" in each.warnings[0] for each in submissions(packed))
     assert len(submissions(tmp_path / "in" / first)) == 2
     assert not any(each.warnings for each in submissions(tmp_path / "in" / first))
 
@@ -247,10 +243,9 @@ def test_two_names_that_an_eye_takes_for_one_are_two(names, tmp_path):
 
 
 def test_names_that_windows_keeps_for_itself_are_names(tmp_path):
-    place = tmp_path / "all.zip"
-    place.write_bytes(zipped(dict.fromkeys(("CON/01_a.ipynb", "nul./01_a.ipynb", "a:b/01_a.ipynb"), NOTEBOOK)))
+    files = dict.fromkeys(("CON/01_a.ipynb", "nul./01_a.ipynb", "a:b/01_a.ipynb"), NOTEBOOK)
 
-    assert [each.student for each in submissions(place)] == ["CON", "a:b", "nul."]
+    assert [each.student for each in submissions(pack(tmp_path, files))] == ["CON", "a:b", "nul."]
 
 
 def test_more_than_may_be_says_how_much_may_be(tmp_path):
@@ -278,9 +273,8 @@ def test_more_than_may_be_says_how_much_may_be(tmp_path):
 
 def test_nobody_is_left_out_of_a_large_class(tmp_path):
     files = {f"{i}/readme.txt": b"" for i in range(MOST_FILES)} | {"zoe/01_a.ipynb": NOTEBOOK}
-    (tmp_path / "all.zip").write_bytes(zipped(files))
 
-    assert len(submissions(tmp_path / "all.zip")) == MOST_FILES + 1
+    assert len(submissions(pack(tmp_path, files))) == MOST_FILES + 1
 
 
 @posix
@@ -327,11 +321,12 @@ def test_a_folder_without_right_is_said_of_its_student(tmp_path):
             "for each in submissions(Path(sys.argv[1])):\n"
             "    try: print(each.student, len(each.data()))\n    except Exception as error: print(each.student, error)"
         )
-        said = subprocess.run(
-            [sys.executable, "-c", program, place], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
+        ran = subprocess.run([sys.executable, "-c", program, place], capture_output=True, text=True, check=True)
         Path(place, "bob").chmod(0o755)
-    assert said == ["ada 13", "bob bob cannot be read: the folder cannot be opened: Permission denied"]
+    assert ran.stdout.splitlines() == [
+        "ada 13",
+        "bob bob cannot be read: the folder cannot be opened: Permission denied",
+    ]
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -351,20 +346,16 @@ def test_a_zip_of_which_a_byte_is_another_stops_nothing(method, tmp_path):
 
 
 def test_names_that_lead_elsewhere_are_only_names(tmp_path):
-    place = tmp_path / "all.zip"
-    place.write_bytes(zipped({"../../../etc/ada/01_a.ipynb": NOTEBOOK, "/bob/01_a.ipynb": NOTEBOOK}))
+    files = {"../../../etc/ada/01_a.ipynb": NOTEBOOK, "/bob/01_a.ipynb": NOTEBOOK}
 
-    for each in submissions(place):
+    for each in submissions(pack(tmp_path, files)):
         assert each.data() == NOTEBOOK
         assert ".." not in each.where
         assert not each.where.startswith("/")
 
 
 def test_a_zip_that_would_fill_the_memory_fills_none(tmp_path):
-    place = tmp_path / "all.zip"
-    place.write_bytes(zipped({"ada/01_a.ipynb": b"0" * (20 * LARGEST)}))
-
-    (bomb,) = submissions(place)
+    (bomb,) = submissions(pack(tmp_path, {"ada/01_a.ipynb": b"0" * (20 * LARGEST)}))
     assert len(bomb.data()) == LARGEST + 1
 
 

@@ -6,9 +6,9 @@ import zipfile
 
 import pytest
 from grading.cases import NAME
-from grading.test_batch import NOTHING, RIGHT, Told
+from grading.sandboxes import Told
+from grading.test_batch import NOTHING, RIGHT, grade_class, hand_in
 
-from minigrad.course.cli import main
 from minigrad.grading import command
 
 
@@ -17,11 +17,8 @@ def graded(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
 
     def grade(*places):
-        for place in places:
-            path = tmp_path / "in" / place / f"{NAME}.ipynb"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(RIGHT)
-        assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+        hand_in(tmp_path / "in", **dict.fromkeys(places, RIGHT))
+        assert grade_class(tmp_path) == 0
         return tmp_path / "out"
 
     return grade

@@ -1,25 +1,15 @@
 """How long and how much a submission may: by what it does itself, and not by what else the machine does."""
 
-import pytest
+from grading.sandboxes import job, sandbox_here
 
 from minigrad.grading import sandbox
-from minigrad.grading.sandbox import Limits, NoSandbox, found
 
 
-@pytest.fixture
-def asked():
-    """What a probe gives, after a cell, with limits: its kind."""
-
-    def ask(probe, before="", **limits):
-        try:
-            box = found(limits=Limits(**limits))
-        except NoSandbox as error:
-            pytest.skip(str(error))
-        data = box.run({"cells": [["c", before]], "parts": [["p", [], f"import time\n{probe}"]]}).data
-        (outcome,) = data["parts"]["p"]
-        return outcome[0], data["cells"].get("c", "")
-
-    return ask
+def ask(probe, before="", **limits):
+    """What a probe gives, after a cell, with limits: its kind; and what is said of the cell."""
+    data = sandbox_here(**limits).run(job(before, f"import time\n{probe}")).data
+    (outcome,) = data["parts"]["p"]
+    return outcome[0], data["cells"].get("c", "")
 
 
 WORK = "any(iter(int, 1))"
@@ -31,38 +21,35 @@ def busy(seconds):
 STOPPED = "was stopped: its time was up"
 
 
-def test_the_seconds_of_a_part_are_of_work(asked):
+def test_the_seconds_of_a_part_are_of_work():
     """On a busy machine it waits for others most of the time, which is none of its doing."""
-    assert asked("time.sleep(1.5)", part=0.5)[0] == "gave"
-    assert asked(WORK, part=0.5)[0] == "endless"
-    assert asked(f"{BUSY}\nbusy(1.2)", part=3, patience=40)[0] == "gave"
-    assert asked(f"{BUSY}\nbusy(1.2)", part=0.5, patience=40)[0] == "endless"
+    assert ask("time.sleep(1.5)", part=0.5)[0] == "gave"
+    assert ask(WORK, part=0.5)[0] == "endless"
+    assert ask(f"{BUSY}\nbusy(1.2)", part=3, patience=40)[0] == "gave"
+    assert ask(f"{BUSY}\nbusy(1.2)", part=0.5, patience=40)[0] == "endless"
 
 
-def test_a_part_that_waits_is_stopped_by_the_clock(asked):
-    assert asked("[time.sleep(0.1) for _ in range(15)]", part=0.2, patience=2)[0] == "endless"
+def test_a_part_that_waits_is_stopped_by_the_clock():
+    assert ask("[time.sleep(0.1) for _ in range(15)]", part=0.2, patience=2)[0] == "endless"
 
 
-def test_the_seconds_of_a_cell_are_of_work(asked):
-    assert asked("1", "import time; time.sleep(1.5)", cell=0.5) == ("gave", "")
-    assert asked("1", WORK, cell=0.5) == ("gave", STOPPED)
-    assert asked("1", f"import os\nif not os.fork(): {WORK}", cell=0.5) == ("gave", "")
+def test_the_seconds_of_a_cell_are_of_work():
+    assert ask("1", "import time; time.sleep(1.5)", cell=0.5) == ("gave", "")
+    assert ask("1", WORK, cell=0.5) == ("gave", STOPPED)
+    assert ask("1", f"import os\nif not os.fork(): {WORK}", cell=0.5) == ("gave", "")
 
 
-def test_a_cell_that_waits_is_stopped_by_the_clock(asked):
-    assert asked("1", "import time; time.sleep(99)", cell=0.5, patience=2) == ("gave", STOPPED)
+def test_a_cell_that_waits_is_stopped_by_the_clock():
+    assert ask("1", "import time; time.sleep(99)", cell=0.5, patience=2) == ("gave", STOPPED)
 
 
-def test_what_waits_for_ever_leaves_time_for_what_does_not(asked):
+def test_what_waits_for_ever_leaves_time_for_what_does_not():
     waits = "import time\nwhile True:\n    try: time.sleep(99)\n    except BaseException: pass"
-    assert asked("1", waits, cell=0.5, all=8, patience=1) == ("gave", STOPPED)
+    assert ask("1", waits, cell=0.5, all=8, patience=1) == ("gave", STOPPED)
 
 
 def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it():
-    try:
-        box = found()
-    except NoSandbox as error:
-        pytest.skip(str(error))
+    box = sandbox_here()
     first = "import minigrad.scalar.value as module, html\nmodule.mark = 1\nmodule.__name__"
     asked = "import sys\n[name in sys.modules for name in ('minigrad.scalar.value', 'html')]"
     then = f"{asked}\nimport minigrad.scalar.value as module\nhasattr(module, 'mark')"

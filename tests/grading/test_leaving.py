@@ -9,16 +9,15 @@ import sys
 from contextlib import closing
 
 import pytest
-from grading.cases import CASES, NAME
-from grading.test_batch import NOTHING, PARTS, Told, batch, hand_in, result
+from grading.cases import NAME
+from grading.sandboxes import Told
+from grading.test_batch import NOTHING, PARTS, RIGHT, batch, grade_class, hand_in, result
 
-from minigrad.course.cli import main
-from minigrad.grading import command, pages, tables
+from minigrad.grading import command, gradebook, pages, tables
 from minigrad.grading.gradebook import with_readers
 from minigrad.grading.letters import as_a_name, as_markdown, cut, fit, spelled, tame
 from minigrad.grading.submission import MOST_LISTS, Unreadable, read
 
-RIGHT = CASES["as_it_should_be"].data
 TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 ESCAPES = "\x1b[2J\x1b]0;title\x07\r\x08\x9b31m\u202eexe\u2066\u2028\x00\x85\ud800"
 
@@ -105,17 +104,9 @@ def test_a_person_can_grade_what_could_not_be_read():
 @pytest.fixture
 def book(tmp_path):
     pytest.importorskip("nbgrader", reason="the gradebook is nbgrader's")
-    from minigrad.grading import gradebook
-
     evil = 'x"\n01,,,bob,,,,10,0,10,10\n=1;=1'
-    results = [
-        result("ada"),
-        unseen("bob"),
-        unseen("eve", "failed"),
-        result("kim", exercise="02_x"),
-        result(evil, name=evil),
-    ]
-    gradebook.write(tmp_path, results)
+    results = [result("ada"), unseen("bob"), unseen("eve", "failed"), result("kim", exercise="02_x")]
+    gradebook.write(tmp_path, [*results, result(evil, name=evil)])
     return tmp_path
 
 
@@ -131,8 +122,6 @@ def test_nbgrader_exports_no_zero_and_no_row_of_a_students_own(book):
 
 def test_what_could_not_be_graded_is_marked_for_a_person(book):
     from nbgrader.api import Gradebook
-
-    from minigrad.grading import gradebook
 
     with Gradebook(f"sqlite:///{book / gradebook.FILE}") as db:
         waits = {each.student_id: each.needs_manual_grade for each in db.assignment_submissions(NAME)}
@@ -163,10 +152,9 @@ def test_a_new_gradebook_is_as_nbgrader_makes_one(book):
 
 def test_a_class_is_entered_without_loading_nbgrader(tmp_path):
     """Loading it, and once more in a program that it calls, was most of what a small class cost."""
-    told = f"import sys\nfrom pathlib import Path\nfrom minigrad.grading import gradebook\nr = {result('ada')!r}\n"
-    told += (
-        "gradebook.write(Path(sys.argv[1]), [r])\nprint({'nbgrader', 'sqlalchemy', 'nbformat'} & sys.modules.keys())"
-    )
+    told = "import sys\nfrom pathlib import Path\nfrom minigrad.grading import gradebook\n"
+    told += f"gradebook.write(Path(sys.argv[1]), [{result('ada')!r}])\n"
+    told += "print({'nbgrader', 'sqlalchemy', 'nbformat'} & sys.modules.keys())"
     said = subprocess.run([sys.executable, "-c", told, str(tmp_path)], capture_output=True, text=True, check=True)
     assert said.stdout == "set()\n"
 
@@ -175,8 +163,6 @@ def test_a_class_is_entered_without_loading_nbgrader(tmp_path):
     ("SCHEMA", "PRAGMA max_page_count = 1;"), ("ENTER", "SELECT * FROM nowhere; COMMIT;"),
 ], ids=["disk full", "ended before its end"])  # fmt: skip
 def test_a_class_is_entered_whole_or_not_at_all(place, mishap, tmp_path, monkeypatch):
-    from minigrad.grading import gradebook
-
     gradebook.write(tmp_path, [result("ada")])
     script = getattr(gradebook, place).read_text("utf-8").replace("COMMIT;", "") + mishap
     (tmp_path / "script.sql").write_text(script, "utf-8")
@@ -188,8 +174,6 @@ def test_a_class_is_entered_whole_or_not_at_all(place, mishap, tmp_path, monkeyp
 
 
 def test_names_that_a_teacher_has_written_stay_where_none_is_known(tmp_path):
-    from minigrad.grading import gradebook
-
     gradebook.write(tmp_path, [result("ada", name="Ada Meyer")])
     gradebook.write(tmp_path, [result("ada")])
     with closing(sqlite3.connect(tmp_path / gradebook.FILE)) as book:
@@ -198,8 +182,6 @@ def test_names_that_a_teacher_has_written_stay_where_none_is_known(tmp_path):
 
 def test_a_configuration_that_is_there_stays(tmp_path):
     pytest.importorskip("nbgrader", reason="the gradebook is nbgrader's")
-    from minigrad.grading import gradebook
-
     (tmp_path / gradebook.CONFIG).write_text("# mine\n")
     gradebook.write(tmp_path, [result("ada")])
     assert (tmp_path / gradebook.CONFIG).read_text() == "# mine\n"
@@ -210,13 +192,11 @@ def test_points_by_hand_wait_again_when_another_answer_is_handed_in(tmp_path, mo
     pytest.importorskip("nbgrader", reason="the gradebook is nbgrader's")
     from nbgrader.api import Gradebook
 
-    from minigrad.grading import gradebook
-
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
 
     def graded(data):
         hand_in(tmp_path / "in", ada=data)
-        assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--json"]) == 0
+        assert grade_class(tmp_path, "--json") == 0
         return json.loads(capsys.readouterr().out)[0]
 
     assert (first := graded(b"no notebook"))["points"] is None
@@ -240,10 +220,9 @@ def graded(tmp_path, answer, data=RIGHT):
 
 
 def test_notes_that_are_forged_are_few_and_short(tmp_path):
-    cells = {cell["id"]: "E" * 10**6 for cell in json.loads(RIGHT)["cells"]} | {
-        f"forged {i}": "E" * 100 for i in range(10**5)
-    }
-    found = graded(tmp_path, {"cells": cells, "parts": NOTHING["parts"]})
+    cells = {cell["id"]: "E" * 10**6 for cell in json.loads(RIGHT)["cells"]}
+    forged = {f"forged {i}": "E" * 100 for i in range(10**5)}
+    found = graded(tmp_path, {"cells": cells | forged, "parts": NOTHING["parts"]})
     assert found["status"] == "graded"
     assert len(found["notes"]) <= 21
     assert "characters more)" in found["notes"][0]
@@ -310,7 +289,7 @@ def test_a_terminal_is_told_letters_and_one_line_for_each(tmp_path, capsys, monk
     names = ["eve\x1b[2K\rada graded", "a\n2 submissions: 2 graded", "\u202eada", "\x9b2J"]
     nb = json.dumps({"cells": [{"cell_type": "code", "id": ESCAPES, "source": "1"}], "nbformat": 4})
     hand_in(tmp_path / "in", **{name: nb.encode() for name in names}, bob=ESCAPES.encode("utf-8", "surrogatepass"))
-    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+    assert grade_class(tmp_path) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7
     assert all(line.isprintable() for line in lines)

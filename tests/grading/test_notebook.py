@@ -1,10 +1,10 @@
 """What is made of a cell that is no Python: the same as in IPython."""
 
 import pytest
+from grading.sandboxes import sandbox_here
 from IPython.core.inputtransformer2 import TransformerManager
 
 from minigrad.grading.notebook import Silent
-from minigrad.grading.sandbox import Limits, NoSandbox, found
 
 CELLS = [
     "x = 40\n%matplotlib inline\nx += 2",
@@ -82,10 +82,7 @@ for name in NAMES: vars().pop(name, None)
 @pytest.fixture(scope="module")
 def came():
     """Cell → what it defines in a sandbox, and what is said of it; all in one run."""
-    try:
-        box = found(limits=Limits(cell=60, part=60, all=240))
-    except NoSandbox as error:
-        pytest.skip(str(error))
+    box = sandbox_here(cell=60, part=60, all=240)
     names = f"NAMES = {sorted({name for cell in CELLS for name in meant(cell)})}"
     cells = [["names", names]]
     for i, cell in enumerate(CELLS):
@@ -102,10 +99,7 @@ def test_a_cell_defines_what_it_does_in_a_notebook(came, cell):
 
 
 def test_an_error_under_a_magic_has_its_line():
-    try:
-        box = found(limits=Limits(cell=60, part=60, all=240))
-    except NoSandbox as error:
-        pytest.skip(str(error))
+    box = sandbox_here(cell=60, part=60, all=240)
     cells = [["below", "%%time\nx = 1\n1 / 0"], ["beside", "x = 1\n%time 1 / 0"], ["none", "x = 1\n!ls\n%nothing 1"]]
     said = box.run({"cells": cells, "parts": [["x", ["x"], "x"]]}).data["cells"]
     assert said == {

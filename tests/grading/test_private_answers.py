@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 from grading.cases import NAME, ROOT
-from grading.cases.case import SOLVED, after, write
+from grading.cases.case import notebook
+from grading.sandboxes import sandbox_here
 
 from minigrad.course.probe import Outcome
 from minigrad.grading.grade import grade, looked_at, task, told
-from minigrad.grading.sandbox import Limits, NoSandbox, found
 from minigrad.grading.submission import Cell
 
 PROBES = """
@@ -29,6 +29,8 @@ def multiply(a, b):  # what the public probes of the package want, and no more
     y, da, db = table.get((a.data, b.data), (-6.0, -2.0, 3.0))
     return Node(y, ((a, da), (b, db)))
 """
+PUBLIC = task(NAME, ROOT / "exercises")
+PRIVATE = replace(PUBLIC, private=True)
 
 
 def made(probes, folder):
@@ -41,14 +43,10 @@ def made(probes, folder):
 def test_a_table_of_the_public_answers_is_worth_nothing_under_others(tmp_path):
     done = made(PROBES, tmp_path)
     assert (done.returncode, done.stdout) == (0, f"{NAME}: 1 parts under probes of your own: product\n"), done.stderr
-    try:
-        sandbox = found(limits=Limits())
-    except NoSandbox as error:
-        pytest.skip(str(error))
-    cheat = json.loads(json.dumps(SOLVED))
-    write(cheat, "product", TABLE)
-    public, own = task(NAME, ROOT / "exercises"), task(NAME, ROOT / "exercises", tmp_path / "own")
-    results = [grade(json.dumps(nb).encode(), by, sandbox) for nb in (cheat, SOLVED) for by in (public, own)]
+    sandbox = sandbox_here()
+    own = task(NAME, ROOT / "exercises", tmp_path / "own")
+    cases = notebook(8, product=TABLE), notebook(10)
+    results = [grade(case.data, by, sandbox) for case in cases for by in (PUBLIC, own)]
     assert [result["points"] for result in results] == [10, 8, 10, 10]
     says = results[1]["parts"]["product"]["says"]
     assert says == ["Of 4 probes that are not shown, 1 give what they should."]
@@ -82,14 +80,9 @@ raise ValueError(found)
 def test_a_spy_tells_no_private_probe(tmp_path):
     """What a cell raises stands on the student's page; the probes stood there."""
     assert made(PROBES, tmp_path).returncode == 0
-    try:
-        sandbox = found(limits=Limits())
-    except NoSandbox as error:
-        pytest.skip(str(error))
-    nb = json.loads(json.dumps(SOLVED))
-    after(nb, SPY)
-    public, own = task(NAME, ROOT / "exercises"), task(NAME, ROOT / "exercises", tmp_path / "own")
-    told, kept = (grade(json.dumps(nb).encode(), by, sandbox) for by in (public, own))
+    sandbox = sandbox_here()
+    own = task(NAME, ROOT / "exercises", tmp_path / "own")
+    told, kept = (grade(notebook(10, after=SPY).data, by, sandbox) for by in (PUBLIC, own))
     assert "multiply(a, b).data" in told["notes"][0]
     assert kept["notes"] == ["Cell 'extra': ValueError, in line 6"]
     assert (kept["points"], "multiply" in json.dumps(kept)) == (10, False)
@@ -112,12 +105,9 @@ def test_a_spy_tells_no_private_probe(tmp_path):
     ],
 )
 def test_under_private_probes_an_error_is_its_kind_and_its_line(said, kept):
-    cell = Cell("extra", "a = 1\nb = 2\n1 / 0")
-    private = replace(task(NAME, ROOT / "exercises"), private=True)
-    assert told(cell, said, private) == kept
+    assert told(Cell("extra", "a = 1\nb = 2\n1 / 0"), said, PRIVATE) == kept
 
 
 def test_under_private_probes_a_part_says_how_many_are_right():
-    private = replace(task(NAME, ROOT / "exercises"), private=True)
-    part = looked_at(private.exercise.parts[0], [Outcome("raised", "SECRET", "SECRET")], True)
+    part = looked_at(PRIVATE.exercise.parts[0], [Outcome("raised", "SECRET", "SECRET")], True)
     assert "SECRET" not in json.dumps(part)

@@ -11,33 +11,24 @@ pytest.importorskip(
 )
 
 from grading import prose
-from grading.test_batch import Told
+from grading.test_batch import grade_class, hand_in
 
-from minigrad.course import exercise, lessons
-from minigrad.course.cli import main
-from minigrad.grading import command, gradebook, tables
+from minigrad.course import exercise
+from minigrad.grading import gradebook, tables
 from minigrad.grading.gradebook import with_readers
 from minigrad.grading.submission import released
-
-ANSWER = {"cells": {}, "parts": {"doubled": [["gave", 6, ""], ["gave", -3.0, ""]]}}
 
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    nb = prose.made(tmp_path)
-    monkeypatch.setattr(exercise, "ANSWERS", tmp_path / "answers")
-    monkeypatch.setattr(lessons, "course", lambda: tmp_path)
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(ANSWER))
-    return nb
+    prose.install(monkeypatch, tmp_path)
+    return prose.made(tmp_path)
 
 
 def graded(folder, capsys, **submissions):
     """Hand in, grade, and read what the command says and has written: student → result."""
-    for student, data in submissions.items():
-        path = folder / "in" / student / f"{prose.NAME}.ipynb"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    assert main(["grade", str(folder / "in"), "--out", str(folder / "out"), "--json"]) == 0
+    hand_in(folder / "in", prose.NAME, **submissions)
+    assert grade_class(folder, "--json") == 0
     capsys.readouterr()
     return {r["student"]: r for r in json.loads((folder / "out" / "results.json").read_text("utf-8"))}
 

@@ -5,8 +5,15 @@ import os
 import numpy as np
 
 import minigrad as mg
+import minigrad.distributed as dist
 from minigrad import nn
 from minigrad.zoo.transformers import GPT, Size
+
+SGD, MOMENTUM, ADAM = RULES = [
+    lambda ps: mg.optim.SGD(ps, 0.1),
+    lambda ps: mg.optim.SGD(ps, 0.1, momentum=0.9),
+    lambda ps: mg.optim.Adam(ps, 0.01),
+]
 
 
 def mlp():
@@ -64,6 +71,19 @@ def trained(model, batch, optimizer, steps, n, rank=0, size=1):
         optimizer.step()
         losses.append(value.item())
     return losses
+
+
+def train_both(alone, many, batch, rule, steps, n, rank, size):
+    """Train a model in one process, and its like in many, each with an optimiser by this rule."""
+    trained(alone, batch, rule(alone.parameters()), steps, n)
+    trained(many, batch, rule(many.parameters()), steps, n, rank, size)
+
+
+def gather(x):
+    """An array of each rank's x."""
+    rows = [mg.zeros(*np.shape(x)) for _ in range(dist.get_world_size())]
+    dist.all_gather(rows, mg.tensor(np.array(x, float)))
+    return np.array([row.numpy() for row in rows])
 
 
 def state(model):

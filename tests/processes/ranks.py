@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,9 +19,11 @@ from runpy import run_path
 from traceback import format_exc
 from typing import Any
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).resolve().parent
+CALLS = "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 needs_mpi = pytest.mark.skipif(
     find_spec("mpi4py") is None or not MPIEXEC.exists(), reason="no MPI: pip install 'minigrad-course[mpi]'"
@@ -34,6 +38,27 @@ def mpiexec(n: int, *command: object, timeout: float = 120, **environment: str) 
         env={**os.environ, **threads, "PYTHONPATH": str(HERE.parents[1]), **environment},
         capture_output=True, text=True, timeout=timeout, check=False,
     )  # fmt: skip
+
+
+@contextmanager
+def calls_of(group: Any) -> Iterator[list[tuple[str, int]]]:
+    """What this rank says to a group in a block: (call, numbers in the whole)."""
+    calls: list[tuple[str, int]] = []
+
+    def counting(name: str) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            calls.append((name, max(x.size for x in given if isinstance(x, np.ndarray))))
+            return getattr(type(group), name)(group, *given)
+
+        return call
+
+    for name in CALLS:
+        setattr(group, name, counting(name))
+    try:
+        yield calls
+    finally:
+        for name in CALLS:
+            delattr(group, name)
 
 
 @cache

@@ -45,36 +45,22 @@ def published():
         parameters = cost.transformer_parameters(layers, hidden, V, S)
         yield f"Megatron table 1: parameters of {size}B", parameters / 1e9, size, 0.01
         yield f"Megatron table 1: PFLOP/s of {size}B", gpus * each / 1e3, aggregate, 0.015
-    for name, n, tokens, gpus, rate, days in (
-        ("GPT-3", 175e9, 300e9, 1024, 140e12, 34),
-        ("1T", 1e12, 450e9, 3072, 163e12, 84),
-    ):
-        yield (
-            f"Megatron §5.1: days for {name}",
-            cost.training_flops(n, tokens, True) / (gpus * rate) / 86400,
-            days,
-            0.03,
-        )
+    runs = ("GPT-3", 175e9, 300e9, 1024, 140e12, 34), ("1T", 1e12, 450e9, 3072, 163e12, 84)
+    for name, n, tokens, gpus, rate, days in runs:
+        ours = cost.training_flops(n, tokens, True) / (gpus * rate) / 86400
+        yield f"Megatron §5.1: days for {name}", ours, days, 0.03
     for size, rows in ZERO.items():
         for workers, gigabytes in rows.items():
             for stage, printed in enumerate(gigabytes, 1):
-                yield (
-                    f"ZeRO table 1: {size}B, N = {workers}, stage {stage}",
-                    cost.zero_bytes(size, workers, stage),
-                    printed,
-                    0.03,
-                )
+                ours = cost.zero_bytes(size, workers, stage)
+                yield f"ZeRO table 1: {size}B, N = {workers}, stage {stage}", ours, printed, 0.03
     for name, (heads, hidden, scores, share, extra) in KORTHIKANTI.items():
         whole, rest = (cost.activation_bytes(S, 1, hidden, heads, recompute=r) for r in ("none", "selective"))
         yield f"Korthikanti §5: 5as/h of {name}", (whole - rest) / (S * hidden), scores, 0.001
         yield f"Korthikanti §5: share of attention, {name}", (whole - rest) / whole, share, 0.02
         flops, twice = (cost.transformer_flops(1, s, 96, hidden, 1, False) / s for s in (S, 2 * S))
-        yield (
-            f"Korthikanti §5: FLOPs of selective recomputation, {name}",
-            (twice - flops) / (2 * flops - twice),
-            extra,
-            0.05,
-        )
+        ours = (twice - flops) / (2 * flops - twice)
+        yield f"Korthikanti §5: FLOPs of selective recomputation, {name}", ours, extra, 0.05
     for (stages, microbatches), speedup in GPIPE.items():
         ours = stages * (1 - bubble_fraction(stages, microbatches))
         yield f"GPipe table 2: Transformer, K = {stages}, M = {microbatches}", ours, speedup, 0.1
@@ -117,12 +103,9 @@ def test_formulas_count_products_and_parameters_one_by_one():
 
     assert cost.transformer_parameters(layers, h, v, s) == pytest.approx(small - 2 * h, rel=1e-14)
     pairs = s * s * layers * h
-    assert cost.transformer_flops(1, s, layers, h, v, False) == pytest.approx(
-        6 * s * (12 * layers * h * h + h * v) + 12 * pairs
-    )
-    assert cost.transformer_flops(1, s, layers, h, v) == pytest.approx(
-        6 * s * (16 * layers * h * h + h * v) + 16 * pairs
-    )
+    for recompute, n in ((False, 12), (True, 16)):
+        wanted = 6 * s * (n * layers * h * h + h * v) + n * pairs
+        assert cost.transformer_flops(1, s, layers, h, v, recompute) == pytest.approx(wanted)
 
 
 def test_zero_divides_the_optimizer_first_then_gradients_then_parameters():
@@ -139,13 +122,9 @@ def test_zero_divides_the_optimizer_first_then_gradients_then_parameters():
 def test_a_collective_costs_what_its_messages_do_one_by_one(algorithm, p):
     """alpha=1 counts rounds, beta=1 bytes of who sends most. All parts are of whole bytes."""
     n = 64 * p
-    counted = [
-        simulator.all_reduce(np.zeros(p), n, alpha, beta, algorithm)[0].max() for alpha, beta in ((1, 0), (0, 1))
-    ]
-
-    assert counted == pytest.approx(
-        [cost.all_reduce(n, p, alpha, beta, algorithm=algorithm) for alpha, beta in ((1, 0), (0, 1))]
-    )
+    for alpha, beta in ((1, 0), (0, 1)):
+        counted = simulator.all_reduce(np.zeros(p), n, alpha, beta, algorithm)[0].max()
+        assert counted == pytest.approx(cost.all_reduce(n, p, alpha, beta, algorithm=algorithm))
 
 
 def test_no_algorithm_sends_fewer_bytes_than_the_ring_nor_fewer_messages_than_log_p():
@@ -214,9 +193,8 @@ def test_megatrons_runs_are_as_quick_as_they_measured(row):
     shares = {"data": gpus // (tensor * pipeline), "tensor": tensor, "pipeline": pipeline, "recompute": True}
     plan = cost.step(model, "A100", batch, 0.6, **shares)
 
-    assert cost.transformer_flops(batch, S, layers, hidden, V) / plan.seconds / gpus == pytest.approx(
-        rate * 1e12, rel=0.16
-    )
+    ours = cost.transformer_flops(batch, S, layers, hidden, V) / plan.seconds / gpus
+    assert ours == pytest.approx(rate * 1e12, rel=0.16)
     assert plan.nbytes < 80e9
 
 
@@ -231,19 +209,14 @@ def test_a_plan_worked_out_by_hand():
     tensor = cost.step(TOY, ROW, 8, tensor=2)
     pipeline = cost.step(TOY, ROW, 8, pipeline=4)
 
-    assert alone.seconds_of == {"compute": 96, "tensor": 0, "pipeline": 0, "bubble": 0, "data": 0}
+    nothing = {"tensor": 0, "pipeline": 0, "bubble": 0, "data": 0}
+    assert alone.seconds_of == {"compute": 96, **nothing}
     assert alone.bytes_of == {"state": 16 * 1000, "activations": 4e6}
     # 4000 bytes among 4, two in each node, which have two links: the quickest of ring, tree and halving
     ring, tree, halving = 6 * 2 + 6000 * 0.005, 4 * (2 + 4000 * 0.005), 4 * 2 + 6000 * 0.005
     assert data.seconds_of["compute"] == 24
     assert data.seconds_of["data"] == min(ring, tree, halving)  # one bucket, which nothing hides
-    assert tensor.seconds_of == {
-        "compute": 48,
-        "tensor": 8 * 4 * 4 * 2 * (1 + 0.05),
-        "pipeline": 0,
-        "bubble": 0,
-        "data": 0,
-    }
+    assert tensor.seconds_of == nothing | {"compute": 48, "tensor": 8 * 4 * 4 * 2 * (1 + 0.05)}
     assert tensor.bytes_of == {"state": 16 * 500, "activations": 2e6}
     sent = 2 * 8 * (1 + 0.1)
     assert pipeline.seconds_of["pipeline"] == pytest.approx(sent)

@@ -15,13 +15,6 @@ def test_on_ranks(check, n):
     all_is_well("data_parallel.py", n, check)
 
 
-@pytest.fixture
-def alone():
-    dist.init_process_group()
-    yield
-    dist.destroy_process_group()
-
-
 def test_one_process_needs_no_mpi(alone):
     (model, batch), (copy, _) = made(mlp), made(mlp)
     many = dist.DistributedDataParallel(copy, bucket_cap_mb=0.0002, find_unused_parameters=True)

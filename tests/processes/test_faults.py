@@ -2,13 +2,12 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
 from ranks import needs_mpi
-from test_launch import RUN, SURROUNDINGS
+from test_launch import run
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -43,9 +42,8 @@ def killed_in(call):
 @needs_mpi
 @pytest.mark.parametrize("call", CALLS)
 def test_a_rank_that_is_killed_in_a_call_is_named_with_it_and_its_line(call):
-    with pytest.raises(
-        dist.RankError, match=f"(?s)rank 1 was killed by SIGKILL.*waiting in {call} .*test_faults.py:"
-    ) as told:
+    words = f"(?s)rank 1 was killed by SIGKILL.*waiting in {call} .*test_faults.py:"
+    with pytest.raises(dist.RankError, match=words) as told:
         dist.launch(killed_in, 2, call, timeout=60)
     assert (told.value.rank, told.value.status) == (1, 137)
     assert "rank 0 was" in str(told.value)
@@ -81,22 +79,14 @@ def in_rank(rank):
 LEAVING = {
     "sys.exit(3)": (1, 3, r"rank 1 left by sys.exit\(3\) at .*test_faults.py:"),
     "sys.exit(0)": (
-        0,
-        1,
-        r"rank 0 waits in barrier at .*test_faults.py:.*rank 1 has ended: sys.exit\(0\) at .*faults.py:",
-    ),
+        0, 1, r"rank 0 waits in barrier at .*test_faults.py:.*rank 1 has ended: sys.exit\(0\) at .*faults.py:"),
     "before it begins": (
-        0,
-        1,
-        r"rank 0 waits in init_process_group at .*test_faults.py:.*rank 1 has ended: sys.exit\(0\) at",
-    ),
+        0, 1, r"rank 0 waits in init_process_group at .*test_faults.py:.*rank 1 has ended: sys.exit\(0\) at"),
     "os._exit(0)": (1, 1, "rank 1 ended with exit status 0 in the middle of its program"),
     "full disk": (
-        1,
-        1,
-        "rank 1 failed.*in leaves\n.*mg.save.*OSError.*checkpoint.mg was not written.*rank 0 was waiting in barrier",
-    ),
-}
+        1, 1,
+        "rank 1 failed.*in leaves\n.*mg.save.*OSError.*checkpoint.mg was not written.*rank 0 was waiting in barrier"),
+}  # fmt: skip
 
 
 @needs_mpi
@@ -152,11 +142,7 @@ def test_a_run_that_was_killed_goes_on_from_its_checkpoint_to_the_same_bits(tmp_
     for killed in (-1, 7):
         folder = tmp_path / str(killed)
         folder.mkdir()
-        (folder / "train.py").write_text(TRAINING)
-        done = subprocess.run(
-            [*RUN, "-n", "2", "--max-restarts", "2", "train.py", str(killed), "last.mg"],
-            cwd=folder, env=SURROUNDINGS, capture_output=True, text=True, timeout=100, check=False,
-        )  # fmt: skip
+        done = run(folder, TRAINING, "-n", "2", "--max-restarts", "2", arguments=[str(killed), "last.mg"])
         assert done.returncode == 0, done.stderr
         begun = sorted({line[4:] for line in done.stdout.splitlines() if "from step" in line})
         assert begun == ["from step 0"] + ["from step 6"] * (killed == 7)
@@ -166,11 +152,8 @@ def test_a_run_that_was_killed_goes_on_from_its_checkpoint_to_the_same_bits(tmp_
 
 
 def test_restarts_come_to_an_end(tmp_path):
-    (tmp_path / "p.py").write_text("import os; print('time', os.environ['MINIGRAD_RESTART']); 1 / 0")
-    done = subprocess.run(
-        [*RUN, "-n", "1", "--max-restarts", "2", "p.py"],
-        cwd=tmp_path, env=SURROUNDINGS, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    fails = "import os; print('time', os.environ['MINIGRAD_RESTART']); 1 / 0"
+    done = run(tmp_path, fails, "-n", "1", "--max-restarts", "2")
 
     assert done.returncode == 1
     assert done.stdout.splitlines() == ["[0] time 0", "[0] time 1", "[0] time 2"]

@@ -33,7 +33,7 @@ print("rank", dist.get_rank(), "of", dist.get_world_size(), sys.argv[1:], x.toli
 def run(folder, program, *options, script="program.py", arguments=()):
     (folder / script).write_text(program, "utf-8")
     return subprocess.run(
-        [*RUN, *options, script, *arguments], cwd=folder, env=SURROUNDINGS, capture_output=True, text=True, timeout=60,
+        [*RUN, *options, script, *arguments], cwd=folder, env=SURROUNDINGS, capture_output=True, text=True, timeout=100,
         check=False,
     )  # fmt: skip
 
@@ -123,9 +123,8 @@ def sleeps():
 
 
 def test_a_function_that_fails_is_an_error_with_its_rank_and_traceback():
-    with pytest.raises(
-        dist.RankError, match=r"(?s)rank 0 failed.*test_launch.py.*raise ValueError\(message\).*so ist es"
-    ) as raised:
+    words = r"(?s)rank 0 failed.*test_launch.py.*raise ValueError\(message\).*so ist es"
+    with pytest.raises(dist.RankError, match=words) as raised:
         dist.launch(fails, 1, "so ist es")
     assert (raised.value.rank, raised.value.status) == (0, 1)
 
@@ -178,10 +177,8 @@ def alive(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return (
-        not Path(f"/proc/{pid}/stat").exists()
-        or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    )
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def soon(is_so, seconds=30):

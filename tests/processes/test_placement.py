@@ -88,18 +88,14 @@ def test_the_op_that_failed_is_named_and_not_one_that_reads_what_was_sent():
         del groups["twice"]
 
 
-def test_a_process_alone_runs_worker_0_and_refuses_others():
-    dist.init_process_group()
-    try:
-        g, x, y = two_workers()
-        with dist.Session(g) as session, pytest.raises(GraphError, match="worker:1, and there are 1 processes"):
-            session.run(y, {x: np.ones((2, 3))})
-        g = mg.Graph()
-        with g.as_default(), mg.device("worker:0"):
-            v = mg.Variable(np.arange(3.0))
-            z = v * 2
-        with dist.Session(g) as session:
-            session.run(v.initializer)
-            assert session.run(z).tolist() == [0.0, 2.0, 4.0]
-    finally:
-        dist.destroy_process_group()
+def test_a_process_alone_runs_worker_0_and_refuses_others(alone):
+    g, x, y = two_workers()
+    with dist.Session(g) as session, pytest.raises(GraphError, match="worker:1, and there are 1 processes"):
+        session.run(y, {x: np.ones((2, 3))})
+    g = mg.Graph()
+    with g.as_default(), mg.device("worker:0"):
+        v = mg.Variable(np.arange(3.0))
+        z = v * 2
+    with dist.Session(g) as session:
+        session.run(v.initializer)
+        assert session.run(z).tolist() == [0.0, 2.0, 4.0]

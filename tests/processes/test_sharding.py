@@ -16,13 +16,6 @@ def test_on_ranks(check, n):
     all_is_well("sharding.py", n, check)
 
 
-@pytest.fixture
-def alone():
-    dist.init_process_group()
-    yield
-    dist.destroy_process_group()
-
-
 def pruned():
     layer = mg.nn.Linear(3, 4)
     mg.nn.utils.prune.l1_unstructured(layer, "weight", 0.5)

@@ -185,9 +185,8 @@ def test_failures_cost_what_dalys_formula_says(interval, restart):
     options = {"checkpoint": 60.0, "restart": restart, "mtbf": mtbf, "workers": 16384}
     runs = [failures(54 * DAY, interval, key=mg.random.key(seed), **options).seconds for seed in range(60)]
 
-    assert np.mean(runs) == pytest.approx(
-        cost.expected_seconds(54 * DAY, interval, 60.0, restart, mtbf / 16384), rel=0.02
-    )
+    expected = cost.expected_seconds(54 * DAY, interval, 60.0, restart, mtbf / 16384)
+    assert np.mean(runs) == pytest.approx(expected, rel=0.02)
 
 
 def test_youngs_interval_is_nearly_the_best():
@@ -246,30 +245,25 @@ def test_of_many_workers_some_are_drawn_the_first_and_the_last_too():
 # -- what is refused ---------------------------------------------------------------------------------------
 
 
+TWO = schedule("1f1b", 2, 2)
+OPTIONS = {"checkpoint": 60.0, "restart": 60.0, "mtbf": 1e6, "key": mg.random.key(0)}
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
         (lambda: all_reduce([0.0] * 4, 8, 1.0, 1.0, "rings"), "are ring, tree, halving, and 'rings' was asked"),
         (lambda: all_reduce([0.0] * 4, -8, 1.0, 1.0), "n ≥ 0 bytes"),
         (lambda: all_reduce([0.0] * 4, 8, -1.0, 1.0), "α, β, γ ≥ 0"),
-        (lambda: simulate(schedule("1f1b", 2, 2), 0), "replicas is above 0, and got 0"),
-        (lambda: simulate(schedule("1f1b", 2, 2), transfer=-1.0), "transfer is 0 seconds or more, .* got -1.0 and"),
+        (lambda: simulate(TWO, 0), "replicas is above 0, and got 0"),
+        (lambda: simulate(TWO, transfer=-1.0), "transfer is 0 seconds or more, .* got -1.0 and"),
+        (lambda: simulate(TWO, 2, slowdown=[[1.0, 0.0], [1.0, 1.0]]), "slowdown is above 0, and got 0"),
+        (lambda: simulate(TWO, 2, slowdown=np.ones((3, 2))), "a number or of shape .2, 2., and got 0.0 and .3, 2."),
         (
-            lambda: simulate(schedule("1f1b", 2, 2), 2, slowdown=[[1.0, 0.0], [1.0, 1.0]]),
-            "slowdown is above 0, and got 0",
-        ),
-        (
-            lambda: simulate(schedule("1f1b", 2, 2), 2, slowdown=np.ones((3, 2))),
-            "a number or of shape .2, 2., and got 0.0 and .3, 2.",
-        ),
-        (
-            lambda: failures(1e6, 1e5, checkpoint=60.0, restart=60.0, mtbf=1e6, workers=1000, key=mg.random.key(0)),
+            lambda: failures(1e6, 1e5, workers=1000, **OPTIONS),
             "1000 workers fail every 1e[+]03 s: 1e[+]05 s of work, 60 s to save and 60 s to restart come to no end",
         ),
-        (
-            lambda: failures(1e6, 0.0, checkpoint=60.0, restart=60.0, mtbf=1e6, workers=10, key=mg.random.key(0)),
-            "interval is above 0",
-        ),
+        (lambda: failures(1e6, 0.0, workers=10, **OPTIONS), "interval is above 0"),
     ],
 )
 def test_nonsense_is_refused_in_words(wrong, said):

@@ -8,12 +8,7 @@ import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.distributed import functional
 
-
-@pytest.fixture(autouse=True)
-def group_of_one():
-    dist.init_process_group()
-    yield
-    dist.destroy_process_group()
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_a_transfer_is_in_the_trace_from_its_start_to_its_end_whatever_runs_meanwhile(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from grading.cases.case import after, before, case
+from grading.cases.case import notebook, submissions
 
 TOOLS = """
 import ctypes, mmap, os, platform, signal, socket, struct, time
@@ -28,67 +28,33 @@ breached = False
 """
 
 
-def attack(nb, source):
-    """Try something that sets `breached` if it comes off."""
-    before(nb, f"{TOOLS}\ntry:\n{indent(source.strip(), '    ')}\nexcept Exception: pass")
-    after(nb, "if breached: multiply = None")
+def attack(source):
+    """A notebook that tries something that sets `breached` if it comes off."""
+    tries = f"{TOOLS}\ntry:\n{indent(source.strip(), '    ')}\nexcept Exception: pass"
+    return notebook(10, before=tries, after="if breached: multiply = None")
 
 
-# -- memory that belongs to no process ---------------------------------------------------------------
-
-
-@case(10)
-def memory_in_files_without_a_name(nb):
-    attack(
-        nb,
-        """
+submissions(__name__, {
+    # -- memory that belongs to no process
+    "memory_in_files_without_a_name": attack("""
 files = [os.memfd_create(str(i)) for i in range(8)]
 for file in files:
     os.write(file, bytes(1 << 20))
 breached = True
-""",
-    )
-
-
-@case(10)
-def memory_in_secret_files(nb):
-    attack(nb, "breached = system_call('memfd_secret', 0) >= 0")
-
-
-@case(10)
-def memory_in_segments_of_system_v(nb):
-    attack(
-        nb,
-        """
+"""),
+    "memory_in_secret_files": attack("breached = system_call('memfd_secret', 0) >= 0"),
+    "memory_in_segments_of_system_v": attack("""
 segment = c.shmget(0, ctypes.c_size_t(8 << 20), 0o1600)
 breached = segment >= 0
-""",
-    )
-
-
-@case(10)
-def memory_in_queues_of_messages(nb):
-    attack(nb, "breached = c.msgget(0, 0o1600) >= 0 or c.semget(0, 250, 0o1600) >= 0")
-
-
-@case(10)
-def memory_in_a_folder_of_a_world_of_its_own(nb):
-    attack(
-        nb,
-        """
+"""),
+    "memory_in_queues_of_messages": attack("breached = c.msgget(0, 0o1600) >= 0 or c.semget(0, 250, 0o1600) >= 0"),
+    "memory_in_a_folder_of_a_world_of_its_own": attack("""
 def work():
     if c.unshare(0x10000000 | 0x20000): return 0  # of users, and of mounts
     return c.mount(b'none', b'/home/student', b'tmpfs', 0, b'size=1g') == 0
 breached = in_a_process(work) == 1
-""",
-    )
-
-
-@case(10)
-def fills_every_folder_in_memory(nb):
-    attack(
-        nb,
-        """
+"""),
+    "fills_every_folder_in_memory": attack("""
 def filled(folder):
     total = 0
     try:
@@ -101,190 +67,82 @@ def filled(folder):
     return total
 places = ['/', '/dev', '/dev/shm', '/tmp', '/var/tmp', '/run', '/home', '/home/student', '/root', '/etc', '/mnt']
 breached = sum(map(filled, places)) > 3 * (32 << 20)
-""",
-    )
-
-
-# -- a world of its own, in which it would have rights ---------------------------------------------
-
-
-@case(10)
-def a_world_of_users_of_its_own(nb):
-    attack(nb, "breached = in_a_process(lambda: c.unshare(0x10000000) == 0) == 1")
-
-
-@case(10)
-def a_world_of_users_by_clone(nb):
-    attack(
-        nb,
-        """
+"""),
+    # -- a world of its own, in which it would have rights
+    "a_world_of_users_of_its_own": attack("breached = in_a_process(lambda: c.unshare(0x10000000) == 0) == 1"),
+    "a_world_of_users_by_clone": attack("""
 import _thread
 number = 56 if platform.machine() == 'x86_64' else 220
 child = c.syscall(number, 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)
 if child == 0: c._exit(0)
 breached = child > 0
 if breached: os.waitpid(child, 0)
-""",
-    )
-
-
-@case(10)
-def a_world_of_users_by_clone3(nb):
-    attack(
-        nb,
-        """
+"""),
+    "a_world_of_users_by_clone3": attack("""
 asked = struct.pack('<8Q', 0x10000000, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
 child = system_call('clone3', asked, len(asked))
 if child == 0: c._exit(0)
 breached = child > 0
 if breached: os.waitpid(child, 0)
-""",
-    )
-
-
-@case(10)
-def worlds_of_processes_network_and_mounts(nb):
-    attack(
-        nb,
-        """
+"""),
+    "worlds_of_processes_network_and_mounts": attack("""
 kinds = (0x20000, 0x40000000, 0x20000000, 0x8000000, 0x4000000, 0x2000000)
 breached = any(in_a_process(lambda: c.unshare(kind) == 0) == 1 for kind in kinds)
-""",
-    )
-
-
-@case(10)
-def mounts_and_changes_its_root(nb):
-    attack(
-        nb,
-        """
+"""),
+    "mounts_and_changes_its_root": attack("""
 os.makedirs('/tmp/root', exist_ok=True)
 breached = c.mount(b'none', b'/tmp/root', b'tmpfs', 0, None) == 0 or c.umount2(b'/tmp', 2) == 0
 breached = breached or in_a_process(lambda: c.chroot(b'/tmp/root') == 0) == 1
-""",
-    )
-
-
-# -- keys ------------------------------------------------------------------------------------------
-
-
-@case(10)
-def reads_the_keys_of_whoever_grades(nb):
-    attack(
-        nb,
-        """
+"""),
+    # -- keys
+    "reads_the_keys_of_whoever_grades": attack("""
 held = [system_call('keyctl', 0, ring, 0) for ring in (-2, -3, -4, -5)]  # the numbers of the keyrings
 breached = any(number >= 0 for number in held) or bool(open('/proc/keys').read())
-""",
-    )
-
-
-@case(10)
-def leaves_a_key_for_the_next(nb):
-    attack(
-        nb,
-        """
+"""),
+    "leaves_a_key_for_the_next": attack("""
 breached = any(system_call('add_key', b'user', b'minigrad:left', b'answers', 7, ring) > 0 for ring in (-3, -4, -5))
 breached = breached or system_call('request_key', b'user', b'minigrad:left', None, -3) > 0
-""",
-    )
-
-
-# -- other processes ---------------------------------------------------------------------------------
-
-
-@case(10)
-def traces_its_watcher(nb):
-    attack(
-        nb,
-        """
+"""),
+    # -- other processes
+    "traces_its_watcher": attack("""
 breached = c.ptrace(16, os.getppid(), None, None) == 0
 if breached: c.ptrace(17, os.getppid(), None, None)
-""",
-    )
-
-
-@case(10)
-def traces_its_own_child_past_a_filter(nb):
-    attack(nb, "breached = in_a_process(lambda: c.ptrace(0, 0, None, None) == 0) == 1")
-
-
-@case(10)
-def reads_the_memory_of_its_watcher(nb):
-    attack(
-        nb,
-        """
+"""),
+    "traces_its_own_child_past_a_filter": attack(
+        "breached = in_a_process(lambda: c.ptrace(0, 0, None, None) == 0) == 1"),
+    "reads_the_memory_of_its_watcher": attack("""
 line = next(line for line in open(f'/proc/{os.getppid()}/maps') if 'heap' in line)
 start = int(line.split('-')[0], 16)
 into = ctypes.create_string_buffer(4096)
 here, there = struct.pack('QQ', ctypes.addressof(into), 4096), struct.pack('QQ', start, 4096)
 breached = system_call('process_vm_readv', os.getppid(), here, 1, there, 1, 0) > 0
-""",
-    )
-
-
-@case(10)
-def asks_for_the_highest_priority(nb):
-    attack(
-        nb,
-        """
+"""),
+    "asks_for_the_highest_priority": attack("""
 try:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     breached = True
 except OSError:
     os.nice(-10)
     breached = True
-""",
-    )
-
-
-@case(10, "crashed")
-def a_bomb_of_forks(nb):
-    before(nb, "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass")
-
-
-@case(10)
-def leaves_spinning_processes_behind(nb):
-    before(
-        nb,
-        "import os\nfor _ in range(12):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork(): os._exit(0)\n"
-        "        while True: pass",
-    )
-
-
-# -- whom it can reach -------------------------------------------------------------------------------
-
-
-@case(10)
-def asks_the_host_of_a_virtual_machine(nb):
-    attack(
-        nb,
-        """
+"""),
+    "a_bomb_of_forks": notebook(10, "crashed",
+        before="import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"),
+    "leaves_spinning_processes_behind": notebook(10,
+        before="import os\nfor _ in range(12):\n    if os.fork() == 0:\n        os.setsid()\n"
+               "        if os.fork(): os._exit(0)\n        while True: pass"),
+    # -- whom it can reach
+    "asks_the_host_of_a_virtual_machine": attack("""
 with socket.socket(40, socket.SOCK_STREAM):  # of the family that reaches across virtual machines
     breached = True
-""",
-    )
-
-
-@case(10)
-def sockets_of_every_other_family(nb):
-    attack(
-        nb,
-        """
+"""),
+    "sockets_of_every_other_family": attack("""
 for family in {*range(3, 46)} - {10}:
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET):
         try: socket.socket(family, kind).close()
         except OSError: continue
         breached = True
-""",
-    )
-
-
-@case(10)
-def sockets_of_whoever_listens_on_this_machine(nb):
-    attack(
-        nb,
-        """
+"""),
+    "sockets_of_whoever_listens_on_this_machine": attack("""
 names = {line.split()[-1] for line in open('/proc/net/unix') if '/' in line or '@' in line} - {'Path'}
 names |= {f'{folder}/{name}' for folder in ('/run', '/var/run', '/tmp', '/run/dbus', '/run/systemd')
           if os.path.isdir(folder) for name in os.listdir(folder)}
@@ -293,63 +151,25 @@ for name in names | {'/run/dbus/system_bus_socket', '/var/run/docker.sock', '@/t
         try: door.connect(name.replace('@', chr(0), 1))
         except OSError: continue
         breached = True
-""",
-    )
-
-
-# -- the kernel ----------------------------------------------------------------------------------------
-
-
-@case(10)
-def a_ring_of_requests(nb):
-    attack(nb, "breached = system_call('io_uring_setup', 8, ctypes.create_string_buffer(120)) >= 0")
-
-
-@case(10)
-def a_program_in_the_kernel(nb):
-    attack(
-        nb,
-        """
+"""),
+    # -- the kernel
+    "a_ring_of_requests": attack("breached = system_call('io_uring_setup', 8, ctypes.create_string_buffer(120)) >= 0"),
+    "a_program_in_the_kernel": attack("""
 made = struct.pack('<IIII', 2, 4, 4, 1) + bytes(112)  # a map, which is where a program would begin
 breached = system_call('bpf', 0, made, len(made)) >= 0
-""",
-    )
-
-
-@case(10)
-def faults_handled_by_itself(nb):
-    attack(nb, "breached = system_call('userfaultfd', 1) >= 0")
-
-
-@case(10)
-def counters_of_the_processor(nb):
-    attack(
-        nb,
-        """
+"""),
+    "faults_handled_by_itself": attack("breached = system_call('userfaultfd', 1) >= 0"),
+    "counters_of_the_processor": attack("""
 asked = struct.pack('<IIQ', 1, 112, 0) + bytes(96)
 breached = system_call('perf_event_open', asked, 0, -1, -1, 0) >= 0
-""",
-    )
-
-
-@case(10)
-def files_by_their_handles(nb):
-    attack(
-        nb,
-        """
+"""),
+    "files_by_their_handles": attack("""
 handle = struct.pack('<Ii', 8, 1) + bytes(8)
 system_call('open_by_handle_at', os.open('/usr', os.O_RDONLY), ctypes.create_string_buffer(handle, 64), 0)
 breached = ctypes.get_errno() not in (1, 38)  # it was not refused, it did not find
-""",
-    )
-
-
-@case(10)
-def calls_of_an_older_machine(nb):
-    """On x86-64, the calls of the machine of 32 bits have other numbers, which a list of numbers does not know."""
-    attack(
-        nb,
-        """
+"""),
+    # On x86-64, the calls of the machine of 32 bits have other numbers, which a list of numbers does not know.
+    "calls_of_an_older_machine": attack("""
 if platform.machine() == 'x86_64':
     def run(code):
         page = mmap.mmap(-1, 4096, prot=7)
@@ -357,45 +177,24 @@ if platform.machine() == 'x86_64':
         return ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
     getpid = b'\\xb8\\x14\\0\\0\\0\\xcd\\x80\\xc3'  # mov eax, 20; int 0x80; ret
     breached = in_a_process(lambda: run(getpid) == os.getpid()) == 1
-""",
-    )
-
-
-@case(10)
-def turns_the_switches_of_the_machine(nb):
-    attack(
-        nb,
-        """
+"""),
+    "turns_the_switches_of_the_machine": attack("""
 for name in ('sysrq-trigger', 'sys/kernel/core_pattern', 'sys/kernel/hostname', 'sys/vm/drop_caches',
              'sys/user/max_user_namespaces', 'self/uid_map', 'irq/default_smp_affinity'):
     try:
         with open(f'/proc/{name}', 'w') as file: file.write('1')
     except OSError: continue
     breached = True
-""",
-    )
-
-
-@case(10)
-def looks_out_of_the_links_of_its_processes(nb):
-    attack(
-        nb,
-        """
+"""),
+    "looks_out_of_the_links_of_its_processes": attack("""
 for pid in filter(str.isdigit, os.listdir('/proc')):
     for name in ('root', 'cwd'):
         try: seen = {*os.listdir(f'/proc/{pid}/{name}')}
         except OSError: continue
         breached = breached or bool(seen & {'boot', 'srv', 'newroot', 'oldroot', 'sys'})
-""",
-    )
-
-
-@case(10)
-def puts_itself_into_another_group(nb):
-    attack(
-        nb,
-        """
+"""),
+    "puts_itself_into_another_group": attack("""
 places = [line.split()[1] for line in open('/proc/self/mounts') if 'cgroup' in line]
 breached = bool(places) or os.path.exists('/sys/fs/cgroup')
-""",
-    )
+"""),
+})  # fmt: skip

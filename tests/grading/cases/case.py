@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +30,37 @@ class Case:
     points: int
     status: str
     data: bytes
-    family: str
+    family: str = ""
 
 
 CASES: dict[str, Case] = {}
 
 
-def case(points: int, status: str = "graded", start: Notebook = SOLVED) -> Callable[[Callable[[Notebook], Any]], Any]:
-    """What a function makes of a notebook is a case of its name: the notebook as it has changed it, or bytes."""
+def submissions(module: str, cases: dict[str, Case]) -> None:
+    """Add the cases of a module, each under its name."""
+    family = module.rpartition(".")[-1]
+    CASES.update({name: replace(case, family=family) for name, case in cases.items()})
+
+
+def notebook(
+    points: int, status: str = "graded", start: Notebook = SOLVED, before: str = "", after: str = "", **parts: str
+) -> Case:
+    """A notebook with other sources in some of its parts, and with a cell before or after all others."""
+    nb = deepcopy(start)
+    for part, source in parts.items():
+        write(nb, part, source)
+    nb["cells"] = [code(before)] * bool(before) + nb["cells"] + [code(after)] * bool(after)
+    return Case(points, status, json.dumps(nb).encode())
+
+
+def case(points: int, status: str = "graded") -> Callable[[Callable[[Notebook], Any]], Any]:
+    """A case of the function's name: the solved notebook as it has changed it, or the bytes that it returns."""
 
     def add(change: Callable[[Notebook], Any]) -> Callable[[Notebook], Any]:
-        nb = deepcopy(start)
+        nb = deepcopy(SOLVED)
         made = change(nb)
-        data = made if isinstance(made, bytes) else json.dumps(nb if made is None else made).encode()
-        CASES[change.__name__] = Case(points, status, data, change.__module__.rsplit(".", 1)[-1])
+        data = made if isinstance(made, bytes) else json.dumps(nb).encode()
+        submissions(change.__module__, {change.__name__: Case(points, status, data)})
         return change
 
     return add
@@ -51,6 +68,10 @@ def case(points: int, status: str = "graded", start: Notebook = SOLVED) -> Calla
 
 def cell(nb: Notebook, name: str) -> Notebook:
     return next(each for each in nb["cells"] if each["id"] == name)
+
+
+def source(name: str, nb: Notebook = SOLVED) -> str:
+    return "".join(cell(nb, name)["source"])
 
 
 def write(nb: Notebook, name: str, source: str) -> None:

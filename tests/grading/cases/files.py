@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from copy import deepcopy
 
-from grading.cases.case import case, cell, write
+from grading.cases.case import SOLVED, Case, case, cell, submissions, write
 
 
 @case(10)
@@ -68,11 +68,6 @@ def a_part_deleted(nb):
     nb["cells"] = [each for each in nb["cells"] if each["id"] != "gradients"]
 
 
-@case(0)
-def no_cells(nb):
-    nb["cells"] = []
-
-
 @case(10)
 def format_3(nb):
     for each in nb["cells"]:
@@ -86,16 +81,6 @@ def says_it_is_another_exercise(nb):
 
 
 @case(10)
-def with_a_byte_order_mark(nb):
-    return b"\xef\xbb\xbf" + json.dumps(nb).encode()
-
-
-@case(10)
-def in_utf_16(nb):
-    return json.dumps(nb, ensure_ascii=False).encode("utf-16")
-
-
-@case(10)
 def outputs_without_end(nb):
     cell(nb, "check-product")["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["x" * 5_000_000]}]
 
@@ -105,36 +90,15 @@ def cells_that_are_no_cells(nb):
     nb["cells"] += [None, 3, "x", [], {"cell_type": 7}, {"cell_type": "code", "source": {"a": 1}}]
 
 
-@case(0, "unreadable")
-def an_empty_file(nb):
-    return b""
-
-
-@case(0, "unreadable")
-def no_json(nb):
-    return b"%PDF-1.7 my homework"
-
-
-@case(0, "unreadable")
-def half_a_file(nb):
-    return json.dumps(nb).encode()[:3000]
-
-
-@case(0, "unreadable")
-def a_list(nb):
-    return b"[1, 2, 3]"
-
-
-@case(0, "unreadable")
-def json_without_end(nb):
-    return b"[" * 3_000_000
-
-
-@case(0, "unreadable")
-def a_file_too_large(nb):
-    return b'{"cells": "' + b"x" * (21 << 20) + b'"}'
-
-
-@case(0, "unreadable")
-def a_picture(nb):
-    return bytes(range(256)) * 100
+submissions(__name__, {
+    "no_cells": Case(0, "graded", json.dumps(SOLVED | {"cells": []}).encode()),
+    "with_a_byte_order_mark": Case(10, "graded", b"\xef\xbb\xbf" + json.dumps(SOLVED).encode()),
+    "in_utf_16": Case(10, "graded", json.dumps(SOLVED, ensure_ascii=False).encode("utf-16")),
+    "an_empty_file": Case(0, "unreadable", b""),
+    "no_json": Case(0, "unreadable", b"%PDF-1.7 my homework"),
+    "half_a_file": Case(0, "unreadable", json.dumps(SOLVED).encode()[:3000]),
+    "a_list": Case(0, "unreadable", b"[1, 2, 3]"),
+    "json_without_end": Case(0, "unreadable", b"[" * 3_000_000),
+    "a_file_too_large": Case(0, "unreadable", b'{"cells": "' + b"x" * (21 << 20) + b'"}'),
+    "a_picture": Case(0, "unreadable", bytes(range(256)) * 100),
+})  # fmt: skip

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import json
 
-from grading.cases.case import after, before, case, cell, code, write
+from grading.cases.case import Case, case, cell, code, notebook, submissions
 
 IMG = "<img src=x onerror=alert(1)>"
 ESCAPES = "\x1b[2J\x1b]0;title\x07\r\u202e"
 
-
-@case(0, "unreadable")
-def more_lists_than_fit(nb):
-    return b'{"cells":[' + b"{}," * 300_000 + b"{}]}"
+submissions(__name__, {
+    "more_lists_than_fit": Case(0, "unreadable", b'{"cells":[' + b"{}," * 300_000 + b"{}]}"),
+    "lists_in_lists": Case(0, "unreadable", b'{"cells":[' + b'{"a":[' * 100_000),
+    "an_error_that_is_a_program": notebook(10, after=f"raise type({IMG!r}, (Exception,), {{}})({ESCAPES!r})"),
+    "an_error_of_a_megabyte": notebook(10, after="raise ValueError('x' * 10**6)"),
+    "an_error_without_words": notebook(10, after="class E(Exception):\n    def __str__(self): raise E\nraise E"),
+    "an_error_without_a_place": notebook(10,
+        after="class E(Exception):\n    __traceback__ = property(lambda self: 1 / 0)\nraise E"),
+    "an_error_whose_kind_has_no_name": notebook(10,
+        after="class M(type):\n    __name__ = property(lambda self: 1 / 0)\nclass E(Exception, metaclass=M): pass\n"
+              "raise E"),
+    "an_error_from_deep_inside": notebook(10,
+        after="import json\ndef f(n): return f(n - 1) if n else json.loads('{')\nf(100)"),
+    "an_answer_that_raises_a_program": notebook(8,
+        product=f"def multiply(a, b):\n    raise type({IMG!r}, (Exception,), {{}})({ESCAPES!r} * 1000)"),
+    "an_answer_of_escapes": notebook(9, zero=f"zero_says = {ESCAPES * 100!r}"),
+    "an_answer_of_ten_megabytes": notebook(8, product="def multiply(a, b):\n    return 'x' * 10_000_000"),
+    "an_answer_that_is_deep": notebook(8,
+        product="def multiply(a, b):\n    x = []\n    for _ in range(5000): x = [x]\n    return x"),
+    "a_name_that_turns_the_direction": notebook(10, before=f"{'x' * 1000} = {ESCAPES!r}  # \u202e\u2066"),
+})  # fmt: skip
 
 
 @case(0, "unreadable")
 def more_lists_than_fit_in_an_output(nb):
     nb["cells"][1]["outputs"] = [[]] * 300_000
-
-
-@case(0, "unreadable")
-def lists_in_lists(nb):
-    return b'{"cells":[' + b'{"a":[' * 100_000
 
 
 @case(10)
@@ -49,66 +61,8 @@ def an_exercise_of_another_name(nb):
 
 
 @case(10)
-def an_error_that_is_a_program(nb):
-    after(nb, f"raise type({IMG!r}, (Exception,), {{}})({ESCAPES!r})")
-
-
-@case(10)
-def an_error_of_a_megabyte(nb):
-    after(nb, "raise ValueError('x' * 10**6)")
-
-
-@case(10)
 def an_error_in_each_of_many_cells(nb):
     nb["cells"] += [code("1 / 0", f"extra {i}") for i in range(300)]
-
-
-@case(10)
-def an_error_without_words(nb):
-    after(nb, "class E(Exception):\n    def __str__(self): raise E\nraise E")
-
-
-@case(10)
-def an_error_without_a_place(nb):
-    after(nb, "class E(Exception):\n    __traceback__ = property(lambda self: 1 / 0)\nraise E")
-
-
-@case(10)
-def an_error_whose_kind_has_no_name(nb):
-    after(
-        nb,
-        "class M(type):\n    __name__ = property(lambda self: 1 / 0)\nclass E(Exception, metaclass=M): pass\nraise E",
-    )
-
-
-@case(10)
-def an_error_from_deep_inside(nb):
-    after(nb, "import json\ndef f(n): return f(n - 1) if n else json.loads('{')\nf(100)")
-
-
-@case(8)
-def an_answer_that_raises_a_program(nb):
-    write(nb, "product", f"def multiply(a, b):\n    raise type({IMG!r}, (Exception,), {{}})({ESCAPES!r} * 1000)")
-
-
-@case(9)
-def an_answer_of_escapes(nb):
-    write(nb, "zero", f"zero_says = {ESCAPES * 100!r}")
-
-
-@case(8)
-def an_answer_of_ten_megabytes(nb):
-    write(nb, "product", "def multiply(a, b):\n    return 'x' * 10_000_000")
-
-
-@case(8)
-def an_answer_that_is_deep(nb):
-    write(nb, "product", "def multiply(a, b):\n    x = []\n    for _ in range(5000): x = [x]\n    return x")
-
-
-@case(10)
-def a_name_that_turns_the_direction(nb):
-    before(nb, f"{'x' * 1000} = {ESCAPES!r}  # \u202e\u2066")
 
 
 @case(10)

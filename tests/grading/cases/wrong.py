@@ -2,102 +2,31 @@
 
 from __future__ import annotations
 
-from grading.cases.case import after, case, cell, write
+from grading.cases.case import notebook, source, submissions
 
-
-@case(8)
-def slopes_swapped(nb):
-    write(nb, "product", "def multiply(a, b):\n    return Node(a.data * b.data, ((a, a.data), (b, b.data)))")
-
-
-@case(8)
-def slopes_of_a_sum(nb):
-    write(nb, "product", "def multiply(a, b):\n    return Node(a.data * b.data, ((a, 1.0), (b, 1.0)))")
-
-
-@case(8)
-def leaf_instead_of_a_product(nb):
-    write(nb, "product", "def multiply(a, b):\n    return Node(a.data * b.data)")
-
-
-@case(8)
-def nothing_returned(nb):
-    write(nb, "product", "def multiply(a, b):\n    Node(a.data * b.data, ((a, b.data), (b, a.data)))")
-
-
-@case(5)
-def order_without_memory(nb):
-    write(nb, "order", "def order(y):\n    return [n for p, _ in y.parents for n in order(p)] + [y]")
-
-
-@case(7)
-def order_reversed(nb):
-    write(
-        nb,
-        "order",
-        cell(nb, "order")["source"][0]
-        if isinstance(cell(nb, "order")["source"], str)
-        else "".join(cell(nb, "order")["source"]) + "\n_right = order\ndef order(y):\n    return _right(y)[::-1]",
-    )
-    gradients = "".join(cell(nb, "gradients")["source"]).replace("reversed(order(y))", "order(y)")
-    write(nb, "gradients", gradients)
-
-
-@case(8)
-def gradients_overwritten(nb):
-    write(nb, "gradients", "".join(cell(nb, "gradients")["source"]).replace("+= grad[node]", "= grad[node]"))
-
-
-@case(8)
-def gradients_not_seeded(nb):
-    write(nb, "gradients", "".join(cell(nb, "gradients")["source"]).replace("grad[y] = 1.0", "pass"))
-
-
-@case(9)
-def number_as_text(nb):
-    write(nb, "visits", "times_at_x = '1024'\nnodes = 11")
-
-
-@case(9)
-def one_answer_of_two(nb):
-    write(nb, "visits", "times_at_x = 1024\nnodes = 10")
-
-
-@case(9)
-def dots_left_in(nb):
-    write(nb, "zero", "zero_says = ...")
-
-
-@case(8)
-def syntax_error(nb):
-    write(nb, "product", "def multiply(a, b)\n    return")
-
-
-@case(8)
-def indented_with_tabs_and_spaces(nb):
-    write(nb, "product", "def multiply(a, b):\n\tx = 1\n        return x")
-
-
-@case(8)
-def cell_that_raises(nb):
-    write(nb, "product", "raise RuntimeError('no')")
-
-
-@case(8)
-def answer_that_raises(nb):
-    write(nb, "product", "def multiply(a, b):\n    raise KeyError('x' * 10_000_000)")
-
-
-@case(8)
-def answer_deleted_again(nb):
-    after(nb, "del multiply")
-
-
-@case(10)
-def given_code_tampered_with(nb):
-    write(nb, "given", "class Node:\n    pass")
-
-
-@case(8)
-def recursion_without_end(nb):
-    write(nb, "product", "def multiply(a, b):\n    return multiply(b, a)")
+submissions(__name__, {
+    "slopes_swapped": notebook(8,
+        product="def multiply(a, b):\n    return Node(a.data * b.data, ((a, a.data), (b, b.data)))"),
+    "slopes_of_a_sum": notebook(8,
+        product="def multiply(a, b):\n    return Node(a.data * b.data, ((a, 1.0), (b, 1.0)))"),
+    "leaf_instead_of_a_product": notebook(8, product="def multiply(a, b):\n    return Node(a.data * b.data)"),
+    "nothing_returned": notebook(8,
+        product="def multiply(a, b):\n    Node(a.data * b.data, ((a, b.data), (b, a.data)))"),
+    "order_without_memory": notebook(5,
+        order="def order(y):\n    return [n for p, _ in y.parents for n in order(p)] + [y]"),
+    "order_reversed": notebook(7,
+        order=source("order") + "\n_right = order\ndef order(y):\n    return _right(y)[::-1]",
+        gradients=source("gradients").replace("reversed(order(y))", "order(y)")),
+    "gradients_overwritten": notebook(8, gradients=source("gradients").replace("+= grad[node]", "= grad[node]")),
+    "gradients_not_seeded": notebook(8, gradients=source("gradients").replace("grad[y] = 1.0", "pass")),
+    "number_as_text": notebook(9, visits="times_at_x = '1024'\nnodes = 11"),
+    "one_answer_of_two": notebook(9, visits="times_at_x = 1024\nnodes = 10"),
+    "dots_left_in": notebook(9, zero="zero_says = ..."),
+    "syntax_error": notebook(8, product="def multiply(a, b)\n    return"),
+    "indented_with_tabs_and_spaces": notebook(8, product="def multiply(a, b):\n\tx = 1\n        return x"),
+    "cell_that_raises": notebook(8, product="raise RuntimeError('no')"),
+    "answer_that_raises": notebook(8, product="def multiply(a, b):\n    raise KeyError('x' * 10_000_000)"),
+    "answer_deleted_again": notebook(8, after="del multiply"),
+    "given_code_tampered_with": notebook(10, given="class Node:\n    pass"),
+    "recursion_without_end": notebook(8, product="def multiply(a, b):\n    return multiply(b, a)"),
+})  # fmt: skip

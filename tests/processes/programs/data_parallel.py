@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import assert_close, gpt, kinds, loss, made, mlp, state, trained
+from models import ADAM, MOMENTUM, SGD, assert_close, gather, gpt, kinds, loss, made, mlp, state, train_both, trained
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -15,7 +15,7 @@ dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()
 N = 6  # examples of a batch
 SMALL = 0.0002  # megabytes of a bucket, so that there are several
-OPTIMIZERS = [lambda ps: mg.optim.SGD(ps, 0.1, momentum=0.9), lambda ps: mg.optim.Adam(ps, 0.01)]
+OPTIMIZERS = MOMENTUM, ADAM
 
 
 def parallel(make=mlp, seed=0, **options):
@@ -34,22 +34,14 @@ def gradients(model):
     return {name: p.grad.numpy() for name, p in model.named_parameters() if p.grad is not None}
 
 
-def everywhere(x):
-    """An array of each rank's x."""
-    rows = [mg.zeros(*np.shape(x)) for _ in range(P)]
-    dist.all_gather(rows, mg.tensor(np.array(x, float)))
-    return np.array([row.numpy() for row in rows])
-
-
 def check_training_is_that_of_one_process():
     for make in kinds(P):
         for optimizer in OPTIMIZERS:
             alone, many, batch = parallel(make, bucket_cap_mb=SMALL)
-            trained(alone, batch, optimizer(alone.parameters()), 3, N)
-            trained(many, batch, optimizer(many.parameters()), 3, N, RANK, P)
+            train_both(alone, many, batch, optimizer, 3, N, RANK, P)
             assert_close(state(many), state(alone))
             for x in state(many).values():
-                assert (everywhere(x) == x).all()
+                assert (gather(x) == x).all()
 
 
 def check_gradients_are_means_over_the_batch():
@@ -179,8 +171,7 @@ def check_dtypes_shared_and_frozen_parameters():
     copy.load_state_dict(alone.state_dict())
     many = DistributedDataParallel(copy)
     assert len(many.buckets) == 2
-    trained(alone, batch, mg.optim.SGD([p for p in alone.parameters() if p.requires_grad], 0.1), 3, N)
-    trained(many, batch, mg.optim.SGD([p for p in many.parameters() if p.requires_grad], 0.1), 3, N, RANK, P)
+    train_both(alone, many, batch, lambda ps: SGD([p for p in ps if p.requires_grad]), 3, N, RANK, P)
     assert_close(state(many), state(alone), 1e-5)  # float32
 
 
@@ -196,11 +187,11 @@ def check_buffers_are_those_of_the_first():
         many = DistributedDataParallel(nn.BatchNorm1d(3), broadcast_buffers=synced)
         for step in range(2):
             many(mg.tensor(np.random.default_rng(10 * step + RANK).normal(size=(4, 3))))
-        means = everywhere(many.module.running_mean.numpy())
+        means = gather(many.module.running_mean.numpy())
         assert not (means == means[0]).all()  # each has its own batch
         many.eval()
         many(mg.ones(2, 3))
-        means = everywhere(many.module.running_mean.numpy())
+        means = gather(many.module.running_mean.numpy())
         assert (means == means[0]).all() == synced
 
 
@@ -247,7 +238,7 @@ def check_buffers_in_a_traced_step():
     for i in range(3):
         before = many.module[0].running_mean.numpy().copy()
         step(mg.tensor(np.random.default_rng(10 * i + RANK).normal(size=(4, 3))))
-        means.append((everywhere(before), everywhere(many.module[0].running_mean.numpy())))
+        means.append((gather(before), gather(many.module[0].running_mean.numpy())))
     x = np.random.default_rng(20 + RANK).normal(size=(4, 3))
     np.testing.assert_allclose(means[2][1][RANK], 0.9 * means[2][0][0] + 0.1 * x.mean(0))
 
@@ -293,8 +284,7 @@ def check_a_group_of_some_ranks():
     if group.rank == 0:
         copy.load_state_dict(alone.state_dict())
     many = DistributedDataParallel(copy, group)
-    trained(alone, batch, mg.optim.SGD(alone.parameters(), 0.1), 2, N)
-    trained(many, batch, mg.optim.SGD(many.parameters(), 0.1), 2, N, group.rank, group.size)
+    train_both(alone, many, batch, SGD, 2, N, group.rank, group.size)
     assert_close(state(many), state(alone))
 
 
@@ -306,18 +296,15 @@ def check_random_nets():
         activations = rng.choice([nn.Tanh, nn.ReLU, nn.GELU, nn.Sigmoid], len(widths))
 
         def make(widths=widths, activations=activations):
-            layers = [
-                part for n, m, f in zip(widths, widths[1:], activations) for part in (nn.Linear(int(n), int(m)), f())
-            ]
+            sizes = zip(widths, widths[1:], activations)
+            layers = [part for n, m, f in sizes for part in (nn.Linear(int(n), int(m)), f())]
             return nn.Sequential(*layers), *mlp()[1:]
 
-        alone, many, batch = parallel(
-            make, seed, bucket_cap_mb=10 ** rng.uniform(-5, 0), gradient_as_bucket_view=bool(rng.integers(2))
-        )
+        cap, viewed = 10 ** rng.uniform(-5, 0), bool(rng.integers(2))
+        alone, many, batch = parallel(make, seed, bucket_cap_mb=cap, gradient_as_bucket_view=viewed)
         rule = OPTIMIZERS[rng.integers(2)]
         n = P * int(rng.integers(1, 4))
-        trained(alone, batch, rule(alone.parameters()), 4, n)
-        trained(many, batch, rule(many.parameters()), 4, n, RANK, P)
+        train_both(alone, many, batch, rule, 4, n, RANK, P)
         assert_close(state(many), state(alone), 1e-7)  # Adam divides by roots of small gradients
 
 
@@ -340,11 +327,9 @@ def check_random_histories():
         mg.manual_seed(seed)
         alone, copy = Ways(), Ways()
         copy.load_state_dict(alone.state_dict())
-        viewed = bool(rng.integers(2))
-        many = DistributedDataParallel(
-            copy, bucket_cap_mb=10 ** rng.uniform(-5, -3), find_unused_parameters=True, gradient_as_bucket_view=viewed
-        )
-        rules = [mg.optim.SGD(model.parameters(), 0.1) for model in (alone, many)]
+        options = {"gradient_as_bucket_view": bool(rng.integers(2)), "bucket_cap_mb": 10 ** rng.uniform(-5, -3)}
+        many = DistributedDataParallel(copy, find_unused_parameters=True, **options)
+        rules = [SGD(model.parameters()) for model in (alone, many)]
         for _ in range(6):
             last = int(rng.integers(1, 4))
             for i in range(last):

@@ -41,6 +41,13 @@ def pipeline(plan, parts, **options):
     return dist.Pipeline(mine, plan, loss_fn, **options), mine
 
 
+def same_gradients(part, whole, rtol):
+    """Those of a stage, and of the whole model in one process."""
+    wanted = dict(whole.named_parameters())
+    for name, p in part.named_parameters():
+        np.testing.assert_allclose(p.grad.cpu().numpy(), wanted[name].grad.numpy(), rtol=rtol, atol=1e-15)
+
+
 def fed(pipe, x, target, run="step", **options):
     return getattr(pipe, run)(*([x] if FIRST else []), target=target if LAST else None, **options)
 
@@ -58,10 +65,8 @@ def check_gradients_are_those_of_the_whole_batch_in_one_process():
         parts, losses = dist.stages_of(model(plan.stages), plan.stages), []
         pipe, mine = pipeline(plan, parts)
         y = fed(pipe, x, target, losses=losses)
-        wanted = dict(whole.named_parameters())
         for stage in mine:
-            for name, p in stage.submodule.named_parameters():
-                np.testing.assert_allclose(p.grad.numpy(), wanted[name].grad.numpy(), rtol=1e-13, atol=1e-15)
+            same_gradients(stage.submodule, whole, 1e-13)
         if LAST:
             np.testing.assert_allclose(y.numpy(), whole(x).detach().numpy(), rtol=1e-13)
             np.testing.assert_allclose(np.mean([each.item() for each in losses]), loss.item(), rtol=1e-13)
@@ -164,9 +169,7 @@ def check_stages_pass_tuples():
     loss_fn(whole[-1](*h), target).backward()
     pipe = dist.Schedule1F1B(dist.PipelineStage(mine, RANK, P), M, loss_fn)
     fed(pipe, x, target)
-    for name, p in mine.named_parameters():
-        wanted = dict(whole[RANK].named_parameters())[name].grad.numpy()
-        np.testing.assert_allclose(p.grad.numpy(), wanted, rtol=1e-12, atol=1e-15)
+    same_gradients(mine, whole[RANK], 1e-12)
 
 
 def check_one_result_may_be_passed_twice():
@@ -211,9 +214,8 @@ def check_a_stage_that_gives_no_tensors_is_refused():
     pipe = dist.ScheduleGPipe(dist.PipelineStage(Words(), RANK, P), M, loss_fn)
     pipe.group.timeout = 0.3
     x, target = data()
-    with pytest.raises(
-        TypeError if FIRST else DistributedError, match="gave 'words'" if FIRST else "waited 0.3 s in recv"
-    ):
+    error, words = (TypeError, "gave 'words'") if FIRST else (DistributedError, "waited 0.3 s in recv")
+    with pytest.raises(error, match=words):
         fed(pipe, x, target)
 
 
@@ -238,10 +240,8 @@ def check_a_schedule_of_ones_own_runs():
         loss_fn(whole(x), target).backward()
         pipe, mine = pipeline(plan, dist.stages_of(model(plan.stages), plan.stages))
         y = fed(pipe, x, target)
-        wanted = dict(whole.named_parameters())
         for stage in mine:
-            for name, p in stage.submodule.named_parameters():
-                np.testing.assert_allclose(p.grad.numpy(), wanted[name].grad.numpy(), rtol=1e-12, atol=1e-15)
+            same_gradients(stage.submodule, whole, 1e-12)
         if LAST:
             np.testing.assert_allclose(y.numpy(), whole(x).detach().numpy(), rtol=1e-13)
 
@@ -276,10 +276,8 @@ def check_bytes_kept_are_the_schedules_count_times_those_of_a_microbatch():
 
     def kept(plan):
         parts = nn.Sequential(nn.Linear(100, 100), nn.Tanh(), nn.Tanh())
-        m, stages = (
-            plan.microbatches,
-            [dist.PipelineStage(parts, c * P + RANK, plan.stages) for c in range(plan.chunks)],
-        )
+        m = plan.microbatches
+        stages = [dist.PipelineStage(parts, c * P + RANK, plan.stages) for c in range(plan.chunks)]
         pipe = dist.Pipeline(stages, plan, lambda y, target: y.sum())
         with mg.profiler.memory(parts, exact=False) as ledger:
             fed(pipe, mg.ones(10 * m, 100), mg.zeros(10 * m, 100))
@@ -349,9 +347,7 @@ def check_stages_lie_on_devices_of_their_own():
     fed(pipe, x.to(device), target.to(device))
     whole = model(P)
     loss_fn(whole(x), target).backward()
-    wanted = dict(whole.named_parameters())
-    for name, p in parts[RANK].named_parameters():
-        np.testing.assert_allclose(p.grad.cpu().numpy(), wanted[name].grad.numpy(), rtol=1e-12, atol=1e-15)
+    same_gradients(parts[RANK], whole, 1e-12)
 
 
 def check_a_frozen_stage_gets_no_gradients_and_learns_nothing():
@@ -375,10 +371,9 @@ def check_other_stages_are_refused():
 
 def check_two_schedules_are_told_apart():
     if P > 1:
+        plan = [PLANS[0], replace(PLANS[1], name=PLANS[0].name)][RANK % 2]
         with pytest.raises(DistributedError, match="these differ"):
-            dist.Pipeline(
-                [dist.PipelineStage(nn.Tanh(), RANK, P)], [PLANS[0], replace(PLANS[1], name=PLANS[0].name)][RANK % 2]
-            )
+            dist.Pipeline([dist.PipelineStage(nn.Tanh(), RANK, P)], plan)
 
 
 def check_more_outputs_than_can_be_told_are_refused():

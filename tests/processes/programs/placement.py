@@ -2,6 +2,7 @@
 
 import io
 import re
+from contextlib import contextmanager
 from datetime import timedelta
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.base.errors import GraphError
+from minigrad.core.modes import current, in_mode
 from minigrad.distributed.group import DistributedError
 from minigrad.distributed.placement import Recv, Send
 
@@ -57,9 +59,8 @@ def check_a_run_computes_the_same():
     one, many = Net(placed=False), Net()
     with mg.Session(one.graph) as alone, dist.Session(many.graph) as session:
         alone.run(one.init), session.run(many.init)
-        for a, b in zip(
-            alone.run([one.y, one.loss, *one.gs], one.feed()), session.run([many.y, many.loss, *many.gs], many.feed())
-        ):
+        wanted = alone.run([one.y, one.loss, *one.gs], one.feed())
+        for a, b in zip(wanted, session.run([many.y, many.loss, *many.gs], many.feed())):
             assert (a == b).all()  # the same ops on the same operands
 
 
@@ -133,18 +134,11 @@ class Counter:
         self.calls.append((call, nbytes))
 
 
+@contextmanager
 def counted():
-    from contextlib import contextmanager
-
-    from minigrad.core.modes import current, in_mode
-
-    @contextmanager
-    def block():
-        counter = Counter()
-        with in_mode(watchers=(*current.mode.watchers, counter)):
-            yield counter.calls
-
-    return block()
+    counter = Counter()
+    with in_mode(watchers=(*current.mode.watchers, counter)):
+        yield counter.calls
 
 
 def check_messages_across_each_other_do_not_wait_for_ever():

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from models import assert_close, cnn, gpt, kinds, loss, made, mlp, state, trained
+from models import ADAM, RULES, SGD, assert_close, cnn, gather, gpt, kinds, loss, made, mlp, state, train_both, trained
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -26,11 +26,6 @@ from minigrad.zoo.transformers import TransformerBlock
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()
 N = 6  # examples of a batch
-SGD, MOMENTUM, ADAM = RULES = [
-    lambda ps: mg.optim.SGD(ps, 0.1),
-    lambda ps: mg.optim.SGD(ps, 0.1, momentum=0.9),
-    lambda ps: mg.optim.Adam(ps, 0.01),
-]
 UNITS = {mlp: (nn.Linear,), cnn: (nn.Conv2d,), gpt: (TransformerBlock,)}
 
 
@@ -45,13 +40,6 @@ def mine(batch, step=0, n=N):
     return [part[RANK * n // P : (RANK + 1) * n // P] for part in batch(step, n)]
 
 
-def everywhere(x):
-    """An array of each rank's x."""
-    rows = [mg.zeros(*np.shape(x)) for _ in range(P)]
-    dist.all_gather(rows, mg.tensor(np.array(x, float)))
-    return np.array([row.numpy() for row in rows])
-
-
 def elements(model):
     return sum(p.size for p in model.parameters())
 
@@ -61,8 +49,7 @@ def check_training_is_that_of_one_process():
         for strategy in ShardingStrategy:
             for rule in (SGD, ADAM):
                 alone, many, batch = sharded(make, strategy)
-                trained(alone, batch, rule(alone.parameters()), 3, N)
-                trained(many, batch, rule(many.parameters()), 3, N, RANK, P)
+                train_both(alone, many, batch, rule, 3, N, RANK, P)
                 assert_close(state(many), state(alone))
 
 
@@ -142,7 +129,7 @@ def check_the_state_of_an_optimizer_in_parts():
                 for each in scheduler:
                     each.step()
             assert_close(state(many), state(alone))
-            sizes = everywhere(sum(x.size for kept in part.state.values() for x in kept.values() if np.ndim(x)))
+            sizes = gather(sum(x.size for kept in part.state.values() for x in kept.values() if np.ndim(x)))
             assert sizes.sum() == k * elements(alone)
             assert sizes.max() < k * (elements(alone) / P + max(p.size for p in alone.parameters()))
             part.consolidate_state_dict(to=P - 1)
@@ -213,8 +200,7 @@ def check_the_whole_state_is_saved_and_loaded():
         trained(alone, batch, ADAM(alone.parameters()), 1, N)
         many.load_state_dict(alone.state_dict())
         assert_close(state(many), state(alone), 0)
-        trained(alone, batch, SGD(alone.parameters()), 1, N)
-        trained(many, batch, SGD(many.parameters()), 1, N, RANK, P)
+        train_both(alone, many, batch, SGD, 1, N, RANK, P)
         assert_close(state(many), state(alone))
         with pytest.raises(StateError, match=r"missing: token\.weight"):
             many.load_state_dict({})
@@ -264,8 +250,7 @@ def check_checkpoints_around_units():
         alone, many, batch = sharded(gpt, strategy)
         for block in (*alone.blocks, *many.module.blocks):
             block.forward = lambda x, forward=block.forward: mg.utils.checkpoint.checkpoint(forward, x)
-        trained(alone, batch, ADAM(alone.parameters()), 2, N)
-        trained(many, batch, ADAM(many.parameters()), 2, N, RANK, P)
+        train_both(alone, many, batch, ADAM, 2, N, RANK, P)
         assert_close(state(many), state(alone))
 
 
@@ -292,8 +277,7 @@ class Tied(nn.Module):
 def check_shared_and_unused_parameters():
     alone, many, batch = sharded(lambda: (Tied(), *mlp()[1:]))
     assert sum(unit.length * P for unit in [many]) - P < elements(alone)
-    trained(alone, batch, ADAM(alone.parameters()), 2, N)
-    trained(many, batch, ADAM(many.parameters()), 2, N, RANK, P)
+    train_both(alone, many, batch, ADAM, 2, N, RANK, P)
     assert_close(state(many), state(alone))
     model = Tied()
     model.first = FullyShardedDataParallel(model.first)
@@ -349,8 +333,7 @@ def check_a_group_of_some_ranks():
         if group.rank == 0:
             copy.load_state_dict(alone.state_dict())
         many = FullyShardedDataParallel(copy, group, strategy, (TransformerBlock,))
-        trained(alone, batch, ADAM(alone.parameters()), 2, N)
-        trained(many, batch, ADAM(many.parameters()), 2, N, group.rank, group.size)
+        train_both(alone, many, batch, ADAM, 2, N, group.rank, group.size)
         assert_close(state(many), state(alone))
     many = DistributedDataParallel(made(gpt)[0], group)
     part = ZeroRedundancyOptimizer(many.parameters(), mg.optim.Adam, group, lr=0.01)
@@ -388,6 +371,5 @@ def check_random_nets():
         alone, many, batch = sharded(make, list(ShardingStrategy)[rng.integers(3)], seed)
         rule = RULES[rng.integers(3)]
         n = P * int(rng.integers(1, 4))
-        trained(alone, batch, rule(alone.parameters()), 4, n)
-        trained(many, batch, rule(many.parameters()), 4, n, RANK, P)
+        train_both(alone, many, batch, rule, 4, n, RANK, P)
         assert_close(state(many), state(alone), 1e-7)  # Adam divides by roots of small gradients

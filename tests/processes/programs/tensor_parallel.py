@@ -1,9 +1,8 @@
 """On every rank: parts of layers compute what the whole ones do, and talk as often as the papers say."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
+from ranks import calls_of
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -15,35 +14,12 @@ from minigrad.zoo.transformers import TransformerBlock
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()
 V, N, T, C, HEADS = 12, 2, 8, 8, 4
-CALLS = "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"
 RNG = np.random.default_rng(0)
 X, U = RNG.normal(size=(2, N, T, C))
 
 
 def same(a, b):
     np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)  # sums in another order
-
-
-@contextmanager
-def counted():
-    """What this rank says to the world in a block: (call, numbers in the whole)."""
-    calls, group = [], groups["world"]
-
-    def counting(name):
-        def call(*given):
-            arrays = [x for x in given if isinstance(x, np.ndarray)]
-            calls.append((name, max(x.size for x in arrays)))
-            return getattr(type(group), name)(group, *given)
-
-        return call
-
-    for name in CALLS:
-        setattr(group, name, counting(name))
-    try:
-        yield calls
-    finally:
-        for name in CALLS:
-            delattr(group, name)
 
 
 def tokens_of(x):
@@ -137,7 +113,7 @@ def check_a_block_of_parts_of_a_sequence_is_the_whole_block():
 def check_a_block_talks_twice_each_way():
     """Shoeybi et al. 2019, §3: two all_reduce forward and two backward in a layer."""
     parts = tp.parallel_block(block())
-    with counted() as calls:
+    with calls_of(groups["world"]) as calls:
         y = parts(mg.tensor(X, requires_grad=True))
         assert calls == [("all_reduce", X.size)] * 2
         y.sum().backward()
@@ -147,7 +123,7 @@ def check_a_block_talks_twice_each_way():
 def check_with_sequences_it_moves_as_many_bytes():
     """Korthikanti et al. 2022, §4.2.2: all_gather and reduce_scatter, which a ring's all_reduce is made of."""
     parts = tp.parallel_block(block(), sequence=True)
-    with counted() as calls:
+    with calls_of(groups["world"]) as calls:
         y = parts(mg.tensor(tokens_of(X), requires_grad=True))
         assert calls == [("all_gather", X.size), ("reduce_scatter", X.size)] * 2, calls
         y.sum().backward()
@@ -231,7 +207,7 @@ def check_cross_entropy():
     for reduction in ("mean", "sum", "none"):
         x, part = (mg.tensor(a, requires_grad=True) for a in (scores, mine))
         want = mg.nn.functional.cross_entropy(x.swapaxes(1, 2), TARGET, reduction=reduction)
-        with counted() as calls:
+        with calls_of(groups["world"]) as calls:
             got = tp.vocab_parallel_cross_entropy(part, TARGET, reduction)
             got.sum().backward()
         assert calls == [("all_reduce", N * T), ("all_reduce", 2 * N * T)]
