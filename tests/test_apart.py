@@ -98,7 +98,7 @@ def test_a_machine_that_stands_still_takes_no_time_from_an_answer(monkeypatch, s
     monkeypatch.setattr(apart, "in_this_process", lambda *_: pytest.fail("it was not believed"))
     monkeypatch.setattr(child, "time", stands_still)
 
-    assert kinds(HELD["a power"]) == ["endless"]
+    assert kinds(HELD["a power"], seconds=2) == ["endless"]  # long enough for a copy to work beside others
     assert kinds("import time\ndef f(x):\n time.sleep(0.2)\n return 2 * x") == ["gave", "gave", "gave"]
 
 
