@@ -20,7 +20,17 @@ settings.load_profile("repeated")
 
 
 def pytest_collection_finish() -> None:
-    """What 25,000 tests are made of stays: a test that collects garbage does not go through a million objects of it."""
+    freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is None or nextitem.path != item.path:
+        freeze()
+
+
+def freeze() -> None:
+    """A test that collects garbage then goes through its own objects, and not through millions that stay anyway."""
     gc.collect()
     gc.freeze()
 

@@ -332,8 +332,8 @@ def seconds(data, steps):
 
 
 ten = tuple(each[..., ::19][..., :10] for each in data)  # from all languages
-for some, more in ((ten, 50), (tuple(each[..., :3820] for each in many), 4)):
-    few, all_of_them = seconds(some, 2), seconds(some, 2 + more)
+for some, more in ((ten, 30), (tuple(each[..., :3820] for each in many), 3)):
+    few, all_of_them = seconds(some, 1), seconds(some, 1 + more)
     each = {name: all_of_them[name] - few[name] for name in ways}
     times = (f"{name} {each['eager'] / each[name]:.1f}×" for name in ("session", "traced"))
     print(f"{len(some[1]):6} names:", "; ".join(times), "as fast as eager")
