@@ -96,7 +96,7 @@ def seat(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator
     with served(folder) as server:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
         page = context.new_page()
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(240_000)  # Python is there after 20 s, and after more than a minute on a busy machine
         seat = Seat(f"http://127.0.0.1:{server.server_port}/run/", folder / "run", page, server)
         context.on("request", lambda request: seat.asked.append(request.url))
         page.on("request", lambda request: seat.needed.add(unquote(urlsplit(request.url).path)))
@@ -246,7 +246,33 @@ def test_a_clock_of_ticks_times_what_is_quick(seat):
     assert calls > 8
 
 
-def test_an_exercise_is_checked_and_an_endless_answer_stopped(seat):
+def test_what_is_not_the_file_that_was_tried_is_refused(tmp_path):
+    code = "from browser_edition import packages, pyodide_core as core; from pathlib import Path; import sys, json\n"
+    code += "assert core.is_known(core.archive()) and not core.is_known(b'')\n"
+    code += "folder = Path(sys.argv[1]); packages.compiled(folder, core.unpack(folder))"
+
+    assert "--pyodide wants a Pyodide 314.0.6 distribution, and " in run_with_site(code, tmp_path).stderr
+
+
+def test_no_file_of_the_site_shows_a_solution_but_the_wheel_that_checks(seat):
+    solutions = [part.solution for part in PARTS]
+    texts = [path for path in seat.folder.rglob("*") if path.suffix in (".ipynb", ".json", ".js", ".py", ".html")]
+
+    assert [path.name for path in seat.folder.rglob("*olution*")] == []
+    for path in texts:
+        text = path.read_text("utf-8", errors="replace")
+        assert not any(solution in text or json.dumps(solution)[1:-1] in text for solution in solutions), path
+
+
+@pytest.mark.timeout(900)
+def test_an_exercise_is_solved_graded_and_kept_without_a_network(seat, tmp_path, capsys):
+    check_every_part(seat)
+    grade_as_scored(seat, tmp_path, capsys)
+    reload_without_a_network(seat)
+
+
+def check_every_part(seat):
+    """Wrong, without end, and at last right."""
     seat.open(EXERCISE)
     for cell in ("from minigrad.course", "class Node"):
         assert seat.run(cell) == ""
@@ -266,7 +292,8 @@ def test_an_exercise_is_checked_and_an_endless_answer_stopped(seat):
         assert f"{part.name}: right" in seat.run(f'check("{part.name}")')
 
 
-def test_what_is_handed_in_is_graded_as_it_was_scored(seat, tmp_path, capsys):
+def grade_as_scored(seat, tmp_path, capsys):
+    """What is handed in has the points that `score` gives."""
     seat.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     points = json.loads(seat.ask("from minigrad.course import score\nimport json\n"
                                  "print(json.dumps(score(globals(), '01_scalar_engine')['points']))"))  # fmt: skip
@@ -282,25 +309,8 @@ def test_what_is_handed_in_is_graded_as_it_was_scored(seat, tmp_path, capsys):
     assert [(each["status"], each["points"]) for each in graded] == [("graded", points)]
 
 
-def test_what_is_not_the_file_that_was_tried_is_refused(tmp_path):
-    code = "from browser_edition import packages, pyodide_core as core; from pathlib import Path; import sys, json\n"
-    code += "assert core.is_known(core.archive()) and not core.is_known(b'')\n"
-    code += "folder = Path(sys.argv[1]); packages.compiled(folder, core.unpack(folder))"
-
-    assert "--pyodide wants a Pyodide 314.0.6 distribution, and " in run_with_site(code, tmp_path).stderr
-
-
-def test_no_file_of_the_site_shows_a_solution_but_the_wheel_that_checks(seat):
-    solutions = [part.solution for part in PARTS]
-    texts = [path for path in seat.folder.rglob("*") if path.suffix in (".ipynb", ".json", ".js", ".py", ".html")]
-
-    assert [path.name for path in seat.folder.rglob("*olution*")] == []
-    for path in texts:
-        text = path.read_text("utf-8", errors="replace")
-        assert not any(solution in text or json.dumps(solution)[1:-1] in text for solution in solutions), path
-
-
-def test_a_reload_without_a_network_keeps_the_edits_and_runs(seat):
+def reload_without_a_network(seat):
+    """The edits are there, and everything runs."""
     seat.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     assert seat.page.evaluate(KEEP) == "kept"
     seat.server.shutdown()
