@@ -30,7 +30,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def freeze() -> None:
-    """A test that collects garbage then goes through its own objects, and not through millions that stay anyway."""
+    """From here on `gc.collect()` visits only new objects, and not the millions that earlier files have left."""
     gc.collect()
     gc.freeze()
 

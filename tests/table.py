@@ -52,7 +52,7 @@ def table(names, rows, ids=None, groups=1):
 
 
 def mistakes(rows):
-    """A test of mistakes, title → (what is done, the error that answers, a pattern of its words)."""
+    """A test of each row, title → (call, exception, pattern): the call raises it, and its message matches."""
 
     @pytest.mark.parametrize(("mistake", "error", "sentence"), rows.values(), ids=rows)
     def test(mistake, error, sentence):

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import linecache
+import os
 import traceback
 import warnings
 from itertools import count
@@ -207,7 +208,7 @@ numbers = st.tuples(*[st.integers(-3, 5)] * 3, st.lists(st.integers(-3, 5), min_
 
 
 @given(programs, st.lists(numbers, min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=1500 if os.environ.get("NIGHTLY") else 60, deadline=None)
 def test_any_program_gives_on_numbers_what_it_gave(source, several):
     f = written(source)
 

@@ -24,12 +24,13 @@ markers =
     share(n): one row in n
 """
 TESTS = """\
+import os
 import pytest
 
 def test_law(): pass
 
 @pytest.mark.night
-def test_long(): pass
+def test_long(): assert os.environ["NIGHTLY"]
 
 @pytest.mark.tool
 def test_script(): pass
@@ -37,6 +38,10 @@ def test_script(): pass
 @pytest.mark.share(3)
 @pytest.mark.parametrize("row", range(30))
 def test_row(row): pass
+
+@pytest.mark.share(3)
+@pytest.mark.parametrize("check", [f"check_{i}" for i in range(9)])
+def test_program(check): pass
 """
 IN_A_BROWSER = """\
 import pytest
@@ -78,6 +83,7 @@ class Project:
     def run(self, *options: str, folder: str = "tests") -> tuple[int, str]:
         command = [sys.executable, "-m", "pytest", "-v", *PLUGINS, "-p", "no:nbval", *options, folder]
         environment = os.environ | {"PYTHONPATH": str(self.root / "tests"), "PYTEST_ADDOPTS": ""}
+        environment.pop("NIGHTLY", None)
         done = subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
@@ -99,10 +105,10 @@ def test_each_tier_takes_its_tests_and_the_default_reports_what_it_did_not_run(p
     printed = {tier: project.run("--tier", tier, "--share", "0", folder=folder)[1] for tier, folder in folders.items()}
 
     default, browser, changed, night = ({re.sub(r"\[.*", "", n) for n in names(text)} for text in printed.values())
-    assert default == {"test_law", "test_row", "test_widget", "test_theme"}
+    assert default - {"test_program"} == {"test_law", "test_row", "test_widget", "test_theme"}
     assert browser == {"test_lab", "test_theme"}
     assert changed == default | {"test_script"}
-    assert night == default | browser | {"test_long", "test_script"}
+    assert night == default | browser | {"test_long", "test_script", "test_program"}
     themes = [n for tier in ("default", "browser") for n in names(printed[tier]) if "test_theme" in n]
     assert len(themes) == len(set(themes)) == 9
     assert re.search(r"Not run: .*1 tests for the night", printed["default"])
@@ -116,7 +122,12 @@ def test_every_row_of_a_long_table_has_its_turn_and_a_share_can_be_repeated(proj
     rows = [{n for n in names(project.run("--tier", "default", "--share", share)[1]) if "[" in n} for share in "0123"]
 
     assert rows[0] == rows[3]
-    assert sum(map(len, rows[:3])) == len(set().union(*rows[:3])) == 30
+    assert sum(map(len, rows[:3])) == len(set().union(*rows[:3])) == 39
+    assert sorted(sum("test_program" in name for name in share) for share in rows[:3]) == [
+        0,
+        0,
+        9,
+    ]  # one start serves all
     assert all(rows)
 
 

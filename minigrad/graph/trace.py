@@ -209,6 +209,12 @@ class Results:
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 
+    def gradients(self) -> list[tuple[Tensor, Any]]:
+        """Each leaf whose gradient a run changes, with the number of the output that is the new one, or None."""
+        read = {id(c.symbol) for c in self.builder.captured.values() if isinstance(c.what, GradSlot)}  # and not changed
+        new = [(leaf, g) for leaf, g in self.builder.grads.values() if id(g) not in read]
+        return [(leaf, self.number(g) if isinstance(g, Tracer) else g) for leaf, g in new]
+
 
 class Edit(NamedTuple):
     """A tensor that has another value after a run.
@@ -241,8 +247,6 @@ class Trace:
         results = Results(builder, result)
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
-        self.grads: list[tuple[Tensor, Any]] = []
-        slots = {id(c.symbol): i for i, c in enumerate(builder.captured.values()) if isinstance(c.what, GradSlot)}
         given = len(builder.arguments)
         symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
         inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
@@ -253,11 +257,7 @@ class Trace:
             for i, (symbol, node) in enumerate(zip(symbols, inputs))
             if symbol.node is not node and (i < given or not builder.is_own(self.captured[i - given]))
         ]
-        for leaf, g in builder.grads.values():
-            if not isinstance(g, Tracer):
-                self.grads.append((leaf, g))
-            elif id(g) not in slots:
-                self.grads.append((leaf, results.number(g)))
+        self.grads = results.gradients()
         self.recorded = [edit.input for edit in self.edits if edit.recorded]
         self.written = [(edit.input, edit.result) for edit in self.edits]
         self.nodes = [x.node for x in self.captured]

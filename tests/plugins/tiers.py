@@ -6,14 +6,20 @@
     --tier changed    what is named on the command line, without what is for the night or a browser
     (no tier)         what is named on the command line, at the sizes of the default
 
-Markers: `daily` puts a test of tests/browser into the default; `night` keeps a test for `--tier all`; `tool` keeps one
-whose only subject is a script or a benchmark for changes of that; `share(n)` marks a long table, of which the default
-takes one row in n. Which rows is decided by the commit, so every row has its turn; `--share N` repeats the choice of an
-earlier run. The browser tier takes what the default leaves of tests/browser.
+Markers of a test:
+
+    daily       the default runs it, although it is in tests/browser
+    night       only `--tier all` runs it
+    tool        it tests a script or a benchmark: `--tier all` runs it, and `--tier changed` where it is named
+    share(n)    it is a row of a long table, of which the default runs one row in n
+
+The commit decides which rows, so every row has its turn; `--share N` repeats the choice of an earlier run. The browser
+tier runs those tests of tests/browser that the default does not.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections import Counter
@@ -38,6 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.share is None:
         config.option.share = share_of_commit()
+    if config.option.tier == "all":
+        os.environ["NIGHTLY"] = "1"  # read by tests that try more at random then
     config.pluginmanager.register(Tiers(config), "minigrad-tiers")
 
 
