@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from minigrad import __version__
 from minigrad.course import lessons
 from minigrad.course.exercise import every
 
-from .collect import Handed, latest
+from .collect import Handed, attempt, latest
 from .grade import Task, grade, task, unseen
 from .letters import fit, tame
 from .sandbox import Sandbox
@@ -62,15 +61,18 @@ class Course:
 
     def chosen(self, handed: Sequence[Handed]) -> list[Handed]:
         """One file of each student for each exercise: that which is called so, or the newest of several."""
-        files = Counter(each.student for each in handed)
+        students: dict[str, list[Handed]] = {}
+        for each in handed:
+            students.setdefault(each.student, []).append(each)
+        return [each for mine in students.values() for each in attempt(self.newest, mine)]
 
-        def answered(each: Handed) -> tuple[str, str]:
-            return each.student, (self.meant(each) if files[each.student] > 1 else "") or each.file
+    def newest(self, mine: list[Handed]) -> list[Handed]:
+        """The file of one student for each exercise."""
 
         def age(each: Handed) -> tuple[Any, ...]:
-            return each.student, any(name in each.file for name in self.names()), each.age
+            return any(name in each.file for name in self.names()), each.age
 
-        return latest(handed, answered, age)
+        return latest(mine, lambda each: (self.meant(each) if len(mine) > 1 else "") or each.file, age)
 
 
 class Here:
@@ -135,8 +137,20 @@ class Batch:
 
     def one(self, handed: Handed, alone: bool) -> Result:
         """The result of one submission, from its file if it has one that holds."""
-        result = NOTHING | {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
-        result |= {"alone": True} if alone else {}
+        about = NOTHING | {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
+        about |= {"alone": True} if alone else {}
+        try:
+            result = self.kept(self.graded(handed, alone, about))
+        except OSError:  # nothing can be written, for anybody
+            raise
+        except Exception as error:
+            result = self.kept(about | failure(error))
+        also = f"Of several files for this exercise {handed.where} was graded, and not {', '.join(handed.besides)}."
+        notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
+        return result | {"notes": notes, "besides": list(handed.besides), "warnings": list(handed.warnings)}
+
+    def graded(self, handed: Handed, alone: bool, result: Result) -> Result:
+        """What comes of a submission, whatever is wrong with it or with the grader."""
         try:
             data = handed.data()
             result |= {"exercise": self.course.meant(handed, data), "digest": digest_of(data)}
@@ -145,16 +159,11 @@ class Batch:
                 raise Unreadable(f"which exercise it answers cannot be told: name the file after one of {names}")
             task = self.task(result["exercise"])
             result |= unseen(task) | {"against": fingerprint(task)}
-            result = self.known_or_graded(data, task, result, alone)
+            return self.known_or_graded(data, task, result, alone)
         except Unreadable as error:
-            result |= {"status": "unreadable", "notes": [str(error)]}
-        except Exception as error:  # one of the grader's own, which is one submission's, and nobody else's
-            why = f"the grader itself failed on it: {type(error).__name__}: {error}"
-            result |= {"status": "failed", "notes": [why], "stopped": ["the grader"]}
-        result = self.kept(result)
-        also = f"Of several files for this exercise {handed.where} was graded, and not {', '.join(handed.besides)}."
-        notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
-        return result | {"notes": notes, "besides": list(handed.besides), "warnings": list(handed.warnings)}
+            return result | {"status": "unreadable", "notes": [str(error)]}
+        except Exception as error:
+            return result | failure(error)
 
     def known_or_graded(self, data: bytes, task: Task, about: Result, alone: bool) -> Result:
         known = self.known(about)
@@ -184,6 +193,12 @@ class Batch:
             text = json.dumps(whole | {"seal": seal(whole)}, indent=1, ensure_ascii=False)
             write(self.path(whole), text + "\n")
         return whole
+
+
+def failure(error: Exception) -> Result:
+    """What an exception of the grader's own makes of one submission."""
+    why = f"the grader itself failed on it: {type(error).__name__}: {error}"[:300]
+    return {"status": "failed", "notes": [why], "stopped": ["the grader"]}
 
 
 def is_final(result: Result) -> bool:

@@ -15,9 +15,9 @@ import stat
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
@@ -29,6 +29,8 @@ from .submission import LARGEST, Unreadable
 LARGEST_ZIP = 40 << 20  # bytes of a student's zip
 MOST_FILES = 20_000  # in a student's zip
 MOST_NOTEBOOKS = 100  # of a student
+MOST_BYTES = 4 * LARGEST  # of a student's notebooks, unpacked
+MOST_ZIPS = 20  # in a student's zip
 DEEPEST_ZIP = 1  # zips in a student's zip
 DEEPEST = 20  # folders in folders
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<student>\d+)_(?:(?P<when>\d+)_(?P<file>.+)|text|link)")
@@ -86,10 +88,11 @@ class Handed:
         return self.may_be and self.kind != "link" and not any(map(hidden, self.folders))
 
     @property
-    def age(self) -> tuple[str, int, str]:
-        """What sorts files of one student: the newest last."""
+    def age(self) -> tuple[str, int, str, str]:
+        """What sorts files of one student: the newest last. A number of any length sorts by its digits."""
         again = AGAIN.search(self.path.stem)
-        return self.when, int(again[1] or again[2]) if again else 0, self.where
+        digits = (again[1] or again[2]).lstrip("0") if again else ""
+        return self.when, len(digits), digits, self.where
 
     def data(self) -> bytes:
         """The file. Raises Unreadable, whatever is wrong with it."""
@@ -107,7 +110,7 @@ def submissions(place: Path, warn: Callable[[str], None] = lambda sentence: None
     warn    is told of files that are nobody's
     """
     tops: dict[str, list[Handed]] = {}
-    for each in map(labelled, chain.from_iterable(map(expanded, entries(place)))):
+    for each in chain.from_iterable(map(files_of, entries(place))):
         tops.setdefault(each.path.parts[0] if each.student else "", []).append(each)
     if nobodys := [each.where for each in tops.pop("", []) if not hidden(each.where)]:
         warn(f"not looked at, as no notebook and in no student's folder: {shortened(nobodys)}")
@@ -115,6 +118,21 @@ def submissions(place: Path, warn: Callable[[str], None] = lambda sentence: None
     if not any(each.is_notebook for each in chain.from_iterable(found.values())):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
     return sorted(by_student(found, place), key=lambda each: (each.student, each.file))
+
+
+def files_of(entry: Handed) -> list[Handed]:
+    """The files that an entry of a place holds, with whose they are."""
+    return attempt(lambda entries: [*map(labelled, expanded(*entries))], [entry])
+
+
+def attempt(stage: Callable[[list[Handed]], list[Handed]], mine: list[Handed]) -> list[Handed]:
+    """What a stage makes of one student's files: a file that cannot be read if the stage fails, so no other is lost."""
+    try:
+        return stage(mine)
+    except Exception as error:
+        first = mine[0]
+        why = f"{first.where} cannot be graded: {type(error).__name__}: {error}"[:300]
+        return [replace(first, read=partial(fail, why), student=first.student or first.path.parts[0])]
 
 
 def latest(handed: Iterable[Handed], kind: Callable[[Handed], Any], age: Callable[[Handed], Any]) -> list[Handed]:
@@ -166,21 +184,26 @@ def walked(place: Path) -> Iterator[Handed]:
 
 
 def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
-    """A file; of a student's zip the files in it, each read out of the zip anew, so that none is kept."""
+    """A file; of a student's zip the files in it, each of which is unpacked when it is read."""
     if each.path.suffix.lower() != ".zip":
         yield each
         return
     try:
         if depth > DEEPEST_ZIP:
             raise Unreadable("a zip in a zip in a zip is not opened")
-        files = zipped(partial(unzipped, each.read), each.path)
+        files = zipped(lambda: nullcontext(unzipped(each.read)), each.path)
     except Exception as error:  # a broken zip raises what it likes
         yield Handed(each.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))
+        return
+    zips = [file for file in files if file.path.suffix.lower() == ".zip"]
+    if len(zips) > MOST_ZIPS:
+        yield Handed(each.path, partial(fail, f"{len(zips)} zips in a zip are more than {MOST_ZIPS}"))
         return
     for file in files:
         yield from expanded(file, depth + 1)
 
 
+@lru_cache(DEEPEST_ZIP + 1)  # or each of its files would have the whole zip read again
 def unzipped(read: Read) -> zipfile.ZipFile:
     """A student's zip. Raises Unreadable before it takes much memory."""
     data = read(LARGEST_ZIP)
@@ -270,11 +293,10 @@ def by_student(tops: dict[str, list[Handed]], place: Path) -> list[Handed]:
     names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
     students: dict[str, list[Handed]] = {}
     for first, mine in tops.items():
-        said = taken_for_one(place, first, mine)
-        for each in mine:
+        for each in attempt(partial(warned, place, first), mine):
             named = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
-            students.setdefault(named.student, []).append(replace(named, warnings=said))
-    return [each for mine in students.values() for each in newest(mine)]
+            students.setdefault(named.student, []).append(named)
+    return [each for mine in students.values() for each in attempt(newest, mine)]
 
 
 def newest(mine: list[Handed]) -> list[Handed]:
@@ -283,7 +305,26 @@ def newest(mine: list[Handed]) -> list[Handed]:
     if len(notebooks) > MOST_NOTEBOOKS:
         why = f"{len(notebooks)} notebooks of one student are more than {MOST_NOTEBOOKS}: hand in those that count"
         return [replace(notebooks[0], read=partial(fail, why))]
+    if len(notebooks) > 1 and exceeds(notebooks, MOST_BYTES):
+        why = f"the notebooks of one student have more than {MOST_BYTES >> 20} MB: hand in those that count"
+        return [replace(notebooks[0], read=partial(fail, why))]
     return latest(notebooks, attrgetter("file"), attrgetter("age")) or mine[-1:]
+
+
+def exceeds(files: Iterable[Handed], most: int) -> bool:
+    """Whether files have more bytes than that together; no more of them is read."""
+    for each in files:
+        with suppress(Unreadable):
+            most -= len(each.data())
+        if most < 0:
+            return True
+    return False
+
+
+def warned(place: Path, first: str, mine: list[Handed]) -> list[Handed]:
+    """The files under one name, with a warning where they may be several students'."""
+    warnings = taken_for_one(place, first, mine)
+    return [replace(each, warnings=warnings) for each in mine]
 
 
 def taken_for_one(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from . import gradebook
 from .batch import Batch, Course, Here, Result, label, write
 from .cluster import There
 from .collect import Handed, NothingFound, shortened, submissions
-from .giving import give
+from .giving import give, whatever_it_raises
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .sandbox import Limits, NoSandbox, found, seen
@@ -154,17 +154,6 @@ def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.
         why = str(error).partition("\n")[0][:200]
         way = "close what has it open, or put a copy in its place: points that people gave are in it alone"
         raise CourseError(f"{out / gradebook.FILE} cannot be used ({why}), and no table was written: {way}") from error
-
-
-@contextmanager
-def whatever_it_raises(result: Result) -> Iterator[None]:
-    """A block about one submission, which stops no other; a full disk stops all."""
-    try:
-        yield
-    except OSError:
-        raise
-    except Exception as error:
-        result["warnings"].append(f"its pages could not be written: {type(error).__name__}: {error}"[:300])
 
 
 def understood(handed: Handed) -> Submission | None:

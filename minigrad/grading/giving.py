@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,9 +13,11 @@ from zipfile import ZipFile
 from minigrad.course.lessons import write
 
 from .batch import label
-from .collect import MOODLE
+from .collect import MOODLE, taken
+from .submission import LARGEST, Unreadable
 
 Result = dict[str, Any]
+LONGEST_NAME = 255  # bytes of a folder's name on a disk; in a zip there may be longer ones
 OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # beside each submission; nbgrader releases nothing without
 
 
@@ -23,11 +26,24 @@ def give(place: Path, out: Path, results: Sequence[Result]) -> None:
     pages = [(result, page) for result in results if (page := out / "feedback" / f"{label(result)}.html").exists()]
     for_moodle = defaultdict(list)
     for result, page in pages:
-        for_nbgrader(place, out, result, page)
-        for folder in filter(MOODLE.fullmatch, PurePosixPath(result["where"]).parts[:-1]):
-            for_moodle[result["exercise"] or "unreadable"].append((folder, page))
+        with whatever_it_raises(result):
+            for_nbgrader(place, out, result, page)
+            for folder in PurePosixPath(result["where"]).parts[:-1]:
+                if MOODLE.fullmatch(folder) and len(folder.encode("utf-8", "backslashreplace")) <= LONGEST_NAME:
+                    for_moodle[result["exercise"] or "unreadable"].append((folder, page))
     for exercise, mine in for_moodle.items():
         write(out / f"moodle_{exercise}.zip", zipped({f"{folder}/{exercise}.html": page for folder, page in mine}))
+
+
+@contextmanager
+def whatever_it_raises(result: Result) -> Iterator[None]:
+    """A block about one submission, which stops no other; a full disk stops all."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        result["warnings"].append(f"its pages could not be written: {type(error).__name__}: {error}"[:300])
 
 
 def zipped(files: dict[str, Path]) -> bytes:
@@ -41,8 +57,14 @@ def zipped(files: dict[str, Path]) -> bytes:
 def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
     """A page of STUDENT/EXERCISE/, with what nbgrader has put beside the submission."""
     inner = PurePosixPath(result["where"]).parent
-    files = [place / inner / name for name in OF_NBGRADER]
-    beside = [file for file in files if file.is_file() and not file.is_symlink()]
-    if len(inner.parts) == 2 and beside:
-        for name, file in ((f"{inner.name}.html", page), *((file.name, file) for file in beside)):
-            write(out / "feedback" / inner / name, file.read_bytes())
+    files = dict(beside(place, inner)) if len(inner.parts) == 2 else {}
+    if files:
+        for name, data in {f"{inner.name}.html": page.read_bytes(), **files}.items():
+            write(out / "feedback" / inner / name, data)
+
+
+def beside(place: Path, inner: PurePosixPath) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of nbgrader's files in a folder that can be read."""
+    for name in OF_NBGRADER:
+        with suppress(OSError, Unreadable):  # a path in a zip may be longer than those of a disk
+            yield name, taken(place, inner / name, LARGEST)

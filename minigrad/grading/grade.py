@@ -133,7 +133,7 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     came = {part.name: outcomes(parts.get(part.name)) for part in asked}
     entries = {part.name: looked_at(part, came[part.name], task.private) for part in asked}
     points = sum(each["points"] for each in entries.values())
-    ended = [str(name)[:80] for name, said in cells.items() if isinstance(said, str) and said in STOPPED]
+    ended = [cell.name[:80] for cell, said in errors.items() if said in STOPPED][:MOST_NOTES]
     ended += [name for name, each in entries.items() if each["state"] == "died"]
     late = [reply.why] if reply.why else []
     late += [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
@@ -164,10 +164,12 @@ def trouble(why: str, limits: Limits) -> str:
 
 def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     """The result of one part."""
-    if not came or any(outcome.kind == "died" for outcome in came):
+    right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
+    lengths = {len(came), len(part.expected)}
+    forged = len(lengths) == 2 and right == min(lengths)  # no probe gives too few or too many
+    if forged or any(outcome.kind == "died" for outcome in came):
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came, [])
-    right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
     counted = f"Of {len(part.expected)} probes that are not shown, {right} give what they should."
     says = [counted] if private else list(judged.says)
     shows = judged.wrong.shows if judged.wrong else ""

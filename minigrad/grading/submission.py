@@ -22,6 +22,8 @@ PAUSE = 15  # minutes
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
 MOST_LISTS = 250_000  # lists and objects of the JSON: each takes a hundred times the memory that it has in the file
+MOST_ITEMS = 1_000_000  # in them: a text takes fifty bytes more than it has letters
+MOST_TEXT = 4 << 20  # characters of all cells
 LONGEST_NAME = 100  # characters of a cell's name
 STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
@@ -66,6 +68,8 @@ def read(data: bytes) -> Submission:
     cells = list(code_and_text(nb))
     if len(cells) > MOST_CELLS:
         raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
+    if (letters := sum(len(cell.source) for _, cell in cells)) > MOST_TEXT:
+        raise Unreadable(f"the notebook's cells have {letters} characters, and may have {MOST_TEXT}")
     code = tuple(cell for kind, cell in cells if kind == "code")
     texts = tuple(cell for kind, cell in cells if kind == "markdown")
     return Submission(text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, minutes(nb))
@@ -81,8 +85,11 @@ def parsed(data: bytes) -> dict[str, Any]:
 def notebook_in(text: str) -> dict[str, Any]:
     """The object in a JSON text, which takes little more memory than room in its file. Raises Unreadable."""
     bare = STRING.sub("", text)
-    if (lists := bare.count("[") + bare.count("{")) > MOST_LISTS:
+    lists, items = bare.count("[") + bare.count("{"), bare.count(",")
+    if lists > MOST_LISTS:
         raise Unreadable(f"the file has {lists} lists and objects, and may have {MOST_LISTS}: clear the outputs")
+    if items > MOST_ITEMS:
+        raise Unreadable(f"the file has {items} lines and numbers, and may have {MOST_ITEMS}: clear the outputs")
     try:
         nb = json.loads(text)
     except RecursionError:
@@ -97,7 +104,8 @@ def notebook_in(text: str) -> dict[str, Any]:
 def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
     """The kind of each cell, and the cell; of format 3, too, which keeps them in worksheets."""
     sheets = nb.get("worksheets")
-    lists = [within(sheet).get("cells") for sheet in sheets] if isinstance(sheets, list) else [nb.get("cells")]
+    is_old = isinstance(sheets, list) and not isinstance(nb.get("cells"), list)
+    lists = [within(sheet).get("cells") for sheet in sheets] if is_old else [nb.get("cells")]
     if not any(isinstance(cells, list) for cells in lists):
         raise Unreadable("the file is JSON without cells, and no notebook")
     for number, cell in enumerate(each for cells in lists if isinstance(cells, list) for each in cells):

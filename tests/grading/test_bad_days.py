@@ -26,7 +26,7 @@ SOLUTION = {part.name: [[each.kind, each.value, each.told] for each in part.expe
 RIGHTLY = {"cells": {}, "parts": SOLUTION}
 LATE = {"cells": {}, "parts": SOLUTION | {"product": [["endless", None, ""]]}}
 DIED = {"cells": {}, "parts": SOLUTION | {"product": [["died", None, ""]]}}
-CELL_LATE = {"cells": {"extra": "was stopped: its time was up"}, "parts": SOLUTION}
+CELL_LATE = {"cells": {"given": "was stopped: its time was up"}, "parts": SOLUTION}
 
 
 class Crowded(Told):

@@ -1,0 +1,166 @@
+"""One student never stops the class: whatever fails, at whatever stage, is that submission's, and the run goes on."""
+
+import json
+import zipfile
+
+import pytest
+from grading.cases import NAME
+from grading.sandboxes import Told
+from grading.test_batch import NOTHING, RIGHT, grade_class, hand_in
+from grading.test_collect import NOTEBOOK, pack, zipped
+
+from minigrad.course.exercise import named
+from minigrad.grading import batch, collect, command, giving, submission
+from minigrad.grading.collect import submissions
+from minigrad.grading.submission import Unreadable, read
+
+EVES = RIGHT.replace(b'"nbformat": 4', b'"eve": 1, "nbformat": 4')
+DIGITS = "9" * 5_000
+SOLUTION = {part.name: [[each.kind, each.value, each.told] for each in part.expected] for part in named(NAME).parts}
+
+
+@pytest.fixture
+def graded(tmp_path, monkeypatch):
+    """Grades the class in tmp_path / "in", and returns student → result."""
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+
+    def grade():
+        assert grade_class(tmp_path) == 0
+        return {each["student"]: each for each in json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))}
+
+    return grade
+
+
+STAGES = {
+    "to open its zip": (collect, "expanded"),
+    "to tell whose it is": (collect, "owner"),
+    "to look for several students": (collect, "taken_for_one"),
+    "to choose the newest": (collect, "latest"),
+    "to choose one for each exercise": (batch, "latest"),
+    "to read it": (batch, "digest_of"),
+    "to grade it": (batch, "grade"),
+    "to cut its texts": (batch, "fit"),
+    "to read it again": (command, "read"),
+    "to write its page": (command, "feedback"),
+    "to give it back": (giving, "for_nbgrader"),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_that_fails_for_one_student_is_that_students_alone(stage, graded, tmp_path, monkeypatch):
+    module, name = STAGES[stage]
+    works = getattr(module, name)
+    torn = []
+
+    def tear(*args, **options):
+        if "eve" in repr(args) or b"eve" in next((each for each in args if isinstance(each, bytes)), b""):
+            torn.append(args)
+            if len(torn) == 1:
+                raise LookupError("torn on purpose")
+        return works(*args, **options)
+
+    hand_in(
+        tmp_path / "in", ada=RIGHT, bob=RIGHT + b" ", eve=RIGHT.replace(b'"nbformat": 4', b'"eve": 1, "nbformat": 4')
+    )
+    monkeypatch.setattr(module, name, tear)
+    found = graded()
+
+    assert torn, "the stage was never reached"
+    assert found.keys() == {"ada", "bob", "eve"}
+    assert [found[student]["status"] for student in ("ada", "bob")] == ["graded", "graded"]
+    assert (tmp_path / "out" / "scores.csv").exists()
+
+
+def test_a_number_of_five_thousand_digits_in_a_name_is_a_number(graded, tmp_path):
+    """int() refuses it, and a class was left without a table, and every later run too."""
+    folder = tmp_path / "in"
+    hand_in(folder, ada=RIGHT)
+    (folder / "eve.zip").write_bytes(zipped({f"{NAME}-{DIGITS}.ipynb": RIGHT, f"{NAME}-2.ipynb": b"old"}))
+
+    assert {student: each["status"] for student, each in graded().items()} == {"ada": "graded", "eve": "graded"}
+
+
+def test_a_path_longer_than_a_disk_has_is_given_back_without_a_word_of_room(graded, tmp_path):
+    folder = tmp_path / "in"
+    hand_in(folder, ada=RIGHT)
+    (folder / "eve.zip").write_bytes(zipped({f"{'x' * 4_500}/{NAME}.ipynb": RIGHT}))
+
+    assert {student: each["status"] for student, each in graded().items()} == {"ada": "graded", "eve": "graded"}
+
+
+@pytest.mark.parametrize("more", [[], [["gave", 1, ""]]], ids=["too few", "too many"])
+def test_a_part_with_another_number_of_outcomes_has_no_points(more, graded, tmp_path, monkeypatch):
+    """An IndexError made all of it `failed`."""
+    came = SOLUTION["product"] + more if more else SOLUTION["product"][:1]
+    answer = {"cells": {}, "parts": SOLUTION | {"product": came}}
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(answer))
+    hand_in(tmp_path / "in", eve=RIGHT)
+    result = graded()["eve"]
+
+    assert (result["status"], result["parts"]["product"]["state"]) == ("crashed", "died")
+    assert result["points"] == result["of"] - result["parts"]["product"]["of"]
+
+
+# -- limits: at each one it is taken, and above it is refused by name ---------------------------------------
+
+
+def notebook(source="", outputs=(), cells=1):
+    cell = {"cell_type": "code", "id": "c", "source": source, "outputs": [{"text": [*outputs]}], "metadata": {}}
+    return json.dumps({"cells": [cell] * cells, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+LINES = submission.MOST_ITEMS - notebook().count(b",")
+LIMITS = {
+    "cells": (notebook(cells=submission.MOST_CELLS), notebook(cells=submission.MOST_CELLS + 1), "2001 cells"),
+    "characters": (notebook("#" * (4 << 20)), notebook("#" * (1 + (4 << 20))), "4194305 characters"),
+    "lines": (notebook(outputs=["a"] * LINES), notebook(outputs=["a"] * (LINES + 2)), "may have 1000000"),
+    "bytes": (NOTEBOOK.ljust(submission.LARGEST), NOTEBOOK.ljust(submission.LARGEST + 1), "more than 20 MB"),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_notebook_at_a_limit_is_read_and_one_above_is_refused_by_name(limit):
+    at, above, why = LIMITS[limit]
+    assert read(at) is not None
+    with pytest.raises(Unreadable, match=why):
+        read(above)
+
+
+def test_zips_in_a_zip_are_counted_and_the_outer_one_is_opened_once_for_all(tmp_path, monkeypatch):
+    """The outer zip was read again for each: 1,000 took seconds, and 4,000 had no end."""
+    inner = zipped({"01_a.ipynb": NOTEBOOK})
+    opened = []
+    whole = zipfile.ZipFile
+    monkeypatch.setattr(collect.zipfile, "ZipFile", lambda *args: opened.append(args) or whole(*args))
+    work = {f"{i}.zip": inner for i in range(collect.MOST_ZIPS)}
+    (found,) = submissions(pack(tmp_path, {"ada/work.zip": zipped(work)}))
+
+    assert found.data() == NOTEBOOK
+    assert len(opened) <= 2 * collect.MOST_ZIPS + 5
+    (found,) = submissions(pack(tmp_path, {"ada/work.zip": zipped(work | {"more.zip": inner})}))
+    with pytest.raises(Unreadable, match=f"21 zips in a zip are more than {collect.MOST_ZIPS}"):
+        found.data()
+
+
+def test_notebooks_of_a_student_that_unpack_to_more_than_eighty_megabytes_are_refused(tmp_path):
+    """100 notebooks of 20 MB, packed to 2 MB, took 80 s."""
+    large = NOTEBOOK + b" " * (collect.LARGEST - len(NOTEBOOK))
+    at = {f"{i}.ipynb": large for i in range(4)}
+    assert len(submissions(pack(tmp_path, {"ada/work.zip": zipped(at)}))) == 4
+    (found,) = submissions(pack(tmp_path, {"ada/work.zip": zipped(at | {"5.ipynb": NOTEBOOK})}))
+    with pytest.raises(Unreadable, match="more than 80 MB"):
+        found.data()
+
+
+def test_names_of_cells_that_are_invented_inside_are_in_no_result(graded, tmp_path, monkeypatch):
+    """60,000 of them made a result of 2.5 MB."""
+    stopped = dict.fromkeys(map(str, range(60_000)), "ended the process")
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told({"cells": stopped, "parts": SOLUTION}))
+    hand_in(tmp_path / "in", eve=RIGHT)
+
+    assert (graded()["eve"]["stopped"], graded()["eve"]["points"]) == ([], 10)
+
+
+def test_format_4_with_an_empty_list_of_worksheets_is_format_4():
+    """It had 0 points: format 3 keeps cells in worksheets, and there were none."""
+    assert read(json.dumps(json.loads(RIGHT) | {"worksheets": []}).encode()).cells == read(RIGHT).cells
