@@ -157,6 +157,8 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
         finally:
             done.set()
 
+    if sys.excepthook is None:  # a learner's doing, and threading makes no thread without one
+        sys.excepthook = sys.__excepthook__
     thread = threading.Thread(target=work, daemon=True)
     with silent(), said_again():
         try:

@@ -122,7 +122,7 @@ def submissions(place: Path, warn: Callable[[str], None] = lambda sentence: None
 
 def files_of(entry: Handed) -> list[Handed]:
     """The files that an entry of a place holds, with whose they are."""
-    return attempt(lambda entries: [*map(labelled, expanded(*entries))], [entry])
+    return attempt(lambda mine: [*map(labelled, expanded(mine[0]))], [entry])
 
 
 def attempt(stage: Callable[[list[Handed]], list[Handed]], mine: list[Handed]) -> list[Handed]:

@@ -41,6 +41,8 @@ FILES = 1024  # the highest number of a file that is open
 SHARE = 0.4  # of all memory, for one process: what one answer takes, all others shall not lack
 FIRST_TO_GO = "1000"  # of all processes, where the system itself ends one for want of memory
 COMMON = ("numpy", "minigrad")  # what parts share of what they load
+LAST = ("_", "__", "___")  # names of the last values of cells
+RECURSION = 3_000  # calls in calls: the limit of a kernel whose JupyterLab has completed a name
 MINIGRAD = Path(__file__).resolve().parents[1]
 
 
@@ -145,6 +147,7 @@ def run(cells: list[list[str]], wanted: list[Any], limits: dict[str, float], lef
         os.write(writer, dumps([kind, name, what]).encode() + b"\n")
 
     bounded(int(SHARE * limits["memory"]))
+    sys.setrecursionlimit(RECURSION)
     kernel = Kernel(limits["cell"], limits["patience"])
     notebook.stand_in(kernel.line, kernel.below)
     own = dict(vars(builtins))
@@ -177,7 +180,9 @@ class Kernel:
         self.seconds, self.patience = seconds, patience
         self.main = sys.modules["__main__"] = ModuleType("__main__")  # where pickle looks for what a cell has defined
         self.namespace = vars(self.main)
-        self.compile = codeop.Compile()  # remembers what a cell has imported from __future__
+        self.last: Any = ""
+        self.namespace.update(dict.fromkeys(LAST, self.last))
+        self.compile: Any = codeop.Compile()  # remembers what a cell has imported from __future__
         self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.file = ""
 
@@ -186,7 +191,7 @@ class Kernel:
         self.file = file
         try:
             self.start_clocks()
-            self.value(self.code(source))
+            self.run(self.code(source))
         except Overdue:
             return STOPPED
         except BaseException as error:  # sys.exit, too, ends no more than its cell
@@ -195,6 +200,20 @@ class Kernel:
             for clock in (signal.ITIMER_PROF, signal.ITIMER_REAL):  # no more: builtins may be gone
                 signal.setitimer(clock, 0)
         return ""
+
+    def run(self, source: str) -> None:
+        """Run a cell's Python; the value of an expression at its end becomes `_`, as in IPython."""
+        tree = ast.parse(source, self.file)
+        last = tree.body[-1] if tree.body else None
+        if not isinstance(last, ast.Expr):
+            self.value(self.compile(tree, self.file, "exec"))
+            return
+        tree.body.pop()
+        self.value(self.compile(tree, self.file, "exec"))
+        value = self.value(self.compile(ast.Expression(last.value), self.file, "eval"))
+        if value is not None and self.namespace.get("_") is self.last:  # else the name is the cells' own
+            self.namespace.update(zip(LAST, [value, *map(self.namespace.get, LAST)]))
+            self.last = value
 
     def line(self, source: str) -> Any:
         """What a magic of a line runs; and what it gives, if it is an expression."""
@@ -206,17 +225,17 @@ class Kernel:
 
     def below(self, source: str) -> Any:
         """What a magic in the first line of a cell runs."""
-        return self.value(self.code(f"\n{source}"))
+        return self.run(self.code(f"\n{source}"))
 
-    def code(self, source: str) -> CodeType:
+    def code(self, source: str) -> str:
+        """A cell in Python alone."""
         try:
-            code = self.compile(source, self.file, "exec")
+            self.compile(source, self.file, "exec")
         except SyntaxError:
             source = notebook.python_of(source)
-            code = self.compile(source, self.file, "exec")
         lines = source.splitlines(keepends=True)
         linecache.cache[self.file] = len(source), None, lines, self.file  # AutoGraph reads the source
-        return code
+        return source
 
     def value(self, code: CodeType) -> Any:
         value = eval(code, self.namespace)

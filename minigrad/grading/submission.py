@@ -104,8 +104,10 @@ def notebook_in(text: str) -> dict[str, Any]:
 def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
     """The kind of each cell, and the cell; of format 3, too, which keeps them in worksheets."""
     sheets = nb.get("worksheets")
-    is_old = isinstance(sheets, list) and not isinstance(nb.get("cells"), list)
-    lists = [within(sheet).get("cells") for sheet in sheets] if is_old else [nb.get("cells")]
+    if isinstance(sheets, list) and not isinstance(nb.get("cells"), list):
+        lists = [within(sheet).get("cells") for sheet in sheets]
+    else:
+        lists = [nb.get("cells")]
     if not any(isinstance(cells, list) for cells in lists):
         raise Unreadable("the file is JSON without cells, and no notebook")
     for number, cell in enumerate(each for cells in lists if isinstance(cells, list) for each in cells):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grading.cases.case import UNTOUCHED, case, code, notebook, submissions, write
+from grading.cases.case import UNTOUCHED, case, code, notebook, source, submissions, write
 
 submissions(__name__, {
     "as_it_should_be": notebook(10),
@@ -28,3 +28,27 @@ submissions(__name__, {
 def helper_in_a_cell_of_its_own(nb):
     nb["cells"].insert(4, code("def times(a, b):\n    return a.data * b.data"))
     write(nb, "product", "def multiply(a, b):\n    return Node(times(a, b), ((a, b.data), (b, a.data)))")
+
+
+@case(10)
+def reads_the_last_value(nb):
+    """`_` is that of the last cell which gave one, as in a kernel."""
+    nb["cells"][4:4] = [
+        code("lambda a, b: Node(a.data * b.data, ((a, b.data), (b, a.data)))"),
+        code("None"),
+        code("times = _"),
+    ]
+    write(nb, "product", "multiply = times")
+
+
+@case(10)
+def recurses_as_deep_as_a_kernel_lets_it(nb):
+    """A cache takes two calls for one; at Python's own 1,000 it ended below 500."""
+    deep = "from functools import cache\n@cache\ndef depth(n):\n    return 0 if n == 0 else 1 + depth(n - 1)\nassert depth(900) == 900"
+    write(nb, "product", f"{deep}\n{source('product')}")
+
+
+@case(10)
+def has_no_excepthook(nb):
+    """threading makes no thread without one, and every part had died."""
+    write(nb, "product", f"import sys\nsys.excepthook = None\n{source('product')}")
