@@ -66,11 +66,20 @@ class Course:
             students.setdefault(each.student, []).append(each)
         return [each for mine in students.values() for each in attempt(self.newest, mine)]
 
+    def worked(self, handed: Handed) -> bool:
+        """Whether it can be read, and is another notebook than the exercise as it was given out."""
+        try:
+            data = handed.data()
+            mine, given = read(data), read((self.exercises / f"{self.meant(handed, data)}.ipynb").read_bytes())
+        except Exception:  # what is wrong with it is said when it is graded
+            return False
+        return (mine.cells, mine.texts) != (given.cells, given.texts)
+
     def newest(self, mine: list[Handed]) -> list[Handed]:
         """The file of one student for each exercise."""
 
         def age(each: Handed) -> tuple[Any, ...]:
-            return any(name in each.file for name in self.names()), each.age
+            return len(mine) > 1 and self.worked(each), any(name in each.file for name in self.names()), each.age
 
         return latest(mine, lambda each: (self.meant(each) if len(mine) > 1 else "") or each.file, age)
 

@@ -12,11 +12,13 @@ import io
 import os
 import re
 import stat
+import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
@@ -37,6 +39,10 @@ CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<student>\d+)_(?:(?P<when>\d+)_
 ANONYMOUS = re.compile(r"(?:LATE_)?(?P<student>anon_[A-Za-z0-9]+)_(?P<when>\d+)_(?P<file>.+)")  # Canvas's
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_\w+")
 FLAT = re.compile(r"(?P<name>.+?)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<file>.+)")  # Moodle's, without folders
+BLACKBOARD = re.compile(r"(?P<name>(?:.+_)?(?P<student>[^_]+))_attempt_(?P<when>\d{4}(?:-\d\d){5})(?:_(?P<file>.+))?")
+BRIGHTSPACE = re.compile(
+    r"(?P<student>\d+)-\d+ *- *(?P<name>.+?) *- *(?P<when>\w{3} \d{1,2}, \d{4} \d{3,4} [AP]M)(?: *- *(?P<file>.+))?"
+)
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
 AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # what a system adds to the name of a second try
 
@@ -102,12 +108,15 @@ class Handed:
             raise Unreadable(f"{self.where} cannot be read: {reason(error)}"[:300]) from error
 
 
-def submissions(place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[Handed]:
+def submissions(
+    place: Path, warn: Callable[[str], None] = lambda sentence: None, worked: Callable[[Handed], bool] = bool
+) -> list[Handed]:
     """The newest file of each student for each notebook, sorted by student. Raises NothingFound.
 
     Who handed in something else, and no notebook, is in the list with that, which cannot be read.
 
-    warn    is told of files that are nobody's
+    warn      is told of files that are nobody's, and of names that look alike
+    worked    whether somebody has worked in a file: an untouched copy is older than any other
     """
     tops: dict[str, list[Handed]] = {}
     for each in chain.from_iterable(map(files_of, entries(place))):
@@ -117,7 +126,19 @@ def submissions(place: Path, warn: Callable[[str], None] = lambda sentence: None
     found = {top: [each for each in mine if each.is_notebook] or mine[:1] for top, mine in tops.items()}
     if not any(each.is_notebook for each in chain.from_iterable(found.values())):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
-    return sorted(by_student(found, place), key=lambda each: (each.student, each.file))
+    handed = sorted(by_student(found, place, worked), key=lambda each: (each.student, each.file))
+    for names in lookalikes({each.student for each in handed}):
+        warn(f"names that look alike, {shortened(names)}: are they one student?")
+    return handed
+
+
+def lookalikes(names: Iterable[str]) -> list[list[str]]:
+    """Names that differ in case, in spaces, or in marks that nobody sees; each as Python writes it."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        letters = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cf", "Zs"))
+        found.setdefault("".join(letters).casefold(), []).append(repr(name))
+    return [names for names in found.values() if len(names) > 1]
 
 
 def files_of(entry: Handed) -> list[Handed]:
@@ -274,21 +295,30 @@ def labelled(each: Handed) -> Handed:
         return each
     read = each.read if each.may_be else partial(fail, "it is no notebook: the .ipynb file is wanted")
     file = AGAIN.sub("", "" if each.folders else told.get("file", "")) or AGAIN.sub("", each.path.stem)
-    when = told.get("when", "").zfill(12)  # so that 99 sorts before 100
-    return replace(each, read=read, student=student, name=told.get("name", ""), file=file, when=when)
+    return replace(each, read=read, student=student, name=told.get("name", ""), file=file, when=moment(told))
+
+
+def moment(told: dict[str, str]) -> str:
+    """When a system says that it got a file, as text that sorts: 99 before 100, and Dec 1 after Nov 30."""
+    when = told.get("when", "")
+    with suppress(ValueError):
+        date, clock, half = when.rsplit(" ", 2)
+        return datetime.strptime(f"{date} {clock.zfill(4)} {half}", "%b %d, %Y %I%M %p").isoformat()
+    return when.zfill(12)
 
 
 def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     """Whose the first name of a path is, and what it tells if a system has given it: to a folder, or a file or zip."""
     first = PurePosixPath(path.parts[0])
     is_folder = in_a_folder and first.suffix.lower() != ".zip"
-    name, kinds = (first.name, (MOODLE, INBOUND)) if is_folder else (first.stem, (FLAT, ANONYMOUS, CANVAS))
+    files = (FLAT, ANONYMOUS, BLACKBOARD, BRIGHTSPACE, CANVAS)
+    name, kinds = (first.name, (MOODLE, INBOUND, BRIGHTSPACE)) if is_folder else (first.stem, files)
     found = next(filter(None, (kind.fullmatch(name) for kind in kinds)), None)
     told = found.groupdict(default="") if found else {}
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(tops: dict[str, list[Handed]], place: Path) -> list[Handed]:
+def by_student(tops: dict[str, list[Handed]], place: Path, worked: Callable[[Handed], bool]) -> list[Handed]:
     """The newest of each student. A number that stands beside two names is no student's, and each name is one."""
     names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
     students: dict[str, list[Handed]] = {}
@@ -296,10 +326,10 @@ def by_student(tops: dict[str, list[Handed]], place: Path) -> list[Handed]:
         for each in attempt(partial(warned, place, first), mine):
             named = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
             students.setdefault(named.student, []).append(named)
-    return [each for mine in students.values() for each in attempt(newest, mine)]
+    return [each for mine in students.values() for each in attempt(partial(newest, worked), mine)]
 
 
-def newest(mine: list[Handed]) -> list[Handed]:
+def newest(worked: Callable[[Handed], bool], mine: list[Handed]) -> list[Handed]:
     """Of each notebook of a student the newest; where there is none, what there is."""
     notebooks = [each for each in mine if each.is_notebook]
     if len(notebooks) > MOST_NOTEBOOKS:
@@ -308,7 +338,11 @@ def newest(mine: list[Handed]) -> list[Handed]:
     if len(notebooks) > 1 and exceeds(notebooks, MOST_BYTES):
         why = f"the notebooks of one student have more than {MOST_BYTES >> 20} MB: hand in those that count"
         return [replace(notebooks[0], read=partial(fail, why))]
-    return latest(notebooks, attrgetter("file"), attrgetter("age")) or mine[-1:]
+    files = Counter(each.file for each in notebooks)
+    return (
+        latest(notebooks, attrgetter("file"), lambda each: (files[each.file] > 1 and worked(each), each.age))
+        or mine[-1:]
+    )
 
 
 def exceeds(files: Iterable[Handed], most: int) -> bool:

@@ -76,6 +76,19 @@ def test_of_two_notebooks_for_one_exercise_one_is_graded_and_the_other_is_named(
     assert batch(tmp_path, Told(NOTHING)).run(handed) == results
 
 
+@pytest.mark.parametrize("names", [(NAME, f"{NAME} (1)"), (f"{NAME} (1)", NAME), ("x_" + NAME, NAME)])
+def test_an_untouched_copy_does_not_count_before_what_was_worked_in(names, tmp_path):
+    """Who had downloaded the notebook twice had the points of the untouched one, as its number was higher."""
+    folder = tmp_path / "in" / "ada"
+    folder.mkdir(parents=True)
+    for name, data in zip(names, (RIGHT, json.dumps(UNTOUCHED).encode())):
+        (folder / f"{name}.ipynb").write_bytes(data)
+    course = Course(ROOT / "exercises")
+
+    (only,) = course.chosen(submissions(tmp_path / "in", worked=course.worked))
+    assert only.data() == RIGHT
+
+
 def test_a_result_that_was_cut_short_is_made_anew(tmp_path):
     handed = hand_in(tmp_path / "in", ada=RIGHT)
     batch(tmp_path, Told(NOTHING)).run(handed)

@@ -70,6 +70,15 @@ LAYOUTS = {
          "Gruppe 3-Ada Meyer_816_assignsubmission_file_01_scalar_engine (2).ipynb": 0},
         [("815", "Emmy Noether", "01_scalar_engine"), ("816", "Gruppe 3-Ada Meyer", "01_scalar_engine")],
     ),
+    "Blackboard": (
+        {"Homework 1_ada_attempt_2026-11-20-10-00-00_01_a.ipynb": 0,
+         "Homework 1_ada_attempt_2026-11-20-10-00-00.txt": 0},
+        [("ada", "Homework 1_ada", "01_a")],
+    ),
+    "Brightspace": (
+        {"123-45 - Ada Meyer - Nov 20, 2026 937 AM/01_a.ipynb": 0, "4-5 - Bob Lee- Nov 20, 2026 1000 PM/01_a.ipynb": 0},
+        [("123", "Ada Meyer", "01_a"), ("4", "Bob Lee", "01_a")],
+    ),
     "inbound": ({"ada+ps1+2026-11-20 10:00:00 UTC+x1/01_a.ipynb": 0}, [("ada", "", "01_a")]),
     "a folder each": ({"ada/01_a.ipynb": 0, "bob/01_a.ipynb": 0}, [("ada", "", "01_a"), ("bob", "", "01_a")]),
     "a file each": ({"ada.ipynb": 0, "bob.ipynb": 0}, [("ada", "", "ada"), ("bob", "", "bob")]),
@@ -110,6 +119,43 @@ def test_of_files_that_a_system_has_numbered_the_last_counts(tmp_path):
 
     assert [each.data() for each in submissions(tmp_path / "canvas")] == [b"new"]
     assert [each.data() for each in submissions(tmp_path / "folder")] == [b"01_a-10.ipynb"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("HW_ada_attempt_2026-11-09-10-00-00_01_a.ipynb", "HW_ada_attempt_2026-11-10-09-00-00_01_a.ipynb"),
+        ("1-2 - Ada - Nov 30, 2026 1159 PM/01_a.ipynb", "1-2 - Ada - Dec 1, 2026 905 AM/01_a.ipynb"),
+        ("1-2 - Ada - Dec 1, 2026 905 AM - 01_a.ipynb", "1-2 - Ada - Dec 1, 2026 1201 PM - 01_a.ipynb"),
+    ],
+    ids=["Blackboard", "Brightspace", "Brightspace, without folders"],
+)
+def test_attempts_of_one_student_are_one_students_and_the_last_counts(names, tmp_path):
+    """Each attempt was a student of its own."""
+    for name in names:
+        put(tmp_path, name, name.encode())
+
+    (only,) = submissions(tmp_path)
+    assert only.data() == names[1].encode()
+
+
+def test_users_of_blackboard_whose_names_end_alike_are_two(tmp_path):
+    """An underscore may be the assignment's or the user's."""
+    for user in ("a_x", "b_x"):
+        put(tmp_path, f"HW_{user}_attempt_2026-11-09-10-00-00_01_a.ipynb", user.encode())
+
+    assert [each.data() for each in submissions(tmp_path)] == [b"a_x", b"b_x"]
+
+
+@posix
+def test_names_that_look_alike_are_told(tmp_path):
+    """The page on classes promised such a line, and there was none."""
+    told = []
+    for name in ("Bob", "bob", "bob\u200b", "eve"):
+        put(tmp_path, f"{name}/01_a.ipynb")
+    submissions(tmp_path, told.append)
+
+    assert told == ["names that look alike, 'Bob', 'bob', 'bob\\u200b': are they one student?"]
 
 
 def test_a_zip_of_a_student_at_canvas_is_theirs_and_what_editors_keep_in_it_is_not_looked_at(tmp_path):
