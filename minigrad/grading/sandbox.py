@@ -29,7 +29,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from . import cgroup, inside, seccomp, users
+from . import cgroup, seccomp, users
 from .limits import Limits as Limits
 from .watch import first_inside, kill, stop, talked
 
@@ -37,7 +37,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 HOME = "/home/student"
-PROGRAM = [sys.executable, "-s", "-P", inside.__file__, str(PACKAGE.parent)]
+PROGRAM = [sys.executable, "-s", "-P", str(PACKAGE / "grading/inside.py"), str(PACKAGE.parent)]
 IMAGE = "minigrad-grading"
 # What root keeps until it is a stranger, who can get no rights: that to become one, and to give the rest up for good.
 RIGHTS = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
@@ -199,8 +199,8 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
     root = os.geteuid() == 0
     in_memory = ("--size", str(limits.disk), "--perms", "1777", "--tmpfs")
     return [
-        "bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net",
-        "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox",
+        shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid",
+        "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox",
         *(RIGHTS if root else ["--unshare-user", *no_more_users()]),
         *([] if seccomp.missing() else ["--seccomp", str(rules)]),
         "--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--dev", "/dev",
@@ -234,9 +234,10 @@ def runs(*command: str) -> bool:
 def readable() -> Iterator[tuple[str, ...]]:
     """The system's programs and libraries, this Python, its packages and minigrad, but for what nobody may read."""
     yield from system()
-    for folder in shown():  # those above are empty but for these, and can be entered
-        yield from (("--perms", "0755", "--dir", str(above)) for above in reversed(folder.parents[:-1]))
+    for path in (*shown(), *links()):  # those above are empty but for these, and can be entered
+        yield from (("--perms", "0755", "--dir", str(above)) for above in reversed(path.parents[:-1]))
     yield from map(bound, shown())
+    yield from (("--symlink", str(link.resolve()), str(link)) for link in links())
     for folder in (PACKAGE / name for name in HIDDEN):
         if folder.exists():
             yield "--tmpfs", str(folder), "--remount-ro", str(folder)
@@ -258,11 +259,26 @@ def bound(path: Path, place: str = "") -> tuple[str, str, str]:
 
 
 def shown() -> list[Path]:
-    """This Python, its packages, and minigrad: what is bound, none in another."""
-    folders = {Path(sys.prefix), Path(sys.base_prefix), PACKAGE, Path(sysconfig.get_path("stdlib")).parent}
-    folders |= {Path(sys.executable).resolve().parents[1]}
+    """This Python, its packages, and minigrad: what is bound, none in another.
+
+    No folder stands there twice, as itself and through a link: what is hidden in it would be seen through the link.
+    """
+    folders = {folder.resolve() for folder in wanted()}
     folders = {folder for folder in folders if not folder.is_relative_to("/usr")}
     return sorted(f for f in folders if not any(f != other and f.is_relative_to(other) for other in folders))
+
+
+def links() -> list[Path]:
+    """The paths through links by which this Python knows what is bound, but for those in what is bound."""
+    bound = (*map(Path, SYSTEM), *shown())
+    ways = {way for way in wanted() if way != way.resolve() and not any(map(way.is_relative_to, bound))}
+    return sorted(way for way in ways if not any(way != other and way.is_relative_to(other) for other in ways))
+
+
+def wanted() -> list[Path]:
+    """What a submission needs, as this Python names it."""
+    stdlib = Path(sysconfig.get_path("stdlib")).parent
+    return [Path(sys.prefix), Path(sys.base_prefix), PACKAGE, stdlib, Path(sys.executable).resolve().parents[1]]
 
 
 def seen(place: Path) -> Path | None:

@@ -16,7 +16,7 @@ from grading.sandboxes import job, sandbox_here
 
 from minigrad.grading import cgroup, users, watch
 from minigrad.grading.grade import grade, task
-from minigrad.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, compiled
+from minigrad.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compiled
 
 pytestmark = pytest.mark.share(1)
 
@@ -47,6 +47,41 @@ def test_it_sees_no_answers_no_course_and_no_home(inside):
     asked = "[p.name for p in pathlib.Path(minigrad.__file__).parent.rglob('*.json')]"
     assert inside("import minigrad, pathlib", asked) == []
     assert inside("import os", f"os.path.exists({str(Path.home() / '.cache')!r})") is False
+
+
+def test_a_link_to_the_environment_leads_to_no_answers(inside, tmp_path, monkeypatch):
+    """Bound again under the link's name, the package had its answers, and a submission that read them had 10 of 10."""
+    link = tmp_path / "environment"
+    link.symlink_to(ROOT)
+    monkeypatch.setattr(sys, "base_prefix", str(link))
+    answers = link / "minigrad" / "course" / "answers"
+    assert [*answers.glob("*.json")]
+
+    assert inside("import os", f"os.path.exists({str(link / 'minigrad')!r})") is True
+    assert inside("import pathlib", f"len([*pathlib.Path({str(answers)!r}).rglob('*')])") == 0
+
+
+def test_a_package_that_is_imported_through_a_link_grades_as_any_other(sandbox, tmp_path):
+    """Its own program was not in the sandbox, and everything `failed`."""
+    (tmp_path / "link").symlink_to(ROOT)
+    program = (
+        "from minigrad.grading.sandbox import found\n"
+        "print(found().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], 'x + 1']]}).data)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "link")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+
+    assert done.stdout == "{'cells': {}, 'parts': {'p': [['gave', 3, '']]}}\n", done.stderr
+
+
+def test_bubblewrap_is_begun_from_where_it_was_found(tmp_path, monkeypatch):
+    """Outside of /bin and /usr/bin it was found, and then not begun: `cannot write bwrap`."""
+    (tmp_path / "bwrap").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    assert bubblewrap(Limits(), 0, 0, [])[0] == str(tmp_path / "bwrap")
 
 
 def test_it_reaches_nobody_who_listens_on_this_machine(inside):
