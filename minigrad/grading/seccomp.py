@@ -22,14 +22,15 @@ REFUSED = {  # name: (number on x86-64, number elsewhere)
     name: (int(x86), int(other))
     for name, x86, other in map(str.split, Path(__file__).with_name("system_calls.txt").read_text("utf-8").splitlines())
 }
-CLONE, CLONE3, SOCKET, SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
+CLONE, CLONE3, SOCKET, SOCKETPAIR, FCNTL = (56, 220), (435, 435), (41, 198), (53, 199), (72, 25)
 NEWEST = 462  # mseal, of Linux 6.10: later calls are not known, nor those of x32, whose numbers begin at 2³⁰
 NAMESPACES = 0x7E02_0000  # the flags of clone that make them: CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
-FAMILIES = (1, 2, 10)  # of sockets: AF_UNIX, AF_INET, AF_INET6
+AF_UNIX = 1  # the only sockets: what lies in those of the Internet is nobody's memory
+F_SETLEASE = 1024  # who opens a file with a lease on it waits for the lease's owner
 MACHINES = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1), "riscv64": (0xC000_00F3, 1)}  # linux/audit.h
 
 LOAD, EQUAL, GREATER, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
-NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16  # where they stand in struct seccomp_data
+NUMBER, MACHINE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # where they stand in struct seccomp_data
 ALLOW, ERROR = 0x7FFF_0000, 0x0005_0000
 
 
@@ -39,12 +40,12 @@ def program(machine: str) -> bytes:
         return b""
     audit, column = MACHINES[machine]
     same_namespaces = [step(LOAD, FIRST_ARGUMENT), *when(ANY_BIT, NAMESPACES, refuse(errno.EPERM)), allow()]
-    known = chain.from_iterable(when(EQUAL, family, allow()) for family in FAMILIES)
-    of_known_families = [step(LOAD, FIRST_ARGUMENT), *known, refuse(errno.EAFNOSUPPORT)]
+    local = [step(LOAD, FIRST_ARGUMENT), *when(EQUAL, AF_UNIX, allow()), refuse(errno.EAFNOSUPPORT)]
+    no_lease = [step(LOAD, SECOND_ARGUMENT), *when(EQUAL, F_SETLEASE, refuse(errno.EPERM)), allow()]
     calls = {
         CLONE3: [refuse(errno.ENOSYS)],  # its flags cannot be read here; C's library takes clone
         **{numbers: [refuse(errno.EPERM)] for numbers in REFUSED.values()},
-        CLONE: same_namespaces, SOCKET: of_known_families, SOCKETPAIR: of_known_families,
+        CLONE: same_namespaces, SOCKET: local, SOCKETPAIR: local, FCNTL: no_lease,
     }  # fmt: skip
     lines = [step(LOAD, MACHINE), step(EQUAL, audit, 1, 0), refuse(errno.ENOSYS)]
     lines += [step(LOAD, NUMBER), *when(GREATER, NEWEST, refuse(errno.ENOSYS))]

@@ -126,6 +126,14 @@ def test_what_it_writes_is_small_and_is_nowhere_else(inside, tmp_path):
         assert inside(*filling, f"filled({folder!r})") <= 32 << 20
 
 
+def test_it_cannot_write_to_who_watches_it(inside):
+    """As root, without Yama, a submission could have written its own verdict there."""
+    assert inside("import os", "watcher = os.getppid()", "def tried(path, mode):", "    try:",
+        "        open(path, mode).close()", "        return 'opened'", "    except OSError as error:",
+        "        return type(error).__name__", "[tried(f'/proc/{watcher}/mem', 'r+b'), tried('/proc/self/mem', 'r+b')]",
+    ) == ["PermissionError", "opened"]  # fmt: skip
+
+
 def test_its_processes_are_few_and_end_with_it(inside):
     lines = [
         "import os, time", "def forked():", "    n = 0", "    try:", "        for _ in range(500):",
