@@ -14,14 +14,15 @@ MODES = ["eager", *COMPILED, "session", "vmap", "saved", "onnx"]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Arrays of a report, those of floats with gradients, and a folder for files."""
+    """Arrays of a report, those of floats with gradients if they are wanted, and a folder for files."""
 
     arrays: list
     folder: object
+    gradients: bool = True
 
     @property
     def floats(self):
-        return [a.dtype.kind == "f" for a in self.arrays]
+        return [self.gradients and a.dtype.kind == "f" for a in self.arrays]
 
     def leaves(self):
         return [mg.tensor(a.copy(), requires_grad=asked) for a, asked in zip(self.arrays, self.floats)]
@@ -33,7 +34,7 @@ def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, rais
     source       where it was reported: owner/repository#number
     arrays       what the program is called with; Python numbers become float64
     value        what it returns
-    gradients    of the sum of what it returns, an array for each input of floats; None: they are not looked at
+    gradients    of the sum of what it returns, an array for each input of floats; None: no input requires one
     modes        where it runs; the others are not for such programs
     raises       the part of an error's message: the program is refused by it, and has no value
     """
@@ -42,12 +43,13 @@ def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, rais
     def decorate(program):
         @pytest.mark.parametrize("mode", [mode for mode in MODES if mode in modes])
         def test(mode, tmp_path):
+            inputs = Inputs(arrays, tmp_path, gradients is not None)
             with np.errstate(all="ignore"):
                 if raises is not None:
                     with pytest.raises(Exception, match=raises):
-                        run(mode, program, Inputs(arrays, tmp_path))
+                        run(mode, program, inputs)
                     return
-                result, slopes = run(mode, program, Inputs(arrays, tmp_path))
+                result, slopes = run(mode, program, inputs)
             np.testing.assert_allclose(result, value, rtol, rtol, err_msg=f"{source}: the value")
             if gradients is not None and slopes is not None:
                 for i, (found, expected) in enumerate(zip(slopes, gradients, strict=True)):
