@@ -158,20 +158,15 @@ def test_a_schedule_goes_on_after_loading(steps):
     assert second[1].get_last_lr() == first[1].get_last_lr()
 
 
-def test_a_cyclic_schedule_takes_the_factor_that_is_loaded():
+def test_a_cyclic_schedule_refuses_the_state_of_another_factor():
     """pytorch/pytorch#52911: the state had the new gamma, and the rates those of the old one."""
 
     def make(gamma):
         optimiser = optim.SGD([mg.nn.Parameter(mg.zeros(1))], lr=0.01, momentum=0.9)
-        schedule = optim.lr_scheduler.CyclicLR(optimiser, 0.01, 0.1, step_size_up=2, mode="exp_range", gamma=gamma)
-        return optimiser, schedule
+        return optim.lr_scheduler.CyclicLR(optimiser, 0.01, 0.1, step_size_up=2, mode="exp_range", gamma=gamma)
 
-    (_, first), (_, second) = make(0.5), make(1.0)
-    second.load_state_dict(first.state_dict())
-    for schedule in (first, second):
-        schedule.optimizer.step()
-        schedule.step()
-    assert second.get_last_lr() == first.get_last_lr() == [pytest.approx(0.01 + 0.045 * 0.5)]
+    with pytest.raises(ValueError, match="gamma"):
+        make(1.0).load_state_dict(make(0.5).state_dict())
 
 
 def test_schedules_in_sequence_go_on_after_loading():
