@@ -31,7 +31,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER = ROOT / "tests" / "browser"
-FOLDERS = {"torch_oracle": 4, "processes": 4, "grading": 4}  # whole folders that rotate; share(1) exempts a test
+FOLDERS = {
+    "torch_oracle": 4,
+    "processes": 4,
+    "grading": 4,
+    "reports": 3,
+}  # whole folders that rotate; share(1) exempts a test
 SHARES = 5040  # divisible by each n that a marker may name, so that N repeats the choice for each of them
 
 

@@ -1,0 +1,119 @@
+"""What users of other frameworks reported, as tests: each program is in our own words, and runs in every mode."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+
+COMPILED = {"function": {}, "compiled": {"jit_compile": True}, "native": {"jit_compile": "native"}}
+MODES = ["eager", *COMPILED, "session", "vmap", "saved", "onnx"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Arrays of a report, those of floats with gradients if they are wanted, and a folder for files."""
+
+    arrays: list
+    folder: object
+    gradients: bool = True
+
+    @property
+    def floats(self):
+        return [self.gradients and a.dtype.kind == "f" for a in self.arrays]
+
+    def leaves(self):
+        return [mg.tensor(a.copy(), requires_grad=asked) for a, asked in zip(self.arrays, self.floats)]
+
+
+def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, raises=None):
+    """A decorator: the program becomes a test that holds it to its value and gradients in each mode.
+
+    source       where it was reported: owner/repository#number
+    arrays       what the program is called with; Python numbers become float64
+    value        what it returns
+    gradients    of the sum of what it returns, an array for each input of floats; None: no input requires one
+    modes        where it runs; the others are not for such programs
+    raises       the part of an error's message: the program is refused by it, and has no value
+    """
+    arrays = [np.asarray(a, dtype=None if isinstance(a, np.ndarray) else float) for a in arrays]
+
+    def decorate(program):
+        @pytest.mark.parametrize("mode", [mode for mode in MODES if mode in modes])
+        def test(mode, tmp_path):
+            inputs = Inputs(arrays, tmp_path, gradients is not None)
+            with np.errstate(all="ignore"):
+                if raises is not None:
+                    with pytest.raises(Exception, match=raises):
+                        run(mode, program, inputs)
+                    return
+                result, slopes = run(mode, program, inputs)
+            np.testing.assert_allclose(result, value, rtol, rtol, err_msg=f"{source}: the value")
+            if gradients is not None and slopes is not None:
+                for i, (found, expected) in enumerate(zip(slopes, gradients, strict=True)):
+                    np.testing.assert_allclose(found, expected, rtol, rtol, err_msg=f"{source}: gradient {i}")
+
+        test.__doc__ = f"{source}: {program.__doc__}"
+        return test
+
+    return decorate
+
+
+def run(mode, program, inputs):
+    """(the value, the gradients of its sum or None) of the program in this mode."""
+    match mode:
+        case "session":
+            return run_session(program, inputs)
+        case "vmap":
+            return run_vmap(program, inputs)
+        case "saved":
+            specs = tuple(mg.TensorSpec(a.shape, a.dtype) for a in inputs.arrays)
+            mg.save(inputs.folder / "report", mg.function(program), specs)
+            program = mg.load(inputs.folder / "report")
+        case "onnx":
+            return run_onnx(program, inputs), None
+        case compiled if compiled in COMPILED:
+            program = mg.function(program, **COMPILED[compiled])
+    leaves = inputs.leaves()
+    y = program(*leaves)
+    return y.detach().numpy(), slopes_of(y, leaves)
+
+
+def slopes_of(y, leaves):
+    floats = [x for x in leaves if x.requires_grad]
+    if not (floats and y.requires_grad):
+        return [np.zeros(x.shape) for x in floats]
+    return [g.numpy() for g in mg.autograd.grad(y.sum(), floats, materialize_grads=True)]
+
+
+def run_session(program, inputs):
+    with mg.Graph().as_default() as graph:
+        xs = [mg.placeholder(a.dtype, a.shape) for a in inputs.arrays]
+        y = program(*xs)
+        asked = [x for x, is_float in zip(xs, inputs.floats) if is_float]
+        slopes = [mg.zeros_like(x) if g is None else g for x, g in zip(asked, mg.gradients(y.sum(), asked))]
+    with mg.Session(graph) as session:
+        value, *slopes = session.run([y, *slopes], dict(zip(xs, inputs.arrays)))
+    return value, slopes
+
+
+def run_vmap(program, inputs):
+    """Both of two equal slices."""
+    leaves = [mg.tensor(np.stack([a, a]), requires_grad=asked) for a, asked in zip(inputs.arrays, inputs.floats)]
+    y = mg.func.vmap(program)(*leaves)
+    value, slopes = y.detach().numpy(), slopes_of(y, leaves)
+    for pair in (value, *slopes):
+        np.testing.assert_array_equal(pair[0], pair[1])
+    return value[0], [pair[0] for pair in slopes]
+
+
+def run_onnx(program, inputs):
+    runtime = pytest.importorskip("onnxruntime")
+    file = inputs.folder / "report.onnx"
+    with warnings.catch_warnings(action="ignore"):
+        mg.onnx.export(program, tuple(map(mg.tensor, inputs.arrays)), file)
+    session = runtime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    names = [x.name for x in session.get_inputs()]
+    return session.run(None, dict(zip(names, inputs.arrays, strict=True)))[0]
