@@ -92,11 +92,8 @@ class StaticGraph(GraphBuilder):
     # -- nodes --------------------------------------------------------------------------------------
 
     def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
-        if self.waiting and (xs or not op.effect):
-            xs = self.after_waits(xs)
-        elif self.waiting:
-            xs = [Tracer(node, self) for node in self.waiting.waits]
-        y = super().applied(op, xs)
+        waits = [Tracer(node, self) for node in self.waiting.waits] if op.effect and self.waiting else ()
+        y = super().applied(op, self.after_waits(xs) or waits)
         self.symbols[y.name] = y
         return y
 
