@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.spec import Spec, Specs
 from ..core.graph import Graph
-from ..core.node import toposort
+from ..core.node import Node, toposort
 from ..methods import Operand
 from ..ops import ControlDep, Read
 from ..tracing.builder import GraphBuilder, Tracer
@@ -63,7 +63,8 @@ class Waits(GraphBuilder):
     def per_turn(self, graph: Graph, edited: Sequence[Any]) -> Graph:
         """The graph of a loop whose turns edit these: it reads them, in blocks too, as the turn before left them."""
         turns = {id(what): self.captured[id(what)].input for what in edited}
-        swaps = {c.input: turns[id(v)] for c in self.captured.values() if id(v := variable_of(c.what)) in turns}
+        reads = {c.input: id(variable_of(c.what)) for c in self.captured.values()}
+        swaps: dict[Node, Node] = {node: turns[variable] for node, variable in reads.items() if variable in turns}
         return graph.rebuild(lambda node, inputs: swaps.get(node) or node.with_inputs(inputs))
 
 
@@ -79,4 +80,5 @@ def done_after(builder: GraphBuilder, xs: Sequence[Any]) -> Tracer:
 
 def variable_of(x: Any) -> Any:
     """The variable, or the tensor, of a session's graph that x reads; else x itself."""
-    return x.builder.states[x.op.variable] if isinstance(x, Tracer) and isinstance(x.op, Read) else x
+    is_read = isinstance(x, Tracer) and isinstance(x.op, Read)
+    return x.builder.states[x.op.variable] if is_read else x
