@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from table import table
 
 import minigrad as mg
+from minigrad.base.errors import ConversionError, EditedError, ShapeError
 from minigrad.base.pytree import leaves, planted
 from minigrad.graph import Graph, Session, gradients, placeholder
 from minigrad.graph.autograph import beside, code, convert, do_not_convert
@@ -588,3 +589,60 @@ def test_a_function_without_choices_is_generated_as_it_was_written():
 
 def test_the_square_root_is_right():
     assert in_graph(square_root, 2.0) == pytest.approx(np.sqrt(2), abs=1e-9)
+
+
+# -- max and min give one of their operands --------------------------------------------------------------
+
+PAIRS = [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.0, np.nan), (np.nan, 1.0), (0.0, -0.0), (-0.0, 0.0)]
+CHOICES = {
+    "max": lambda a, b: max(a * 1, b),
+    "min": lambda a, b: min(a * 1, b),
+    "max of a list": lambda a, b: max([a * 1, b * 1, a * 1]),
+    "max of a vector": lambda a, b: max(mg.stack([a, b, b])),
+    "max by a key": lambda a, b: max(a * 1, b * 1, key=lambda x: -x * x),
+    "max with a default": lambda a, b: max([a * 1, b * 1], default=5.0),
+    "max beside a number": lambda a, b: max(0.0, a * 1, b * 1) * a,
+}
+
+
+@table("choice, pair", [(choice, pair) for choice in CHOICES for pair in PAIRS])
+def test_max_and_min_choose_as_python_does(choice, pair):
+    """They became maximum and minimum: of a tie each operand had half the gradient, and max(1, nan) was nan."""
+
+    def value_and_gradients(f):
+        a, b = (mg.tensor(x, requires_grad=True) for x in pair)
+        y = f(a, b)
+        y.backward()
+        return [float(y), *(0.0 if x.grad is None else float(x.grad) for x in (a, b))]
+
+    found = value_and_gradients(function(CHOICES[choice]))
+    expected = value_and_gradients(CHOICES[choice])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_what_max_gives_may_be_edited_as_an_operand_of_it_so_the_edit_is_refused():
+    """It was 3, and by Python 15: the result had memory of its own."""
+
+    def of_the_operand(a, b):
+        x, y = a * 1, b * 1
+        m = max(x, y)
+        x.mul_(5.0)
+        return m
+
+    def of_the_result(a, b):
+        x, y = a * 1, b * 1
+        m = max(x, y)
+        m.mul_(5.0)
+        return x
+
+    for f in (of_the_operand, of_the_result):
+        with pytest.raises(EditedError, match="may have passed"):
+            function(f)(mg.tensor(3.0), mg.tensor(1.0))
+
+
+def test_max_says_which_operands_it_cannot_choose_between():
+    with pytest.raises(ShapeError, match="condition of this `max`"):
+        function(lambda a, b: max(a, b) * 1)(mg.ones(2), mg.zeros(2))
+    with pytest.raises(ConversionError, match="after this `max` over tensors the value is"):
+        function(lambda a, b: max(a, b) * 1)(mg.tensor(1.0), mg.tensor(2))

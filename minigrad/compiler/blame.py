@@ -57,8 +57,23 @@ def located(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Excepti
         try:
             repeated(executable, arrays)
         except Exception as error:
+            if interrupts(error):
+                raise
             return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
     return None
+
+
+def interrupts(error: BaseException) -> bool:
+    """Whether a signal handler raised the error: it alone is given the frame in which it was called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        caller, trace = trace.tb_frame, trace.tb_next
+        code, values = trace.tb_frame.f_code, trace.tb_frame.f_locals
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 1]  # the last of *args, if there are
+        given = [values[name] for name in names if name in values]
+        if any(x is caller for each in given for x in (each if type(each) is tuple else (each,))):
+            return True
+    return False
 
 
 def repeated(executable: Executable, arrays: Sequence[Any]) -> Arrays:

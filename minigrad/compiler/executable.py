@@ -24,7 +24,7 @@ from ..base.spec import Specs
 from ..core.graph import Graph
 from ..core.node import Node
 from ..ops import Clone, Const, Input
-from .blame import located, trap_nan, walk_now
+from .blame import interrupts, located, trap_nan, walk_now
 from .passes.liveness import memory_of
 from .passes.pipeline import STANDARD, Pass, optimised
 
@@ -37,7 +37,8 @@ class Executable:
     graph      as it was built: what runs op by op
     program    the same, compiled
 
-    Where a run fails, the error names the op that failed, and the line where it was built.
+    Where a run fails, the error names the op that failed, and the line where it was built. A run that a signal handler
+    stops, at a time limit say, has not failed: the handler's own error comes out, and nothing runs again.
     """
 
     def __init__(self, graph: Graph, program: Callable[..., tuple[Any, ...]]):
@@ -56,7 +57,7 @@ class Executable:
     def blame(self, error: Exception, arrays: Sequence[Any]) -> None:
         """Raises the error of a run as one that names the op, and its line; nothing where it does, or none is found."""
         told = isinstance(error, AssertionError) or getattr(error, "located", False)  # in the user's own words, or ours
-        found = None if told else located(self, arrays)
+        found = None if told or interrupts(error) else located(self, arrays)
         if found is not None:
             where, why = found
             is_known = isinstance(why, MinigradError) or type(why) in KNOWN

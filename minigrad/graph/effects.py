@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from contextlib import AbstractContextManager
+from functools import partial, update_wrapper
 from typing import Any
 from weakref import ref
 
@@ -21,13 +21,11 @@ from .graph import StaticGraph, builder_or_default
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
     """A block whose ops run after these; None forgets the blocks around it.
 
-    In a branch, a loop or a traced function nothing needs saying: what has an effect there happens as it is written.
+    In a traced function, a branch or a loop, effects keep their order without such a block. A branch or a loop that
+    waits for an op of the session's graph outside waits for it as a whole.
     """
-    xs = [] if control_inputs is None else list(control_inputs)
-    builder = builder_or_default(xs)
-    if not isinstance(builder, StaticGraph):
-        return nullcontext()
-    return builder.control_dependencies(None if control_inputs is None else xs)
+    xs = None if control_inputs is None else list(control_inputs)
+    return builder_or_default(xs or ()).control_dependencies(xs)
 
 
 def group(*inputs: Any, name: str | None = None) -> Tracer:
@@ -97,7 +95,7 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
         return tensors[0] if tensors else None
     builder = builder_or_default(tensors)
     with builder.building():
-        return builder.apply(op, tuple(tensors)) if tensors else builder.effect(op)
+        return builder.apply(op, tuple(tensors)) if tensors else group(builder.effect(op))
 
 
 class Probe:
@@ -154,6 +152,7 @@ def py_func(
         several = isinstance(Tout, list | tuple)
         specs = tuple(promised(T, xs) for T in (Tout if several else [Tout]))
         f = func if isinstance(func, Hashable) else partial(func)
+        f = f if xs else update_wrapper(lambda *waits: func(), f)
         y = builder.effect(ops.PyFunc(f, specs, several), *xs)
         results = [y.apply(ops.TupleGet(i)) for i in range(len(specs))] if several else [y]
         named = results if name is None else [identity(r, name) for r in results]

@@ -92,7 +92,8 @@ class StaticGraph(GraphBuilder):
     # -- nodes --------------------------------------------------------------------------------------
 
     def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
-        y = super().applied(op, self.after_waits(xs) if self.waiting else xs)
+        waits = [Tracer(node, self) for node in self.waiting.waits] if op.effect and self.waiting else ()
+        y = super().applied(op, self.after_waits(xs) or waits)
         self.symbols[y.name] = y
         return y
 
@@ -176,9 +177,15 @@ class StaticGraph(GraphBuilder):
         self.late.add(found.node)
         return found
 
+    def read_after_waits(self, x: Any) -> Any:
+        is_here = x.builder is self if isinstance(x, Tracer) else id(x) in self.captured
+        y = self.lift(x) if is_here else x
+        return y if isinstance(y, Tracer) and isinstance(y.op, ops.Read) else x
+
     def reads(self, x: Any) -> list[Node]:
         """The nodes that are x: of a variable, or a captured tensor, each that reads it."""
-        nodes = super().reads(x)
+        with self.control_dependencies(None):
+            nodes = super().reads(x)
         name = name_of(nodes[0]) if nodes else None  # of a tensor that the graph does not read, none
         if name not in self.states:
             return nodes

@@ -18,7 +18,7 @@ import numpy as np
 from ..base.dimension import fits, lengths_of
 from ..base.errors import DTypeError, GraphError, NoGradientError, ShapeError
 from ..base.pytree import leaves, leaves_beside, paths, planted, substituted
-from ..base.spec import Spec, Specs
+from ..base.spec import Spec
 from ..compiler.control import Cond, Control
 from ..compiler.passes.purify import drawn
 from ..core.graph import Graph
@@ -31,9 +31,10 @@ from ..tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
 from .graph import UPDATE_OPS, StaticGraph
+from .waits import Waits, gives_nothing, variable_of
 
 
-class Subgraph(GraphBuilder):
+class Subgraph(Waits):
     """The builder of a branch, of a test, or of a body.
 
     title      what errors call it
@@ -61,7 +62,10 @@ class Subgraph(GraphBuilder):
         """Run the function on the arguments, which it is here that become symbols."""
         self.place = place_of(f)
         with self.building():
-            self.result = normal(without_ops(f(*arguments(self))))
+            result = f(*arguments(self))
+            for op in filter(gives_nothing, leaves(result)):  # an op outside runs, whichever branch is taken
+                self.lift(op)
+            self.result = normal(without_ops(result))
         return self
 
     def __str__(self) -> str:
@@ -102,7 +106,7 @@ class Subgraph(GraphBuilder):
         graph = self.graph(edited, outside, sliced)
         *given, done = graph.outputs
         before = [x for x, y in zip(graph.inputs[:carried], given) if y is not None and x.spec == y.spec]
-        return Graph(graph.inputs, (*given, *before, *(y.node for y in kept), done))
+        return self.per_turn(Graph(graph.inputs, (*given, *before, *(y.node for y in kept), done)), edited)
 
     # -- gradients that are asked for in it ------------------------------------------------------------
 
@@ -118,7 +122,11 @@ class Subgraph(GraphBuilder):
         return list({id(x): x for x in (*super().leaves(), *self.outer.leaves())}.values())
 
     def reads(self, x: Any) -> list[Node]:
-        return [] if x is None or (isinstance(x, Tensor) and id(x) not in self.captured) else super().reads(x)
+        if x is None:
+            return []
+        in_blocks = [c.input for c in self.captured.values() if c.what is not x and variable_of(c.what) is x]
+        with self.control_dependencies(None):
+            return [*in_blocks, *([] if isinstance(x, Tensor) and id(x) not in self.captured else super().reads(x))]
 
     def gradients(
         self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
@@ -149,7 +157,8 @@ class Subgraph(GraphBuilder):
 
         Raises NoGradientError where c has several elements, and depends on an x.
         """
-        asked = [i for i, x in enumerate(sources) if x is not None and x is not c.what]  # of c itself, gy is all of it
+        variable = variable_of(c.what)  # of which gy is the whole gradient
+        asked = [i for i, x in enumerate(sources) if x is not None and x is not variable]
         y = self.outer.lift(c.what)
         found: list[Any] = [None] * len(sources)
         for i, g in zip(asked, self.outer.gradients([one_of(y)], [sources[i] for i in asked], None, stops)):
@@ -371,7 +380,7 @@ def is_value(leaf: Any) -> bool:
 
 def without_ops(tree: Any) -> Any:
     """The tree with None for what is only done, and has no value: a print, a group."""
-    values = (None if isinstance(getattr(leaf, "spec", None), Specs) else leaf for leaf in leaves(tree))
+    values = (None if gives_nothing(leaf) else leaf for leaf in leaves(tree))
     return planted(tree, values)
 
 

@@ -24,7 +24,7 @@ from ..tensor.inplace import KINDS
 from ..tensor.tensor import Tensor, tensor
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session, session_or_default
-from .effects import group
+from .effects import group, identity
 from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, StaticGraph, executing_eagerly, get_default_graph, open_graph
 
 
@@ -138,10 +138,9 @@ class GraphVariable(Variable, Tracer):
 
     # -- new values -----------------------------------------------------------------------------
 
-    def read_value(self) -> Tracer:
+    def read_value(self) -> Any:
         """What it holds after what the block around waits for; outside such blocks, at the start of the run."""
-        builder: GraphBuilder = current.mode.builder or self.builder
-        return builder.lift(self)
+        return identity(self, "read_value")
 
     value = read_value
 

@@ -11,8 +11,8 @@ A trace of a function, a branch, the body of a loop, and the Graph of a Session 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
@@ -197,6 +197,14 @@ class GraphBuilder(Pulled):
         return Tracer(self.inputs[-1], self)
 
     # -- state --------------------------------------------------------------------------------------
+
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
+        """A block whose ops run after these. Here effects keep their order anyway."""
+        return nullcontext()
+
+    def read_after_waits(self, x: Any) -> Any:
+        """x as the open control_dependencies blocks leave it: a variable as a read after what they wait for."""
+        return x
 
     def become(self, x: Any, y: Tracer) -> None:
         """x has y's value from here on. Raises EditedError where x is a view, or a leaf that is being recorded."""

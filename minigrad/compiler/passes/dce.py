@@ -80,11 +80,13 @@ def narrowed_op(op: Any, read: Collection[int], operands: int, known: dict[Any, 
     """The op for those of its results that are read; which results it gives, and which operands it takes."""
     graphs, whole, (carried, sliced) = graphs_of(op), op.gives[0], parts(op)
     before = operands - len(whole.inputs)  # the condition of a branch
-    results = set(read) | ({len(whole.outputs) - 1} if op.effect else set())
+    results, needed = set(read) | ({len(whole.outputs) - 1} if op.effect else set()), set[int]()
+    if op.effect and not before:  # the first operand is what waits for the effects before
+        (results if carried else needed).add(0)
     while True:
         given = sorted(results)
         small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs.items()}
-        used = {j for g in small.values() for j in reads(g)}
+        used = needed.union(*map(reads, small.values()))
         more = {j for j in used if j < carried} - results
         if not more:
             break

@@ -276,17 +276,19 @@ def if_(
 # -- expressions ---------------------------------------------------------------------------------------
 
 
-def if_expression(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+def if_expression(
+    test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], kind: str = "`if` expression"
+) -> Any:
     """then() if test else otherwise()"""
     if not symbolic(test):
         return then() if test else otherwise()
-    merge = Merge(["the value"], "`if` expression")
+    merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        with noted("both sides of this `if` expression are", merge.place):
+        with noted(f"both sides of this {kind} are", merge.place):
             return [side()]
 
-    return merge.chosen(truth(test, "`if` expression"), lambda: noting(then), lambda: noting(otherwise))[0]
+    return merge.chosen(truth(test, kind), lambda: noting(then), lambda: noting(otherwise))[0]
 
 
 def and_(first: Any, *rest: Callable[[], Any]) -> Any:

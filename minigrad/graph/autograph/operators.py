@@ -6,6 +6,7 @@ Those of branches.py and loops.py, and Python's own functions that ask a tensor 
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -28,7 +29,7 @@ from .loops import while_ as while_
 from .state import NotReturned as NotReturned
 from .state import Undefined as Undefined
 from .state import defined as defined
-from .state import lifted, symbolic
+from .state import symbolic
 
 
 def int_(x: Any = 0, *base: Any) -> Any:
@@ -50,19 +51,24 @@ def bool_(x: Any = False) -> Any:
 
 def min_(*xs: Any, **options: Any) -> Any:
     """min(x, y, …) or min(xs)"""
-    return extreme(builtins.min, "minimum", xs, options)
+    return extreme(builtins.min, operator.lt, xs, **options)
 
 
 def max_(*xs: Any, **options: Any) -> Any:
     """max(x, y, …) or max(xs)"""
-    return extreme(builtins.max, "maximum", xs, options)
+    return extreme(builtins.max, operator.gt, xs, **options)
 
 
-def extreme(python: Callable[..., Any], method: str, xs: Any, options: dict[str, Any]) -> Any:
+def extreme(python: Any, beats: Callable[[Any, Any], Any], xs: Any, key: Any = None, **default: Any) -> Any:
+    """One of the xs itself, chosen as Python does: the best so far, unless the next beats it."""
     among = list(xs[0]) if len(xs) == 1 else xs
-    if options or not any(map(symbolic, among)):
-        return python(among, **options)
-    return reduce(lambda x, y: getattr(x, method)(y), map(lifted, among))
+    if not among or (key is None and not any(map(symbolic, among))):
+        return python(among, key=key, **default)
+
+    def better(best: Any, x: Any) -> Any:
+        return if_expression(beats(x[0], best[0]), lambda: x, lambda: best, f"`{python.__name__}`")
+
+    return reduce(better, [(x,) if key is None else (key(x), x) for x in among])[-1]
 
 
 def any_(xs: Any) -> Any:

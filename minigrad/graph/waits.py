@@ -1,0 +1,84 @@
+"""Waits: a control_dependencies block in a branch or a loop, for ops of the session's graph outside.
+
+The op made of the branch waits for them as a whole: it has one more operand, True once they are done. A variable that
+the block reads is an operand that the graph outside reads after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from ..base.spec import Spec, Specs
+from ..core.graph import Graph
+from ..core.node import Node, toposort
+from ..methods import Operand
+from ..ops import ControlDep, Read
+from ..tracing.builder import GraphBuilder, Tracer
+
+
+class Waits(GraphBuilder):
+    """A builder inside another.
+
+    waits    whether a block is open that waits for something outside
+    """
+
+    outer: GraphBuilder
+    waits = False
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """A block whose ops run after these. For those of the graph outside, the op made of this part waits."""
+        before = self.waits
+        outside = None if control_inputs is None else [y for x in control_inputs for y in self.from_where(x)]
+        with nullcontext() if outside == [] else self.outer.control_dependencies(outside):
+            self.waits = outside is not None and (before or bool(outside))
+            if outside:
+                self.lift(done_after(self.outer, outside))
+            try:
+                yield
+            finally:
+                self.waits = before
+
+    def from_where(self, x: Any) -> list[Any]:
+        """The symbols of the builder outside that x is, or is made of."""
+        if not isinstance(x, Tracer) or x.builder is not self:
+            return [x]
+        behind = {*toposort(x.node)}
+        return [c.what for c in self.captured.values() if c.input in behind]
+
+    def read_after_waits(self, x: Any) -> Any:
+        return x if id(x) in self.edited else self.outer.read_after_waits(x)
+
+    def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
+        if gives_nothing(o) and o.builder is not self:
+            o = done_after(self.outer, [o])
+        return super().lift(self.read_after_waits(o) if self.waits and isinstance(o, Operand) else o, beside)
+
+    def take(self, x: Any, y: Tracer) -> None:
+        with self.control_dependencies(None):  # what it edits, it began with as all assignments before left it
+            super().take(x, y)
+
+    def per_turn(self, graph: Graph, edited: Sequence[Any]) -> Graph:
+        """The graph of a loop whose turns edit these: it reads them, in blocks too, as the turn before left them."""
+        turns = {id(what): self.captured[id(what)].input for what in edited}
+        reads = {c.input: id(variable_of(c.what)) for c in self.captured.values()}
+        swaps: dict[Node, Node] = {node: turns[variable] for node, variable in reads.items() if variable in turns}
+        return graph.rebuild(lambda node, inputs: swaps.get(node) or node.with_inputs(inputs))
+
+
+def gives_nothing(x: Any) -> bool:
+    """Whether x is an op that is only done, and has no value: a print, a group."""
+    return isinstance(getattr(x, "spec", None), Specs)
+
+
+def done_after(builder: GraphBuilder, xs: Sequence[Any]) -> Tracer:
+    """True, once these are done."""
+    return Tracer(builder.node(ControlDep(), tuple(builder.lift(x).node for x in (True, *xs))), builder)
+
+
+def variable_of(x: Any) -> Any:
+    """The variable, or the tensor, of a session's graph that x reads; else x itself."""
+    is_read = isinstance(x, Tracer) and isinstance(x.op, Read)
+    return x.builder.states[x.op.variable] if is_read else x
