@@ -29,9 +29,10 @@ from ..ops import StopGradient, TupleGet
 from ..tensor.inplace import renew, settle, write
 from ..tensor.tensor import Tensor, made
 from ..tracing.builder import Captured, GraphBuilder, Tracer
+from ..tracing.module import MISSING, ModuleLike, noticing_reads
 from .compiled import Compiled, CompileOptions, result_spec
-from .guards import Guards
-from .signature import leaked
+from .guards import Guards, ModuleAttribute, seen
+from .signature import Same, leaked
 
 
 class GradSlot:
@@ -54,7 +55,9 @@ class Tracing(GraphBuilder):
     known       id of a tensor → what the caller calls it
     paths       name of an input → the same as Python reaches it, such as net.0.weight for net_0_weight
     arguments   the tensors that came as arguments, and their symbols
-    noted       (id, attribute) → what Python read there, and decided by: (a weak reference to whose, value)
+    noted       (id, attribute) → what Python read there, and decided by: (whose it is, value)
+    assigned    (id, attribute) → (a module, what it held there before it was assigned to)
+    changes     how often modules had changed when the trace began
     recorded    ids of the tensors that were edited in place where that is recorded
     pulled      whether backward() was called
     closed      whether the trace is over
@@ -76,7 +79,9 @@ class Tracing(GraphBuilder):
         self.known = known
         self.paths: dict[str, str] = {}
         self.arguments: list[tuple[Tensor, Tracer]] = []
-        self.noted: dict[tuple[int, str], tuple[Callable[[], Any], Any]] = {}
+        self.noted: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self.assigned: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self.changes = ModuleLike.changes
         self.recorded: set[int] = set()
         self.pulled = self.closed = False
 
@@ -115,8 +120,54 @@ class Tracing(GraphBuilder):
             name = f"{self.known[id(owners[0])]}.{name}"
         return self.known.get(id(x), name)
 
-    def noticed(self, what: Any, attribute: str, value: Any) -> None:
-        self.noted.setdefault((id(what), attribute), (ref(what), value))
+    def noticed(self, what: Any, attribute: str) -> None:
+        key = id(what), attribute
+        if key not in self.noted and key not in self.assigned and not self.is_own(what):
+            with modes.in_mode(builder=None):
+                self.noted[key] = what, seen(what, attribute)
+
+    def assigning(self, module: Any, name: str, before: Any) -> None:
+        self.assigned.setdefault((id(module), name), (module, before))
+
+    def read_slots(self, module: Any, name: str, before: Any) -> None:
+        """Read tensors that each run replaces by assignment where they are then, and not as those that they were."""
+        tensors, key = leaves(before), (id(module), name)
+        elsewhere = [x() for k, (_, value) in self.noted.items() if k != key for x in leaves(value) if type(x) is Same]
+        elsewhere += [x for x in tensors if id(x) in self.known and name not in module._buffers]
+        if (
+            tensors
+            and key in self.noted
+            and all(map(self.is_unedited, tensors))
+            and len({*map(id, tensors)}) == len(tensors)
+        ):
+            if not any(x is y for x in tensors for y in elsewhere):
+                del self.noted[key]
+                for i, x in enumerate(tensors):
+                    slot = ModuleAttribute(module, name, before, i)
+                    self.captured[id(x)] = self.captured[id(x)]._replace(what=slot)
+
+    def is_unedited(self, x: Any) -> bool:
+        """Whether x is a tensor from outside that has its value still."""
+        return isinstance(x, Tensor) and not self.is_own(x) and self.capture(x).node is self.captured[id(x)].input
+
+    def refuse_kept(self) -> None:
+        """Raises GraphError where a container that a module holds was given symbols, and no assignment says so."""
+        for (key, name), (module, _) in self.noted.items():
+            held = vars(module).get(name) if isinstance(module, ModuleLike) and (key, name) not in self.assigned else ()
+            if any(isinstance(x, Tracer) and x.builder is self for x in leaves(held)):
+                raise GraphError(
+                    f"{name} of a {type(module).__name__}, a {type(held).__name__}, was given a tensor in place, which "
+                    f"no run of the trace would repeat: assign a new one, as in self.{name} = [*self.{name}, y], or "
+                    "return the tensor"
+                )
+
+    def close(self) -> None:
+        """End the trace. What it assigned to modules is as it was: each run assigns it."""
+        self.closed = True
+        for (_, name), (module, before) in self.assigned.items():
+            vars(module)[name] = before
+            if before is MISSING:
+                del vars(module)[name]
 
     def editing(self, x: Any) -> None:
         if modes.current.mode.recording:
@@ -126,7 +177,7 @@ class Tracing(GraphBuilder):
 
     def grad_of(self, x: Any, before: Any) -> Any:
         if id(x) not in self.grads:
-            self.noticed(x, "grad", before is not None)
+            self.noticed(x, "grad")
             if before is None:
                 return None
             slot = GradSlot(x, before.spec)
@@ -186,6 +237,9 @@ class Results:
             for c in builder.captured.values()
             if isinstance(c.what, Tensor) and not builder.is_own(c.what)
         }
+        for i, (key, c) in enumerate(builder.captured.items(), len(builder.arguments)):
+            if isinstance(c.what, ModuleAttribute):
+                self.own[key] = self.own[id(c.symbol)] = "argument", i
 
     def number(self, symbol: Tracer) -> int:
         """Which output the symbol is."""
@@ -199,15 +253,19 @@ class Results:
         """Where a part of the Python function's result comes from: an output, an argument, the trace itself; or it is a
         view of such a place, which is taken there again: whoever edits one finds the other edited, and its history.
         """
-        leaf = self.builder.lift(leaf).clone() if self.builder.is_own(leaf) else leaf
+        leaf = self.builder.lift(leaf).clone() if isinstance(leaf, Tensor) and self.builder.is_own(leaf) else leaf
         if not isinstance(leaf, Tracer):
-            return "constant", leaf
+            return self.own.get(id(leaf), ("constant", leaf))
         memory = id(leaf.memory)
         if leaf.look is not None and (memory in self.own or memory in self.shared):
             (x, op, recording), _ = leaf.look, self.builder.current(leaf)
             if not isinstance(op, Custom | TupleGet):
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
+
+    def place_of_part(self, leaf: Any) -> tuple[str, Any]:
+        """The same of a part of an attribute; a parameter that was made meanwhile is it for all runs."""
+        return ("constant", leaf) if isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf else self.place(leaf)
 
     def gradients(self) -> list[tuple[Tensor, Any]]:
         """Each leaf whose gradient a run changes, with the number of the output that is the new one, or None."""
@@ -244,9 +302,17 @@ class Trace:
         for key, (leaf, g) in builder.grads.items():
             if isinstance(g, Tensor) and builder.is_own(g):  # each run makes another
                 builder.grads[key] = leaf, builder.lift(g).clone()
-        results = Results(builder, result)
+        for (_, name), (module, before) in builder.assigned.items():
+            builder.read_slots(module, name, before)
+        builder.refuse_kept()
+        values = [vars(module).get(name, MISSING) for (_, name), (module, _) in builder.assigned.items()]
+        results = Results(builder, (result, values))
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
+        self.assigned = [
+            (ref(module), name, planted(value, repeat(None)), [results.place_of_part(leaf) for leaf in leaves(value)])
+            for ((_, name), (module, _)), value in zip(builder.assigned.items(), values)
+        ]
         given = len(builder.arguments)
         symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
         inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
@@ -263,7 +329,9 @@ class Trace:
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.names = [builder.paths[node.name] for node in inputs]
-        self.guards = Guards(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
+        captured = dict(zip(self.names[given:], self.captured))
+        self.guards = Guards(captured, builder.noted, builder.pulled, builder.changes)
+        self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
         self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given
         self.fitting: dict[tuple[Spec, ...], bool] = {}
@@ -272,17 +340,21 @@ class Trace:
         done = [] if builder.last is None else builder.after_effects([builder.lift(True)])
         self.graph: Graph = builder.finished([*results.symbols, *done])
         self.is_flat = builder.pulled  # backward() was run inside, and what it read is let go
-        self.handed = {*map(number_in, self.places), *(g for _, g in self.grads if type(g) is int)} - {-1}
-        self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Tracer))
+        places = self.places + [place for *_, there in self.assigned for place in there]
+        self.handed = {*map(number_in, places), *(g for _, g in self.grads if type(g) is int)} - {-1}
+        self.alone = bool(len(places) == 1 and places[0][0] == "result" and isinstance(result, Tracer))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, compile_options)
 
     def changed(self) -> list[str]:
         """What has another value after a run."""
-        return [*(self.names[edit.input] for edit in self.edits), *self.grad_names]
+        attributes = [f"{name} of a {type(of()).__name__}" for of, name, *_ in self.assigned]
+        return [*(self.names[edit.input] for edit in self.edits), *self.grad_names, *attributes]
 
     def __call__(self, given: list[Tensor]) -> Any:
         """What the Python function would give, and do, for these tensors in the place of its arguments'."""
         xs = [*given, *self.captured]
+        for i in self.slots:
+            xs[i] = xs[i].tensor
         arrays = [x.value for x in xs]
         if self.edits:
             refuse_twice(self.edits, arrays, xs)
@@ -300,12 +372,14 @@ class Trace:
             if kind == "result":
                 return ys[there]
             if kind == "argument":
-                return given[there]
+                return xs[there]
             if kind == "view" and id(place) not in views:  # taken once, however often it is among the results
                 x, op, recording = there
                 views[id(place)] = taken(found(x), op, recording, lengths)
             return views[id(place)] if kind == "view" else there
 
+        for of, name, template, places in self.assigned:
+            assign(of(), name, planted(template, map(found, places)))
         return planted(self.template, map(found, self.places))
 
     def is_plain(self, xs: Sequence[Any]) -> bool:
@@ -343,6 +417,14 @@ class Trace:
         for leaf, g in self.grads:
             leaf.grad = ys[g] if isinstance(g, int) else g
         return ys
+
+
+def assign(module: Any, name: str, value: Any) -> None:
+    """Do to a module what the Python function did; unless the module is gone."""
+    if value is not MISSING:
+        setattr(module, name, value)
+    elif name in vars(module):
+        delattr(module, name)
 
 
 def taken(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
@@ -420,8 +502,8 @@ def trace(
     builder = Tracing(known)
     symbols = [builder.given(path, x, spec) for path, x, spec in tensors]
     try:
-        with builder.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
+        with builder.building(), noticing_reads(), modes.in_mode(recording=True, tracked=False, watchers=()):
             result = call(symbols)
             return Trace(builder, result, name, reason, compile_options)
     finally:
-        builder.closed = True
+        builder.close()

@@ -122,12 +122,16 @@ class Tensor(InPlace, Operand):
 
     def numpy(self) -> np.ndarray:
         """The value as a NumPy array: on the CPU the same memory, not a copy."""
+        if current.mode.builder is not None:
+            current.mode.builder.noticed(self, "value")
         return CPU.array(self.value)  # type: ignore[no-any-return]
 
     def item(self) -> Any:
         """The one element as a Python number."""
         if self.spec.size != 1:
             raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
+        if current.mode.builder is not None:
+            current.mode.builder.noticed(self, "value")
         return self.spec.device.item(self.value)
 
     def tolist(self) -> Any:
