@@ -5,8 +5,11 @@ from types import MethodType, SimpleNamespace
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
+from minigrad.base.errors import GraphError
+from minigrad.base.pytree import leaves, paths
 
 nn = mg.nn
 X = np.random.default_rng(5).normal(size=(4, 3))
@@ -94,10 +97,6 @@ def hook_and_remove(m):
 
 def forward_of(m):
     m.body[2].forward = MethodType(lambda self, x: x * self.by * 7, m.body[2])
-
-
-def delete_class_attribute(m):
-    m.body[2].factor = 5.0
 
 
 def state_of_another(m):
@@ -244,3 +243,285 @@ def compare(call, make, changes, x):
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_of_a_module_after_it_was_traced_is_seen(change, call):
     compare(call, Net, [CHANGES[change]], mg.tensor(X))
+
+
+# -- state: what a forward pass assigns ---------------------------------------------------------------
+
+
+def recurrent(m, x):
+    m.h = (m.h + x).tanh()
+    return m.h * 2
+
+
+def moving_mean(m, x):
+    m.mean = m.mean * 0.9 + x.mean(0) * 0.1
+    return x - m.mean
+
+
+def pair(m, x):
+    h, c = m.pair if m.pair is not None else (x * 0, x * 0)
+    m.pair = (h + c).tanh(), c + x
+    return m.pair[0] * 1
+
+
+def previous(m, x):
+    m.before, m.h = m.h, m.h + x
+    return m.before * 2 + m.h
+
+
+def handed_out(m, x):
+    old, m.h = m.h, x * 3
+    return old
+
+
+def noted(m, x):
+    m.scores = x.softmax(-1)
+    return m.scores * x
+
+
+def growing(m, x):
+    m.cache = {"rows": mg.cat([m.cache["rows"], x]) if m.cache else x}
+    return m.cache["rows"].sum(0)
+
+
+def row_by_row(m, x):
+    m.current, m.i = m.table[m.i : m.i + 1], (m.i + 1) % 4
+    return x + m.current
+
+
+def counting(m, x):
+    m.i += 1
+    return x * m.i
+
+
+def first_time(m, x):
+    if not m.ready:
+        m.ready = True
+        return x * 0
+    return x
+
+
+def made_when_needed(m, x):
+    if not hasattr(m, "lazy"):
+        m.lazy = nn.Linear(3, 3, rng=np.random.default_rng(0)).double()
+    return m.lazy(x)
+
+
+def scratch(m, x):
+    m.scratch = x * 2
+    y = m.scratch + 1
+    del m.scratch
+    return y
+
+
+def swap(m, x):
+    m.h, m.other = m.other, m.h
+    return m.h * x
+
+
+def detached(m, x):
+    with mg.no_grad():
+        m.h = m.h + x
+    return m.h * x
+
+
+def in_a_branch(m, x):
+    if x.sum() > 0:
+        m.h = m.h + x
+    return m.h * 2
+
+
+def in_a_loop(m, x):
+    for _ in range(3):
+        m.h = m.h + x
+    return m.h * 2
+
+
+def edited_then_assigned(m, x):
+    m.h.add_(x)
+    m.h = m.h * 2
+    return m.h
+
+
+def registered(m, x):
+    m.register_buffer("center", x.mean(0))
+    return x - m.center
+
+
+def alias(m, x):
+    m.h = m.h + x
+    return m.h + m.same
+
+
+FORWARDS = [recurrent, moving_mean, pair, previous, handed_out, noted, growing, row_by_row, counting, first_time]
+FORWARDS += [made_when_needed, scratch, swap, detached, in_a_branch, in_a_loop, edited_then_assigned, registered, alias]
+STEADY = [recurrent, moving_mean, pair, previous, noted, swap, in_a_branch, in_a_loop]  # traced no more than twice
+
+
+def holder(forward):
+    class Holder(nn.Module):
+        def __init__(self):
+            self.h, self.other, self.pair, self.cache = mg.zeros(4, 3, dtype=float), mg.tensor(X), None, {}
+            self.same, self.i, self.ready = self.h, 0, False
+            self.register_buffer("mean", mg.zeros(3, dtype=float))
+            self.register_buffer("table", mg.arange(12).reshape(4, 3).double())
+
+    Holder.forward = forward
+    return Holder
+
+
+def attributes(module):
+    state = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    return {name: part for name, value in state.items() for name, part in zip(paths(value, name), leaves(value))}
+
+
+@pytest.mark.filterwarnings("ignore::minigrad.graph.function.RetracingWarning")
+@table("forward", FORWARDS)
+@pytest.mark.parametrize("trace", [mg.function, partial(mg.function, jit_compile=True)], ids=["traced", "compiled"])
+def test_what_a_forward_pass_assigns_is_state(trace, forward):
+    ours, theirs = twins(holder(forward))
+    traced = trace(ours)
+    for x in map(mg.tensor, (X, -X, X + 1, X * 2)):
+        close(traced(x), theirs(x))
+        mine, its = attributes(ours), attributes(theirs)
+        assert mine.keys() == its.keys()
+        for name, value in its.items():
+            if isinstance(value, mg.Tensor):
+                close(mine[name], value)
+            elif not isinstance(value, nn.Module):
+                assert mine[name] == value
+    assert forward not in STEADY or traced.trace_count <= 2
+
+
+def test_gradients_flow_through_state_from_call_to_call():
+    ours, theirs = twins(holder(recurrent))
+    grads = []
+    for module, call in ((ours, mg.function(ours)), (theirs, theirs)):
+        x = mg.tensor(X, requires_grad=True)
+        for _ in range(3):
+            y = call(x)
+        y.sum().backward()
+        grads.append(x.grad)
+        assert module.h.requires_grad
+    close(*grads)
+
+
+def test_a_trace_that_was_not_run_leaves_a_module_as_it_was():
+    module = holder(recurrent)()
+    before = module.h
+    mg.function(module).graph_for(mg.tensor(X))
+    assert module.h is before
+
+
+def test_a_container_that_is_given_symbols_in_place_is_refused():
+    def forward(m, x):
+        m.cache["x"] = x
+        return x
+
+    with pytest.raises(GraphError, match=r"cache of a Holder, a dict, was given a tensor in place.*assign a new dict"):
+        mg.function(holder(forward)())(mg.tensor(X))
+
+
+def test_a_parameter_that_is_assigned_a_result_is_refused():
+    def forward(m, x):
+        m.weight = m.weight * 2
+        return x * m.weight
+
+    module = holder(forward)()
+    module.weight = nn.Parameter(mg.ones(3, dtype=float))
+    with pytest.raises(TypeError, match=r"weight is a parameter.*change its values in place"):
+        mg.function(module)(mg.tensor(X))
+
+
+# -- what does not trace again, and what is said of it --------------------------------------------------
+
+
+def test_training_traces_once():
+    net, x = Net(), mg.tensor(X)
+    optimizer = mg.optim.Adam(net.parameters(), lr=0.01)
+
+    @mg.function
+    def step(x):
+        optimizer.zero_grad()
+        net(x).square().mean().backward()
+        optimizer.step()
+
+    @mg.function
+    def loss(x):
+        return net(x).square().mean()
+
+    for i in range(5):
+        step(x)
+        optimizer.zero_grad()
+        loss(x).backward()
+        optimizer.step()
+        net.seen = net.steps = i  # which no forward pass reads
+        nn.Linear(3, 3).eval()
+
+    assert step.trace_count <= 2  # with a .grad, and without
+    assert loss.trace_count == 1
+
+
+def test_a_layer_made_in_a_trace_is_no_reason_to_trace_again():
+    f = mg.function(lambda x: nn.Dropout(0.5).eval()(x) + nn.Tanh()(x))
+    for _ in range(3):
+        f(mg.tensor(X))
+    assert f.trace_count == 1
+
+
+EXPLAINED = {
+    "1 of a Sequential was a ReLU and is a Tanh": lambda m: m.body.__setitem__(1, nn.Tanh()),
+    "3 of a Sequential was not there and is a Sigmoid": lambda m: m.body.append(nn.Sigmoid()),
+    "eps of a BatchNorm1d was 1e-05 and is 0.5": lambda m: setattr(m.norm, "eps", 0.5),
+    "p of a Dropout was 0.5 and is 0.0": lambda m: setattr(m.drop, "p", 0.0),
+    "training of a BatchNorm1d was True and is False": lambda m: m.norm.eval(),
+    "lora of a Net was not there and is a Linear": lambda m: setattr(m, "lora", linear()),
+    "numbers of a Net was a list and is another": lambda m: m.numbers.append(5.0),
+    "plain of a Net was a Tensor and is another": lambda m: setattr(m, "plain", mg.ones(3, dtype=float)),
+    "gain of a Net was a Gain and is another": lambda m: setattr(m.gain, "by", 2.0),
+    "_hooks of a Sequential was a HookBook": lambda m: m.body.register_forward_hook(lambda *_: None),
+}
+
+
+@table("sentence", EXPLAINED)
+def test_what_has_changed_is_explained(sentence):
+    net = Net()
+    f = mg.function(net)
+    f(mg.tensor(X))
+    EXPLAINED[sentence](net)
+    f(mg.tensor(X))
+    assert sentence in " ".join(f.explain().split())
+
+
+def test_a_variable_that_is_another_module_is_seen():
+    net = nn.Linear(3, 3).double()
+    f = mg.function(lambda x: net(x) * 2)
+    f(mg.tensor(X))
+    net = linear()
+    close(f(mg.tensor(X)), net(mg.tensor(X)) * 2)
+    assert "net has another value" in f.explain()
+
+
+def test_a_class_that_is_changed_is_seen():
+    class Doubled(nn.Module):
+        by = 2
+
+        def forward(self, x):
+            return x * self.by
+
+    net, x = Doubled(), mg.tensor(X)
+    f = mg.function(net)
+    f(x)
+    Doubled.by = 3
+    close(f(x), x * 3)
+    Doubled.forward = lambda self, x: x * 7
+    close(f(x), x * 7)
+
+
+def test_elements_that_python_reads_of_a_tensor_are_seen():
+    module = nn.Identity()
+    module.limit = mg.tensor(2.0)
+    f = mg.function(lambda x: x * module.limit.item() + float(module.limit.numpy()))
+    for _ in range(2):
+        close(f(mg.tensor(X)), mg.tensor(X) * module.limit.item() + module.limit.item())
+        module.limit.add_(1)

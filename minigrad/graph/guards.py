@@ -18,7 +18,6 @@ from weakref import ref
 
 import numpy as np
 
-from ..base.pytree import leaves, outline
 from ..tensor.tensor import Tensor
 from ..tracing.module import MISSING, ModuleLike
 from .signature import BY_VALUE, Same
@@ -27,24 +26,6 @@ Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"  # what they give is what was read of a module
 IMMUTABLE = BY_VALUE | {float, MethodType}
 DEPTH = 6  # so far a value is looked into, through containers and objects
-
-
-class ModuleAttribute:
-    """A tensor that a module holds under a name, as something that a graph reads: whatever tensor it is by then.
-
-    i    its number among what the attribute consists of
-    """
-
-    def __init__(self, module: Any, name: str, value: Any, i: int):
-        self.module, self.name, self.form, self.i = ref(module), name, outline(value), i
-
-    @property
-    def tensor(self) -> Any:
-        value = vars(self.module()).get(self.name)
-        return leaves(value)[self.i] if outline(value) == self.form else None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.tensor, name, None)
 
 
 class Guards:
@@ -90,7 +71,7 @@ class Guards:
                 yield f"{name} was {spec} and is {x.spec}"
             if self.pulled and x.tracked != learned:
                 yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
-        yield from (f"{name} has another value" for name, now, value in self.bindings if not states(now()) == value)
+        yield from (f"{name} has another value" for name, now, value in self.bindings if states(now()) != value)
         for (_, attribute), (of, value) in self.noted.items():
             if not holds([(of, attribute, value)]):
                 yield change(of(), attribute, value, seen(of(), attribute))
@@ -191,7 +172,7 @@ def change_of_module(module: Any, attribute: str, before: Any, now: Any) -> str:
     """The same of an attribute of a module, or of its class; of a walk, what it gives otherwise."""
     if attribute in WALKS:
         old, new = ({name: part for _, (_, name), part, _ in value[1:-1]} for value in (before, now))
-        names = [name for name in {**old, **new} if not old.get(name, MISSING) == new.get(name, MISSING)]
+        names = [name for name in {**old, **new} if old.get(name, MISSING) != new.get(name, MISSING)]
         pairs = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
         return (
             ", ".join(change_of_module(module, *pair) for pair in pairs) or f"parts of {module!r} are in another order"

@@ -99,7 +99,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
     with builder.building(), in_mode(recording=True, tracked=False, watchers=()):
         args, options = planted((args, options), iter(given))
         result = fun(*args, **options)
-    builder.close()
+    builder.closed = True
+    builder.restore()
     found = [
         TensorSpec(y.shape, y.dtype, device=y.spec.device) if isinstance(y, Operand) else y for y in leaves(result)
     ]

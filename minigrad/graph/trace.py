@@ -31,8 +31,9 @@ from ..tensor.tensor import Tensor, made
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.module import MISSING, ModuleLike, noticing_reads
 from .compiled import Compiled, CompileOptions, result_spec
-from .guards import Guards, ModuleAttribute, seen
-from .signature import Same, leaked
+from .guards import Guards, seen
+from .module_state import ModuleAttribute, assign, read_slots, refuse_kept
+from .signature import leaked
 
 
 class GradSlot:
@@ -129,41 +130,8 @@ class Tracing(GraphBuilder):
     def assigning(self, module: Any, name: str, before: Any) -> None:
         self.assigned.setdefault((id(module), name), (module, before))
 
-    def read_slots(self, module: Any, name: str, before: Any) -> None:
-        """Read tensors that each run replaces by assignment where they are then, and not as those that they were."""
-        tensors, key = leaves(before), (id(module), name)
-        elsewhere = [x() for k, (_, value) in self.noted.items() if k != key for x in leaves(value) if type(x) is Same]
-        elsewhere += [x for x in tensors if id(x) in self.known and name not in module._buffers]
-        if (
-            tensors
-            and key in self.noted
-            and all(map(self.is_unedited, tensors))
-            and len({*map(id, tensors)}) == len(tensors)
-        ):
-            if not any(x is y for x in tensors for y in elsewhere):
-                del self.noted[key]
-                for i, x in enumerate(tensors):
-                    slot = ModuleAttribute(module, name, before, i)
-                    self.captured[id(x)] = self.captured[id(x)]._replace(what=slot)
-
-    def is_unedited(self, x: Any) -> bool:
-        """Whether x is a tensor from outside that has its value still."""
-        return isinstance(x, Tensor) and not self.is_own(x) and self.capture(x).node is self.captured[id(x)].input
-
-    def refuse_kept(self) -> None:
-        """Raises GraphError where a container that a module holds was given symbols, and no assignment says so."""
-        for (key, name), (module, _) in self.noted.items():
-            held = vars(module).get(name) if isinstance(module, ModuleLike) and (key, name) not in self.assigned else ()
-            if any(isinstance(x, Tracer) and x.builder is self for x in leaves(held)):
-                raise GraphError(
-                    f"{name} of a {type(module).__name__}, a {type(held).__name__}, was given a tensor in place, which "
-                    f"no run of the trace would repeat: assign a new one, as in self.{name} = [*self.{name}, y], or "
-                    "return the tensor"
-                )
-
-    def close(self) -> None:
-        """End the trace. What it assigned to modules is as it was: each run assigns it."""
-        self.closed = True
+    def restore(self) -> None:
+        """Give modules back what they held before the trace: each run assigns what it assigned."""
         for (_, name), (module, before) in self.assigned.items():
             vars(module)[name] = before
             if before is MISSING:
@@ -302,10 +270,10 @@ class Trace:
         for key, (leaf, g) in builder.grads.items():
             if isinstance(g, Tensor) and builder.is_own(g):  # each run makes another
                 builder.grads[key] = leaf, builder.lift(g).clone()
-        for (_, name), (module, before) in builder.assigned.items():
-            builder.read_slots(module, name, before)
-        builder.refuse_kept()
+        refuse_kept(builder)
+        read_slots(builder)
         values = [vars(module).get(name, MISSING) for (_, name), (module, _) in builder.assigned.items()]
+        builder.restore()
         results = Results(builder, (result, values))
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
@@ -419,14 +387,6 @@ class Trace:
         return ys
 
 
-def assign(module: Any, name: str, value: Any) -> None:
-    """Do to a module what the Python function did; unless the module is gone."""
-    if value is not MISSING:
-        setattr(module, name, value)
-    elif name in vars(module):
-        delattr(module, name)
-
-
 def taken(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
     """A view of x, recorded as it was in the Python function."""
     if isinstance(op, StopGradient):
@@ -506,4 +466,5 @@ def trace(
             result = call(symbols)
             return Trace(builder, result, name, reason, compile_options)
     finally:
-        builder.close()
+        builder.closed = True
+        builder.restore()

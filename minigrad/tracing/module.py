@@ -29,7 +29,7 @@ class ModuleLike:
     named_buffers: Callable[..., Iterator[tuple[str, Any]]]
 
 
-MISSING = type("Missing", (), {"__repr__": lambda _: "not there"})()  # the value of an attribute that there is not
+MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that there is not
 
 
 BOOKS = "_parameters", "_buffers"  # read by walks through a module, of which the result is noticed
