@@ -45,7 +45,8 @@ class Guards:
         self.specs = [x.spec for x in self.captured]
         self.learned = [x.tracked for x in self.captured]
         self.bindings: list[tuple[str, Callable[[], Any], Any]] = []
-        self.counted, self.watched = [], []
+        self.counted: list[tuple[Any, str, Any]] = []
+        self.watched: list[tuple[Any, str, Any]] = []
         for (_, attribute), (what, value) in noted.items():
             place = self.counted if is_counted(what, attribute, value) else self.watched
             place.append((ref(what), attribute, value))
