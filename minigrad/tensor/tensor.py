@@ -130,9 +130,7 @@ class Tensor(InPlace, Operand):
         """The one element as a Python number."""
         if self.spec.size != 1:
             raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
-        if current.mode.builder is not None:
-            current.mode.builder.noticed(self, "value")
-        return self.spec.device.item(self.value)
+        return self.numpy().item()
 
     def tolist(self) -> Any:
         """The elements as Python numbers, in nested lists."""

@@ -30,8 +30,6 @@ class ModuleLike:
 
 
 MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that there is not
-
-
 BOOKS = "_parameters", "_buffers"  # read by walks through a module, of which the result is noticed
 
 
