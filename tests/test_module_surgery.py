@@ -8,7 +8,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import GraphError
+from minigrad.base.errors import GraphError, StateError
 from minigrad.base.pytree import leaves, paths
 
 nn = mg.nn
@@ -525,3 +525,13 @@ def test_elements_that_python_reads_of_a_tensor_are_seen():
     for _ in range(2):
         close(f(mg.tensor(X)), mg.tensor(X) * module.limit.item() + module.limit.item())
         module.limit.add_(1)
+
+
+def test_a_function_with_state_is_not_saved_and_one_that_only_assigns_is(tmp_path):
+    with_state, without = mg.function(holder(recurrent)()), mg.function(holder(noted)())
+    for f in (with_state, without):
+        f(mg.tensor(X))
+    with pytest.raises(StateError, match=r"assigns h of a Holder, which its next run reads.*edit a buffer"):
+        mg.save(tmp_path / "f.safetensors", with_state)
+    mg.save(tmp_path / "f.safetensors", without)
+    close(mg.load(tmp_path / "f.safetensors")(mg.tensor(X)), without(mg.tensor(X)))

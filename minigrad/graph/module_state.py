@@ -34,6 +34,9 @@ class ModuleAttribute:
         value = vars(self.module()).get(self.name)
         return leaves(value)[self.i] if outline(value) == self.form else None
 
+    def __str__(self) -> str:
+        return f"{self.name} of a {type(self.module()).__name__}"
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tensor, name, None)
 

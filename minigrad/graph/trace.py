@@ -315,8 +315,11 @@ class Trace:
 
     def changed(self) -> list[str]:
         """What has another value after a run."""
-        attributes = [f"{name} of a {type(of()).__name__}" for of, name, *_ in self.assigned]
-        return [*(self.names[edit.input] for edit in self.edits), *self.grad_names, *attributes]
+        return [*(self.names[edit.input] for edit in self.edits), *self.grad_names, *self.state()]
+
+    def state(self) -> list[str]:
+        """The attributes of modules that are read and assigned in each run."""
+        return [str(x) for x in self.captured if isinstance(x, ModuleAttribute)]
 
     def __call__(self, given: list[Tensor]) -> Any:
         """What the Python function would give, and do, for these tensors in the place of its arguments'."""
