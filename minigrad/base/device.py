@@ -86,10 +86,6 @@ class Device:
                 raise error
         return host
 
-    def item(self, array: Any) -> Any:
-        """The one element as a Python number; waits, and raises, as `read` does."""
-        return self.read(array).item()
-
     # -- what NumPy and CuPy do differently ---------------------------------------------------------
 
     def refuse(self, wrong: Any, error: Exception) -> None:

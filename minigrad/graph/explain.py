@@ -58,9 +58,7 @@ def differences(before: Arguments, now: Arguments) -> list[str]:
 
 def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
     """id of a tensor that the function may reach → what the function calls it."""
-    f = getattr(f, "forward", f)
-    f = f.function.python_function if isinstance(f, Bound) else f
-    f = f.bound() if isinstance(f, WeakMethod) else f
+    f = unwrapped(f)
     found = list(arguments)
     owner = getattr(f, "__self__", None)
     if owner is not None:
@@ -81,6 +79,13 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
         elif hasattr(x, "__dict__") and not inspect.ismodule(x) and not inspect.isclass(x):
             found += [(f"{name}.{attribute}", part) for attribute, part in vars(x).items() if is_state(part)]
     return named
+
+
+def unwrapped(f: Any) -> Any:
+    """The function, or method, whose Python code a trace runs first."""
+    f = getattr(f, "forward", f)
+    f = f.function.python_function if isinstance(f, Bound) else f
+    return f.bound() if isinstance(f, WeakMethod) else f
 
 
 def is_state(x: Any) -> bool:

@@ -1,18 +1,31 @@
 """What a trace was decided by. It is looked at before each run; where it no longer holds, the function is traced anew.
 
 A dtype or a shape of something captured; an option of an optimiser, and which parameters have made the same number of
-steps with it; whether a module is in training, whether a leaf had a .grad, whether a parameter learns; and whether a
-module still holds the parameters that were captured; and the code of a function, which a notebook's autoreload edits.
+steps with it; whether a leaf had a .grad, whether a parameter learns; the code of a function, which a notebook's
+autoreload edits; the module, or the tensor, behind a variable; and all that Python read of modules: attributes, parts,
+hooks, options. Those change by assignment, which is counted, so in most calls one comparison is enough; only what can
+be edited in place (a list, a dictionary, an array, an object of the user's) is looked at each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import ref
 
-from ..tracing.module import ModuleLike
+import numpy as np
 
-Noted = Mapping[tuple[int, str], tuple[Callable[[], Any], Any]]
+from ..tensor.tensor import Tensor
+from ..tracing.module import MISSING, ModuleLike
+from .signature import BY_VALUE, Same
+
+Noted = Mapping[tuple[int, str], tuple[Any, Any]]
+WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"  # what they give is what was read of a module
+IMMUTABLE = BY_VALUE | {float, MethodType}
+DEPTH = 6  # so far a value is looked into, through containers and objects
 
 
 class Guards:
@@ -21,21 +34,22 @@ class Guards:
     captured    name → what the graph reads from outside
     noted       (id, attribute) → (a weak reference to whose, what Python read there)
     pulled      whether backward() was called: it reaches what wants a gradient
+    changes     how often modules had changed when the trace began
+    counted     those of `noted` that only a counted change of a module can change
     """
 
-    def __init__(self, captured: Mapping[str, Any], noted: Noted, pulled: bool):
+    def __init__(self, captured: Mapping[str, Any], noted: Noted, pulled: bool, changes: int):
         self.names, self.captured = list(captured), list(captured.values())
-        self.noted, self.pulled = noted, pulled
+        self.noted = {key: (ref(what), value) for key, (what, value) in noted.items()}
+        self.pulled, self.changes = pulled, changes
         self.specs = [x.spec for x in self.captured]
         self.learned = [x.tracked for x in self.captured]
-        self.reach: Callable[[], Mapping[int, str]] = dict
-        self.reached: dict[int, str] = {}
-        self.replaced = ModuleLike.replaced
-
-    def within(self, reach: Callable[[], Mapping[int, str]]) -> None:
-        """Let it be noticed when a name has another tensor: reach() names, by id, what the function finds."""
-        self.reach, now = reach, reach()
-        self.reached = {id(x): now[id(x)] for x in self.captured if id(x) in now}
+        self.bindings: list[tuple[str, Callable[[], Any], Any]] = []
+        self.counted: list[tuple[Any, str, Any]] = []
+        self.watched: list[tuple[Any, str, Any]] = []
+        for (_, attribute), (what, value) in noted.items():
+            place = self.counted if is_counted(what, attribute, value) else self.watched
+            place.append((ref(what), attribute, value))
 
     def holds(self) -> bool:
         """Whether it is still so."""
@@ -43,14 +57,12 @@ class Guards:
             return False
         if self.pulled and [x.tracked for x in self.captured] != self.learned:
             return False
-        if self.replaced != ModuleLike.replaced:
-            if not self.reached.items() <= self.reach().items():
-                return False
-            self.replaced = ModuleLike.replaced
-        for (_, name), (of, value) in self.noted.items():
-            now = read(of(), name)
-            if now is not value and now != value:
-                return False
+        if not all(states(now()) == value for _, now, value in self.bindings) or not holds(self.watched):
+            return False
+        changes = ModuleLike.changes
+        if self.changes != changes and not holds(self.counted):
+            return False
+        self.changes = changes
         return True
 
     def broken(self) -> Iterator[str]:
@@ -60,34 +72,122 @@ class Guards:
                 yield f"{name} was {spec} and is {x.spec}"
             if self.pulled and x.tracked != learned:
                 yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
-        now = self.reach()
-        yield from (f"{name} is another tensor" for which, name in self.reached.items() if now.get(which) != name)
+        yield from (f"{name} has another value" for name, now, value in self.bindings if states(now()) != value)
         for (_, attribute), (of, value) in self.noted.items():
-            if (is_now := read(of(), attribute)) != value:
-                yield change(of(), attribute, value, is_now)
+            if not holds([(of, attribute, value)]):
+                yield change(of(), attribute, value, seen(of(), attribute))
 
 
-def read(what: Any, attribute: str) -> Any:
+def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
+    """Whether all that was noted is as it was. What is gone has not changed."""
+    return all((what := of()) is None or seen(what, attribute) == value for of, attribute, value in noted)
+
+
+def seen(what: Any, attribute: str) -> Any:
     """What Python reads now, of what it read while tracing; of a .grad, whether there is one."""
+    if isinstance(what, ModuleLike):
+        if attribute in WALKS:
+            return contents(tuple(getattr(what, attribute)()))
+        return contents(vars(what).get(attribute, MISSING))
+    if isinstance(what, type):
+        return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
+    if attribute == "value":
+        return contents(what.numpy())
     found = getattr(what, attribute, None)
     return found is not None if attribute == "grad" else found
+
+
+def contents(x: Any, depth: int = DEPTH) -> Any:
+    """A value, to be compared later: what is in it, where that may be edited; else itself, held weakly if possible."""
+    kind: Any = type(x)
+    if kind in IMMUTABLE:
+        return kind, repr(x) if kind is float else x  # which tells 0.0 from −0.0, and one nan is as good as another
+    if isinstance(x, np.ndarray):
+        return kind, x.dtype.str, x.shape, x.tobytes()
+    if isinstance(x, tuple | list | set | frozenset | dict):
+        parts = x.items() if isinstance(x, dict) else x
+        return kind, *(contents(part, depth - 1) for part in parts if depth), len(x)
+    itself = Same(x) if kind.__weakrefoffset__ else x
+    foreign = isinstance(x, Tensor | ModuleLike | FunctionType | ModuleType | type) or kind.__module__.startswith(
+        "minigrad."
+    )
+    return itself if foreign or not depth or not hasattr(x, "__dict__") else (itself, contents(vars(x), depth - 1))
+
+
+def is_counted(what: Any, attribute: str, value: Any) -> bool:
+    """Whether what was noted changes by an assignment to a module alone, and never in place."""
+    if isinstance(what, type):
+        return what.__module__.startswith("minigrad.")
+    return isinstance(what, ModuleLike) and (attribute in (*WALKS, "_hooks") or is_settled(value))
+
+
+def is_settled(value: Any) -> bool:
+    """Whether nothing in the contents of a value can be edited; a graph reads the elements of tensors at each run."""
+    match value:
+        case (type() as kind, *parts):
+            return kind in IMMUTABLE or (issubclass(kind, tuple) and all(map(is_settled, parts)))
+    return not isinstance(value, tuple)
+
+
+def states(x: Any) -> list[Same]:
+    """The modules and tensors in a variable."""
+    parts = x.values() if type(x) is dict else x if isinstance(x, list | tuple) else (x,)
+    return [Same(part) for part in parts if isinstance(part, Tensor | ModuleLike)]
+
+
+def bindings(f: Any) -> list[tuple[str, Callable[[], Any], list[Same]]]:
+    """(name, how to look, what is there) for each variable of a function, or attribute of its object, with states."""
+    owner, function = getattr(f, "__self__", None), inspect.unwrap(getattr(f, "__func__", f))
+    places: list[tuple[str, Callable[[], Any]]] = []
+    if inspect.isfunction(function):
+        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        places += [(name, partial(getattr, cell, "cell_contents", None)) for name, cell in cells]
+        places += [(name, partial(function.__globals__.get, name)) for name in function.__code__.co_names]
+    if not isinstance(owner, ModuleLike):
+        attributes = getattr(owner, "__dict__", {})
+        places += [(f"self.{name}", partial(attributes.get, name)) for name in attributes]
+    return [(name, now, value) for name, now in places if (value := states(now()))]
 
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
     """What was noted while tracing and is another now, in words.
 
-    what    whose it is; None if that is gone
+    what    whose it is
     """
+    if isinstance(what, ModuleLike | type):
+        return change_of_module(what, attribute, before, now)
     match attribute:
+        case "value":
+            return f"{what.spec}, whose elements Python read, has others"
         case "grad":
             return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
         case "together":
             return "parameters that had made the same number of steps with an optimiser no longer have"
-        case "options" if what is not None:
+        case "options":
             changed = [(name, old, new) for (name, old), (_, new) in zip(before, now) if old != new]
             return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, old, new in changed)
-        case "__code__" if what is not None:
-            return f"{what.__qualname__}() has other code"
-    if what is None:
-        return f"what had {attribute} {before} is gone"
-    return f"{attribute} of a {type(what).__name__} was {before} and is {now}"
+    return f"{what.__qualname__}() has other code"
+
+
+def change_of_module(module: Any, attribute: str, before: Any, now: Any) -> str:
+    """The same of an attribute of a module, or of its class; of a walk, what it gives otherwise."""
+    if attribute in WALKS:
+        old, new = ({name: part for _, (_, name), part, _ in value[1:-1]} for value in (before, now))
+        names = [name for name in {**old, **new} if old.get(name, MISSING) != new.get(name, MISSING)]
+        pairs = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
+        return (
+            ", ".join(change_of_module(module, *pair) for pair in pairs) or f"parts of {module!r} are in another order"
+        )
+    whose = module.__name__ if isinstance(module, type) else f"a {type(module).__name__}"
+    was, is_now = words(before), words(now)
+    return f"{attribute} of {whose} was {was} and is {'another' if was == is_now else is_now}"
+
+
+def words(value: Any) -> str:
+    """A value that was noted, as one says it."""
+    match value:
+        case (type() as kind, *parts):
+            return f"a {kind.__name__}" if kind not in IMMUTABLE else parts[0] if kind is float else repr(parts[0])
+        case (Same() as whole, _) | (Same() as whole):
+            return f"a {type(whole()).__name__}"
+    return "not there" if value is MISSING else f"a {type(value).__name__}"

@@ -100,6 +100,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
         args, options = planted((args, options), iter(given))
         result = fun(*args, **options)
     builder.closed = True
+    builder.restore()
     found = [
         TensorSpec(y.shape, y.dtype, device=y.spec.device) if isinstance(y, Operand) else y for y in leaves(result)
     ]

@@ -48,6 +48,8 @@ class Same(ref[Any]):
     def __eq__(self, other: Any) -> bool:
         return self is other or (isinstance(other, Same) and self.number == other.number and self() is other())
 
+    __ne__ = object.__ne__  # a weak reference has one of its own, which compares what it refers to
+
     def __repr__(self) -> str:
         x = self()
         return "an object that is gone" if x is None else f"this {type(x).__name__}"

@@ -29,8 +29,10 @@ from ..ops import StopGradient, TupleGet
 from ..tensor.inplace import renew, settle, write
 from ..tensor.tensor import Tensor, made
 from ..tracing.builder import Captured, GraphBuilder, Tracer
+from ..tracing.module import MISSING, ModuleLike, noticing_reads
 from .compiled import Compiled, CompileOptions, result_spec
-from .guards import Guards
+from .guards import Guards, seen
+from .module_state import ModuleAttribute, assign, read_slots, refuse_kept
 from .signature import leaked
 
 
@@ -54,7 +56,9 @@ class Tracing(GraphBuilder):
     known       id of a tensor → what the caller calls it
     paths       name of an input → the same as Python reaches it, such as net.0.weight for net_0_weight
     arguments   the tensors that came as arguments, and their symbols
-    noted       (id, attribute) → what Python read there, and decided by: (a weak reference to whose, value)
+    noted       (id, attribute) → what Python read there, and decided by: (whose it is, value)
+    assigned    (id, attribute) → (a module, what it held there before it was assigned to)
+    changes     how often modules had changed when the trace began
     recorded    ids of the tensors that were edited in place where that is recorded
     pulled      whether backward() was called
     closed      whether the trace is over
@@ -76,7 +80,9 @@ class Tracing(GraphBuilder):
         self.known = known
         self.paths: dict[str, str] = {}
         self.arguments: list[tuple[Tensor, Tracer]] = []
-        self.noted: dict[tuple[int, str], tuple[Callable[[], Any], Any]] = {}
+        self.noted: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self.assigned: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self.changes = ModuleLike.changes
         self.recorded: set[int] = set()
         self.pulled = self.closed = False
 
@@ -115,8 +121,21 @@ class Tracing(GraphBuilder):
             name = f"{self.known[id(owners[0])]}.{name}"
         return self.known.get(id(x), name)
 
-    def noticed(self, what: Any, attribute: str, value: Any) -> None:
-        self.noted.setdefault((id(what), attribute), (ref(what), value))
+    def noticed(self, what: Any, attribute: str) -> None:
+        key = id(what), attribute
+        if key not in self.noted and key not in self.assigned and not self.is_own(what):
+            with modes.in_mode(builder=None):
+                self.noted[key] = what, seen(what, attribute)
+
+    def assigning(self, module: Any, name: str, before: Any) -> None:
+        self.assigned.setdefault((id(module), name), (module, before))
+
+    def restore(self) -> None:
+        """Give modules back what they held before the trace: each run assigns what it assigned."""
+        for (_, name), (module, before) in self.assigned.items():
+            vars(module)[name] = before
+            if before is MISSING:
+                del vars(module)[name]
 
     def editing(self, x: Any) -> None:
         if modes.current.mode.recording:
@@ -126,7 +145,7 @@ class Tracing(GraphBuilder):
 
     def grad_of(self, x: Any, before: Any) -> Any:
         if id(x) not in self.grads:
-            self.noticed(x, "grad", before is not None)
+            self.noticed(x, "grad")
             if before is None:
                 return None
             slot = GradSlot(x, before.spec)
@@ -186,6 +205,9 @@ class Results:
             for c in builder.captured.values()
             if isinstance(c.what, Tensor) and not builder.is_own(c.what)
         }
+        for i, (key, c) in enumerate(builder.captured.items(), len(builder.arguments)):
+            if isinstance(c.what, ModuleAttribute):
+                self.own[key] = self.own[id(c.symbol)] = "argument", i
 
     def number(self, symbol: Tracer) -> int:
         """Which output the symbol is."""
@@ -199,15 +221,19 @@ class Results:
         """Where a part of the Python function's result comes from: an output, an argument, the trace itself; or it is a
         view of such a place, which is taken there again: whoever edits one finds the other edited, and its history.
         """
-        leaf = self.builder.lift(leaf).clone() if self.builder.is_own(leaf) else leaf
+        leaf = self.builder.lift(leaf).clone() if isinstance(leaf, Tensor) and self.builder.is_own(leaf) else leaf
         if not isinstance(leaf, Tracer):
-            return "constant", leaf
+            return self.own.get(id(leaf), ("constant", leaf))
         memory = id(leaf.memory)
         if leaf.look is not None and (memory in self.own or memory in self.shared):
             (x, op, recording), _ = leaf.look, self.builder.current(leaf)
             if not isinstance(op, Custom | TupleGet):
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
+
+    def place_of_part(self, leaf: Any) -> tuple[str, Any]:
+        """The same of a part of an attribute; a parameter that was made meanwhile is it for all runs."""
+        return ("constant", leaf) if isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf else self.place(leaf)
 
     def gradients(self) -> list[tuple[Tensor, Any]]:
         """Each leaf whose gradient a run changes, with the number of the output that is the new one, or None."""
@@ -244,9 +270,17 @@ class Trace:
         for key, (leaf, g) in builder.grads.items():
             if isinstance(g, Tensor) and builder.is_own(g):  # each run makes another
                 builder.grads[key] = leaf, builder.lift(g).clone()
-        results = Results(builder, result)
+        refuse_kept(builder)
+        read_slots(builder)
+        values = [vars(module).get(name, MISSING) for (_, name), (module, _) in builder.assigned.items()]
+        builder.restore()
+        results = Results(builder, (result, values))
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
+        self.assigned = [
+            (ref(module), name, planted(value, repeat(None)), [results.place_of_part(leaf) for leaf in leaves(value)])
+            for ((_, name), (module, _)), value in zip(builder.assigned.items(), values)
+        ]
         given = len(builder.arguments)
         symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
         inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
@@ -263,7 +297,9 @@ class Trace:
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.names = [builder.paths[node.name] for node in inputs]
-        self.guards = Guards(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
+        captured = dict(zip(self.names[given:], self.captured))
+        self.guards = Guards(captured, builder.noted, builder.pulled, builder.changes)
+        self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
         self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given
         self.fitting: dict[tuple[Spec, ...], bool] = {}
@@ -272,17 +308,24 @@ class Trace:
         done = [] if builder.last is None else builder.after_effects([builder.lift(True)])
         self.graph: Graph = builder.finished([*results.symbols, *done])
         self.is_flat = builder.pulled  # backward() was run inside, and what it read is let go
-        self.handed = {*map(number_in, self.places), *(g for _, g in self.grads if type(g) is int)} - {-1}
-        self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Tracer))
+        places = self.places + [place for *_, there in self.assigned for place in there]
+        self.handed = {*map(number_in, places), *(g for _, g in self.grads if type(g) is int)} - {-1}
+        self.alone = bool(len(places) == 1 and places[0][0] == "result" and isinstance(result, Tracer))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, compile_options)
 
     def changed(self) -> list[str]:
         """What has another value after a run."""
-        return [*(self.names[edit.input] for edit in self.edits), *self.grad_names]
+        return [*(self.names[edit.input] for edit in self.edits), *self.grad_names, *self.state()]
+
+    def state(self) -> list[str]:
+        """The attributes of modules that are read and assigned in each run."""
+        return [str(x) for x in self.captured if isinstance(x, ModuleAttribute)]
 
     def __call__(self, given: list[Tensor]) -> Any:
         """What the Python function would give, and do, for these tensors in the place of its arguments'."""
         xs = [*given, *self.captured]
+        for i in self.slots:
+            xs[i] = xs[i].tensor
         arrays = [x.value for x in xs]
         if self.edits:
             refuse_twice(self.edits, arrays, xs)
@@ -300,12 +343,14 @@ class Trace:
             if kind == "result":
                 return ys[there]
             if kind == "argument":
-                return given[there]
+                return xs[there]
             if kind == "view" and id(place) not in views:  # taken once, however often it is among the results
                 x, op, recording = there
                 views[id(place)] = taken(found(x), op, recording, lengths)
             return views[id(place)] if kind == "view" else there
 
+        for of, name, template, places in self.assigned:
+            assign(of(), name, planted(template, map(found, places)))
         return planted(self.template, map(found, self.places))
 
     def is_plain(self, xs: Sequence[Any]) -> bool:
@@ -420,8 +465,9 @@ def trace(
     builder = Tracing(known)
     symbols = [builder.given(path, x, spec) for path, x, spec in tensors]
     try:
-        with builder.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
+        with builder.building(), noticing_reads(), modes.in_mode(recording=True, tracked=False, watchers=()):
             result = call(symbols)
             return Trace(builder, result, name, reason, compile_options)
     finally:
         builder.closed = True
+        builder.restore()

@@ -18,6 +18,7 @@ from ..core.modes import current
 from ..functions.creation import zeros_like
 from ..tensor.inplace import write
 from ..tensor.tensor import Tensor
+from ..tracing.module import ModuleLike
 from .tree import Tree, dotted, move_to
 
 
@@ -43,6 +44,18 @@ class Hook(NamedTuple):
     moment: str
     function: Callable[..., Any]
     with_kwargs: bool = False
+
+
+class HookBook(dict[int, Hook]):
+    """The hooks of a module; graphs that called it are traced again when they change."""
+
+    def __setitem__(self, ticket: int, hook: Hook) -> None:
+        super().__setitem__(ticket, hook)
+        ModuleLike.changes += 1
+
+    def pop(self, *key: Any) -> Any:
+        ModuleLike.changes += 1
+        return super().pop(*key)
 
 
 def registered(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
@@ -121,11 +134,12 @@ class Module(Tree):
     """
 
     _shown: ClassVar[tuple[str, ...]] = ()  # what its repr says: `p=` with its name, `p` without
-    _hooks: dict[int, Hook]
+    training: bool
+    _hooks: HookBook
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         self = super().__new__(cls)
-        vars(self).update(training=True, _hooks={})
+        vars(self).update(training=True, _hooks=HookBook())
         return self
 
     def forward(self, *xs: Any, **options: Any) -> Any:
@@ -136,18 +150,6 @@ class Module(Tree):
             return self._hooked(xs, options) if self._hooks else self.forward(*xs, **options)
         with calling(self):
             return self._hooked(xs, options)
-
-    @property
-    def training(self) -> bool:
-        """Whether it is being trained. A graph that is built notes that it was asked, and is used while it stays so."""
-        value: bool = vars(self)["training"]
-        if current.mode.builder is not None:
-            current.mode.builder.noticed(self, "training", value)
-        return value
-
-    @training.setter
-    def training(self, mode: bool) -> None:
-        vars(self)["training"] = mode
 
     # -- hooks ----------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from ..base.device import Device
 from ..base.errors import EditedError
+from ..core.modes import current
 from ..functions.creation import place
+from ..methods import Operand
 from ..tensor.tensor import Tensor
-from ..tracing.module import ModuleLike
+from ..tracing.module import MISSING, ModuleLike, change
 
 
 class Parameter(Tensor):
@@ -84,6 +86,8 @@ class Tree(ModuleLike):
         # Here and not in __init__, so that a subclass which forgets super().__init__() is whole all the same.
         self = super().__new__(cls)
         vars(self).update(_parameters=set(), _buffers={})
+        if current.mode.builder is not None:
+            current.mode.builder.born[id(self)] = self
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -102,12 +106,15 @@ class Tree(ModuleLike):
                 f"{type(self).__name__}.{name} is a parameter, and got {kind_of(value)}: assign a Parameter or None, "
                 f"or change its values in place"
             )
-        elif name in self._buffers and not (value is None or isinstance(value, Tensor)):
+        elif name in self._buffers and not (value is None or isinstance(value, Tensor) or is_traced(value)):
             raise TypeError(f"{type(self).__name__}.{name} is a buffer, and got {kind_of(value)}: assign a tensor")
-        before = vars(self).get(name, value)
+        self._hold(name, value)
+
+    def _hold(self, name: str, value: Any) -> None:
+        before = vars(self).get(name, MISSING)
         object.__setattr__(self, name, value)
-        if before is not value and isinstance(before, Tensor | Tree):
-            ModuleLike.replaced += 1
+        if before is not value:
+            change(self, name, before)
 
     if not TYPE_CHECKING:  # to whom every name would exist
 
@@ -119,8 +126,10 @@ class Tree(ModuleLike):
             return Computed.of(computed[name](self, name))
 
     def __delattr__(self, name: str) -> None:
+        before = vars(self).get(name, MISSING)
         object.__delattr__(self, name)
         self._forget(name)
+        change(self, name, before)
 
     def _forget(self, name: str) -> None:
         self._parameters.discard(name)
@@ -142,10 +151,10 @@ class Tree(ModuleLike):
         persistent    whether it is in state_dict
         """
         self._new_name("buffer", name)
-        if not (tensor is None or isinstance(tensor, Tensor)):
+        if not (tensor is None or isinstance(tensor, Tensor) or is_traced(tensor)):
             raise TypeError(f"buffer {name!r} is a tensor or None, and got {kind_of(tensor)}: wrap it in mg.tensor")
         self._buffers[name] = persistent
-        object.__setattr__(self, name, tensor)
+        self._hold(name, tensor)
 
     def register_module(self, name: str, module: Tree | None) -> None:
         """Hold a module under a name that is no word of Python, as '0' is."""
@@ -247,6 +256,11 @@ class Tree(ModuleLike):
 def learned(x: Any) -> bool:
     """Whether x, once assigned to a module, is a parameter."""
     return isinstance(x, Parameter) or (isinstance(x, Tensor) and x.requires_grad and x.is_leaf)
+
+
+def is_traced(x: Any) -> bool:
+    """Whether x stands for a tensor in a function that is being traced: each run assigns the value that it has then."""
+    return current.mode.is_traced and isinstance(x, Operand)
 
 
 def dotted(prefix: str, name: str) -> str:

@@ -216,6 +216,11 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
     edited = [trace.names[edit.input] for edit in trace.edits if edit.input < trace.given]
     if edited:
         raise StateError(f"{name} edits its argument {edited[0]} in place, and no such function is saved: edit a copy")
+    if trace.state():
+        raise StateError(
+            f"{name} assigns {trace.state()[0]}, which its next run reads, and no such function is saved: edit a "
+            "buffer in place, as in self.h.copy_(h)"
+        )
     captured = {id(x): trace.given + i for i, x in enumerate(trace.captured)}
 
     def place(at: tuple[str, Any]) -> Any:

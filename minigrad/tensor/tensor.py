@@ -122,13 +122,15 @@ class Tensor(InPlace, Operand):
 
     def numpy(self) -> np.ndarray:
         """The value as a NumPy array: on the CPU the same memory, not a copy."""
+        if current.mode.builder is not None:
+            current.mode.builder.noticed(self, "value")
         return CPU.array(self.value)  # type: ignore[no-any-return]
 
     def item(self) -> Any:
         """The one element as a Python number."""
         if self.spec.size != 1:
             raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
-        return self.spec.device.item(self.value)
+        return self.numpy().item()
 
     def tolist(self) -> Any:
         """The elements as Python numbers, in nested lists."""

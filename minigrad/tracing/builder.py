@@ -55,7 +55,7 @@ class GraphBuilder(Pulled):
     inputs      the nodes of what is given at each run, in order
     captured    id → what was captured under it
     edited      id → what was captured and has another value after a run
-    born        id → a tensor that was made while building
+    born        id → a tensor, or a module, that was made while building
     stands      id of an argument → the tensor from outside that it begins as
     touched     symbols of the builders around this one whose memory it edits
     grads       id of a leaf → (the leaf, its .grad at this point)
@@ -73,7 +73,7 @@ class GraphBuilder(Pulled):
         self.inputs: list[NamedNode] = []
         self.captured: dict[int, Captured] = {}
         self.edited: dict[int, Captured] = {}
-        self.born: dict[int, Tensor] = {}
+        self.born: dict[int, Any] = {}
         self.stands: dict[int, Any] = {}
         self.touched: list[Tracer] = []
         self.grads: dict[int, tuple[Any, Any]] = {}
@@ -263,10 +263,15 @@ class GraphBuilder(Pulled):
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""
         return id(x) in self.born
 
-    def noticed(self, what: Any, attribute: str, value: Any) -> None:
+    def noticed(self, what: Any, attribute: str) -> None:
         """Told of what Python read while building, and built accordingly; who keeps the graph may want to know."""
         if self.outer is not None:
-            self.outer.noticed(what, attribute, value)
+            self.outer.noticed(what, attribute)
+
+    def assigning(self, module: Any, name: str, before: Any) -> None:
+        """Told that an attribute of a module has another value than before; who keeps the graph may want to know."""
+        if self.outer is not None:
+            self.outer.assigning(module, name, before)
 
     # -- the finished graph -------------------------------------------------------------------------
 

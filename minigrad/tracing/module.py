@@ -1,9 +1,15 @@
-"""What a graph asks of a module, which is why it needs no part of nn: what it holds, and whether that has changed."""
+"""What a graph asks of a module, which is why it needs no part of nn: what it holds, and whether that has changed.
+
+While a function is traced, each attribute that Python reads of a module is told to the graph that is being built.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
+
+from ..core.modes import current
 
 
 class ModuleLike:
@@ -13,11 +19,50 @@ class ModuleLike:
     modules             itself and the modules below
     named_parameters    prefix → (name, tensor) of what it learns
     named_buffers       prefix → (name, tensor) of its other state
-    replaced            how often, in any module, a tensor or a module took the place of another
+    changes             how often an attribute, a part or a hook of any module was set or removed
     """
 
-    replaced: ClassVar[int] = 0
+    changes: ClassVar[int] = 0
     forward: Callable[..., Any]
     modules: Callable[[], Iterator[Any]]
     named_parameters: Callable[..., Iterator[tuple[str, Any]]]
     named_buffers: Callable[..., Iterator[tuple[str, Any]]]
+
+
+MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that there is not
+BOOKS = "_parameters", "_buffers"  # read by walks through a module, of which the result is noticed
+
+
+def change(module: Any, name: str, before: Any) -> None:
+    """Note that an attribute of a module has another value than before; a graph that is being built is told."""
+    ModuleLike.changes += 1
+    builder = current.mode.builder
+    if builder is not None and not builder.is_own(module):
+        builder.assigning(module, name, before)
+
+
+def read(module: Any, name: str) -> Any:
+    """The attribute, of which the graph that is being built is told: ModuleLike.__getattribute__ during a trace."""
+    builder = current.mode.builder
+    if not (builder is None or name.startswith("__") or name in BOOKS or builder.is_own(module)):
+        builder.noticed(module, name)
+        if name not in vars(module):
+            builder.noticed(type(module), name)
+    return object.__getattribute__(module, name)
+
+
+class noticing_reads:
+    """A block in which graphs that are being built are told what is read of modules. Elsewhere reads stay fast."""
+
+    lock, blocks = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            noticing_reads.blocks += 1
+            ModuleLike.__getattribute__ = read  # type: ignore[method-assign]
+
+    def __exit__(self, *raised: object) -> None:
+        with self.lock:
+            noticing_reads.blocks -= 1
+            if not noticing_reads.blocks:
+                del ModuleLike.__getattribute__

@@ -24,7 +24,7 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodT
 from typing import Any, NamedTuple
 
 from ...base.errors import ConversionError
-from ...core.modes import current
+from ...core.modes import current, in_mode
 from ...tracing.module import ModuleLike
 from . import operators
 from .jumps import Unconvertible
@@ -130,7 +130,9 @@ def module_called(module: Any) -> Any:
     """A call of the module in which it, and every module in it, has its `forward` converted."""
 
     def called(*xs: Any, **options: Any) -> Any:
-        own = [part for part in module.modules() if "forward" not in vars(part) and not stays(type(part).forward)]
+        with in_mode(builder=None):  # which is not told of parts that are not called
+            parts = [*module.modules()]
+        own = [part for part in parts if part.forward and "forward" not in vars(part) and not stays(type(part).forward)]
         for part in own:
             vars(part)["forward"] = MethodType(converted(type(part).forward), part)
         try:
@@ -146,7 +148,7 @@ def converted(function: Any) -> Any:
     """The function's code, converted, in the function's closure; the function itself, if it cannot be."""
     conversion = conversion_of(function)
     if current.mode.builder is not None and "<locals>" not in function.__qualname__:  # which a reload does not edit
-        current.mode.builder.noticed(function, "__code__", function.__code__)
+        current.mode.builder.noticed(function, "__code__")
     if isinstance(conversion, str):
         if conversion.endswith(EDITED):
             left_alone(function, conversion)

@@ -21,6 +21,7 @@ from ...base.pytree import leaves
 from ...core.modes import current
 from ...core.node import place
 from ...tracing.builder import Tracer
+from ...tracing.module import ModuleLike
 from ..effects import Probe
 from .scopes import is_foreign
 from .state import is_part, symbolic
@@ -181,7 +182,8 @@ def leaks_told() -> Iterator[None]:
     if current.mode.builder is None or not current.mode.builder.chained:
         return  # the graph of a session is still there, and its symbols may be used
     for its in found.values():
-        symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer)]
+        is_state = isinstance(its.of(), ModuleLike)  # which each run assigns
+        symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer) and not is_state]
         if symbols and its.at is not None:
             warnings.warn_explicit(
                 f"`{its.path}` is assigned in the {its.kind} over tensors here, and holds {symbols[0]} when the trace "

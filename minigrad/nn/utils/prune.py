@@ -21,7 +21,6 @@ from ...base.errors import AxisError, ShapeError, StateError
 from ...base.table import Table
 from ...tensor.inplace import write
 from ...tensor.tensor import Tensor
-from ...tracing.module import ModuleLike
 from .. import init
 from ..module import Module
 from ..tree import dotted
@@ -75,7 +74,6 @@ class BasePruningMethod:
             delattr(module, name)
             module.register_parameter(f"{name}_orig", parameter)
             module.register_buffer(f"{name}_mask", Tensor(mask, parameter.dtype, device=parameter.spec.device))
-            ModuleLike.replaced += 1  # graphs that read the parameter are traced again
         else:
             kept = getattr(module, f"{name}_mask")
             write(kept, kept.spec.device.array(mask, kept.dtype))
@@ -206,7 +204,6 @@ def remove(module: Any, name: str) -> Any:
     delattr(module, f"{name}_orig")
     delattr(module, f"{name}_mask")
     module.register_parameter(name, parameter)
-    ModuleLike.replaced += 1
     return module
 
 
