@@ -302,3 +302,84 @@ def test_an_optimiser_shows_its_groups():
 
     assert repr(optimizer).splitlines()[1].startswith("  group 0: 2 parameters, lr=0.1, momentum=0.0")
     assert "lr=0.5" in repr(optimizer).splitlines()[2]
+
+
+# -- states of others ---------------------------------------------------------------------------
+
+
+def stepped(kind):
+    """A parameter, its optimiser of this kind, and its state after two steps."""
+    w = leaf([[1.0, 2.0], [3.0, 4.0]])
+    optimizer = kind([w], lr=0.1)
+    down(optimizer, 2)
+    return optimizer, optimizer.state_dict()
+
+
+@pytest.mark.parametrize("kind", [*EVERY, mg.optim.Muon], ids=lambda kind: kind.__name__)
+def test_an_optimiser_refuses_the_state_of_every_other_kind(kind):
+    """Adam took RAdam's, and AdamW became Adam with L2. AdamW's alone is Adam's too, as in PyTorch."""
+    optimizer, own = stepped(kind)
+    for other in {*EVERY, mg.optim.Muon} - {kind}:
+        if (kind, other) != (mg.optim.Adam, mg.optim.AdamW):
+            with pytest.raises(ValueError):
+                optimizer.load_state_dict(stepped(other)[1])
+            assert repr(optimizer.state_dict()) == repr(own)
+
+
+SPOILT_OPTIONS = {
+    "a negative rate": ({"lr": -5}, "lr.*-5"),
+    "a rate in letters": ({"lr": "0.1"}, "lr.*'0.1'"),
+    "no rate": ({"lr": float("nan")}, "lr.*nan"),
+    "betas": ({"betas": (0.9, 1.0)}, "betas"),
+    "a flag in letters": ({"maximize": "no"}, "maximize.*True or False"),
+    "an unknown option": ({"learning_rate": 1}, "another kind.*learning_rate"),
+    "a flag without its array": ({"amsgrad": True}, "remembers.*max_exp_avg_sq"),
+}
+SPOILT_STATES = {
+    "steps below 0": {"step": -1},
+    "half a step": {"step": 2.5},
+    "steps in letters": {"step": "two"},
+    "no steps": {"step": None},
+    "a mean less": {"exp_avg": None},
+    "a mean in letters": {"exp_avg": "x"},
+    "a complex mean": {"exp_avg": np.ones((2, 2), complex)},
+    "an array too many": {"exp_inf": np.ones((2, 2))},
+}
+
+
+@pytest.mark.parametrize(("change", "words"), SPOILT_OPTIONS.values(), ids=SPOILT_OPTIONS)
+def test_what_a_constructor_refuses_is_refused_on_loading(change, words):
+    optimizer, own = stepped(mg.optim.Adam)
+    spoilt = {**own, "param_groups": [own["param_groups"][0] | change]}
+
+    with pytest.raises(ValueError, match=words):
+        optimizer.load_state_dict(spoilt)
+    assert repr(optimizer.state_dict()) == repr(own)
+
+
+@pytest.mark.parametrize("change", SPOILT_STATES.values(), ids=SPOILT_STATES)
+def test_a_spoilt_state_is_refused_and_nothing_of_it_is_loaded(change):
+    optimizer, own = stepped(mg.optim.Adam)
+
+    with pytest.raises(ValueError):
+        optimizer.load_state_dict({**own, "state": {0: own["state"][0] | change}})
+    assert repr(optimizer.state_dict()) == repr(own)
+
+
+@pytest.mark.parametrize("kind", [mg.optim.SGD, mg.optim.AdamW])
+def test_options_that_do_not_go_together_are_refused_on_loading(kind):
+    optimizer, own = stepped(kind)
+    change = {"nesterov": True} if kind is mg.optim.SGD else {"decoupled_weight_decay": False}
+
+    with pytest.raises(ValueError):
+        optimizer.load_state_dict({**own, "param_groups": [own["param_groups"][0] | change]})
+
+
+def test_a_state_that_names_other_parameters_than_its_groups_is_refused():
+    """JSON makes texts of numbers, and nothing was loaded, without a word."""
+    optimizer, own = stepped(mg.optim.Adam)
+
+    with pytest.raises(ValueError, match=r"\[0\].*\['0'\]"):
+        optimizer.load_state_dict({**own, "state": {"0": own["state"][0]}})
+    with pytest.raises(ValueError, match="got"):
+        optimizer.load_state_dict({"weight": 1})
