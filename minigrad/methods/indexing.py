@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import ops
 from ..base.dimension import bounds, needed, out_of_order, unsaid
+from ..base.dtypes import wide
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from .arguments import hears_dim
 
@@ -289,8 +290,10 @@ class Indexing:
         """
         a = None if axis is None else self.axis(axis)
         xp = self.spec.device.xp
-        found, inverse, counts = xp.unique(self._read(), return_inverse=True, return_counts=True, axis=a)
+        x = self._read().astype(wide(self.dtype))  # NaN has no place in the order of bfloat16
+        found, inverse, counts = xp.unique(x, return_inverse=True, return_counts=True, axis=a)
         inverse = inverse.reshape(self.shape if a is None else self.shape[a])
+        found = found.astype(self.dtype)
         return self._asked(found, inverse if return_inverse else None, counts if return_counts else None)
 
     @hears_dim
@@ -325,7 +328,8 @@ class Indexing:
 
     def isin(self, test_elements: Any, *, invert: bool = False) -> Self:
         """Whether each element is among those; with `invert`, whether it is not."""
-        among = self.spec.device.xp.isin(self._read(), self.lift(test_elements)._read())
+        x, among = (y._read().astype(wide(y.dtype)) for y in (self, self.lift(test_elements)))
+        among = self.spec.device.xp.isin(x, among)
         return self.lift(~among if invert else among)
 
     # -- reading arguments --------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
+from ..base.dtypes import HALVES, finfo
 from ..base.errors import AxisError, DTypeError
 from ..core.op import Op
 from .arguments import hears_dim, listed
@@ -261,6 +262,9 @@ class Pointwise:
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """Numbers in place of NaN, ∞ and −∞; the last two become the largest of the dtype if none is given."""
+        if self.dtype in HALVES:  # it is computed in float32, whose largest number they do not hold
+            most = float(finfo(self.dtype).max)
+            posinf, neginf = (most if posinf is None else posinf), (-most if neginf is None else neginf)
         return self.apply(ops.NanToNum(nan, posinf, neginf))
 
     def clamp(self, min: Any = None, max: Any = None) -> Self:
