@@ -383,3 +383,61 @@ def test_a_state_that_names_other_parameters_than_its_groups_is_refused():
         optimizer.load_state_dict({**own, "state": {"0": own["state"][0]}})
     with pytest.raises(ValueError, match="got"):
         optimizer.load_state_dict({"weight": 1})
+
+
+# -- rules in NumPy's words, for those that PyTorch checks only in turn ----------------------------
+
+
+def nadam(p, g, t, past, lr=0.1, b1=0.9, b2=0.999):
+    mu, ahead = (b1 * (1 - 0.5 * 0.96 ** (k * 0.004)) for k in (t, t + 1))
+    past["product"] = past.get("product", 1) * mu
+    past["m"] = b1 * past.get("m", 0) + (1 - b1) * g
+    past["v"] = b2 * past.get("v", 0) + (1 - b2) * g * g
+    m_hat = ahead * past["m"] / (1 - past["product"] * ahead) + (1 - mu) * g / (1 - past["product"])
+    return p - lr * m_hat / (np.sqrt(past["v"] / (1 - b2**t)) + 1e-8)
+
+
+def adadelta(p, g, t, past, lr=0.1, rho=0.9, eps=1e-6):
+    past["v"] = rho * past.get("v", 0) + (1 - rho) * g * g
+    delta = np.sqrt(past.get("u", 0) + eps) / np.sqrt(past["v"] + eps) * g
+    past["u"] = rho * past.get("u", 0) + (1 - rho) * delta * delta
+    return p - lr * delta
+
+
+def adafactor(p, g, t, past, lr=0.1):
+    rate = min(lr, 1 / np.sqrt(t)) * max(1e-3, np.sqrt((p * p).mean()))
+    beta = 1 - t**-0.8
+    past["r"] = beta * past.get("r", 0) + (1 - beta) * (g * g).mean(1, keepdims=True)
+    past["c"] = beta * past.get("c", 0) + (1 - beta) * (g * g).mean(0, keepdims=True)
+    u = g / np.sqrt(past["r"] * past["c"] / past["r"].mean())
+    return p - rate * u / max(1, np.sqrt((u * u).mean()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [(mg.optim.NAdam, nadam), (mg.optim.Adadelta, adadelta), (mg.optim.Adafactor, adafactor)],
+)
+def test_an_update_is_that_of_the_paper(kind, rule):
+    w, past = leaf(rng.normal(size=(3, 2))), {}
+    optimizer, p = kind([w], lr=0.1), w.numpy().copy()
+    for t in range(1, 6):
+        g = rng.normal(size=p.shape)
+        w.grad, p = mg.tensor(g), rule(p, g, t, past)
+        optimizer.step()
+
+        np.testing.assert_allclose(w.numpy(), p, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3)])
+def test_a_step_of_muon_is_nearly_orthogonal(shape):
+    """All its singular values are about 1, in the directions of the gradient; longer in tall matrices."""
+    w, g = leaf(np.zeros(shape)), rng.normal(size=shape)
+    optimizer = mg.optim.Muon([w], lr=0.1, weight_decay=0.0)
+    w.grad = mg.tensor(g)
+    optimizer.step()
+    step = -w.numpy() / 0.1 / np.sqrt(max(1, shape[0] / shape[1]))
+    left, _, right = np.linalg.svd(g, full_matrices=False)
+
+    assert all(0.6 < s < 1.25 for s in np.linalg.svd(step)[1])
+    inner = left.T @ step @ right.T
+    np.testing.assert_allclose(inner, np.diag(np.diag(inner)), atol=0.03)
