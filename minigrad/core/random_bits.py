@@ -125,12 +125,9 @@ class Sequence:
 
     def set_state(self, state: tuple[int, int]) -> None:
         """Go on at (seed, how many keys were given out)."""
-        seed, n = state
-        words(seed)
-        if not isinstance(n, int) or n < 0:
-            raise ValueError(f"a generator's state is its seed and a number of keys, and got {state!r}")
+        words(state[0])
         with self.lock:
-            self.state = seed, n
+            self.state = state
             self.batch = None
 
     def next_words(self) -> np.ndarray:

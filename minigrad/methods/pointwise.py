@@ -262,10 +262,8 @@ class Pointwise:
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """Numbers in place of NaN, ∞ and −∞; the last two become the largest of the dtype if none is given."""
-        if self.dtype in HALVES:  # it is computed in float32, whose largest number they do not hold
-            most = float(finfo(self.dtype).max)
-            posinf, neginf = (most if posinf is None else posinf), (-most if neginf is None else neginf)
-        return self.apply(ops.NanToNum(nan, posinf, neginf))
+        M = float(finfo(self.dtype).max) if self.dtype in HALVES else None  # these are computed in float32
+        return self.apply(ops.NanToNum(nan, M if posinf is None else posinf, -M if M and neginf is None else neginf))
 
     def clamp(self, min: Any = None, max: Any = None) -> Self:
         """x moved into [min, max]: numbers, or tensors that broadcast. The gradient passes at the bounds themselves."""

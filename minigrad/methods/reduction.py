@@ -67,9 +67,8 @@ class Reductions:
 
     def nanmean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """The mean of what is a number."""
-        count = (~self.isnan()).sum(axis, keepdims, **torch)
         y = self.real_valued().nansum(axis, keepdims, dtype=dtype, **torch)
-        return y / count.astype(y.dtype)
+        return y / (~self.isnan()).sum(axis, keepdims, **torch).astype(y.dtype)
 
     def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Π over an axis, several, or all; its gradient is right where factors are 0, too."""

@@ -62,5 +62,5 @@ def refuse_other(schedule: Any, state: Any, *changing: str) -> None:
         numbers = x if each in ("base_lrs", "_last_lr") and isinstance(x, list | tuple) else [x]
         least = -inf if each == "best" else -1 if each == "last_epoch" else 0
         whole = each in ("last_epoch", "num_bad_epochs", "cooldown_counter")
-        if any(not isinstance(n, Real) or not n >= least or (whole and n % 1) for n in numbers):
+        if any(not isinstance(n, Real) or not float(n) >= least or (whole and float(n) % 1) for n in numbers):
             raise ValueError(f"{name} cannot continue from {each}={x!r}")
