@@ -264,3 +264,17 @@ def test_a_net_with_small_gradients_learns_by_the_scale():
     found, scale = learned(mg.float16, 2.0**40)
     assert found < 0.5
     assert scale < 2.0**40  # backed off until nothing overflowed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"scale": -1.0}, {"growth_factor": 0.5}, {"_growth_tracker": -3}, {"_growth_tracker": "x"}],
+)
+def test_a_spoilt_state_is_refused_and_nothing_of_it_is_loaded(change):
+    """The rule and the count were taken before the scale was refused."""
+    scaler = mg.amp.GradScaler()
+    state = scaler.state_dict()
+
+    with pytest.raises((ValueError, TypeError)):
+        scaler.load_state_dict({**state, "_growth_tracker": 7, "growth_interval": 5} | change)
+    assert scaler.state_dict() == state

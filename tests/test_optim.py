@@ -302,3 +302,142 @@ def test_an_optimiser_shows_its_groups():
 
     assert repr(optimizer).splitlines()[1].startswith("  group 0: 2 parameters, lr=0.1, momentum=0.0")
     assert "lr=0.5" in repr(optimizer).splitlines()[2]
+
+
+# -- states of others ---------------------------------------------------------------------------
+
+
+def stepped(kind):
+    """A parameter, its optimiser of this kind, and its state after two steps."""
+    w = leaf([[1.0, 2.0], [3.0, 4.0]])
+    optimizer = kind([w], lr=0.1)
+    down(optimizer, 2)
+    return optimizer, optimizer.state_dict()
+
+
+@pytest.mark.parametrize("kind", [*EVERY, mg.optim.Muon], ids=lambda kind: kind.__name__)
+def test_an_optimiser_refuses_the_state_of_every_other_kind(kind):
+    """Adam took RAdam's, and AdamW became Adam with L2. AdamW's alone is Adam's too, as in PyTorch."""
+    optimizer, own = stepped(kind)
+    for other in {*EVERY, mg.optim.Muon} - {kind}:
+        if (kind, other) != (mg.optim.Adam, mg.optim.AdamW):
+            with pytest.raises(ValueError):
+                optimizer.load_state_dict(stepped(other)[1])
+            assert repr(optimizer.state_dict()) == repr(own)
+
+
+SPOILT_OPTIONS = {
+    "a negative rate": ({"lr": -5}, "lr.*-5"),
+    "a rate in letters": ({"lr": "0.1"}, "lr.*'0.1'"),
+    "no rate": ({"lr": float("nan")}, "lr.*nan"),
+    "betas": ({"betas": (0.9, 1.0)}, "betas"),
+    "a flag in letters": ({"maximize": "no"}, "maximize.*True or False"),
+    "an unknown option": ({"learning_rate": 1}, "another kind.*learning_rate"),
+    "a flag without its array": ({"amsgrad": True}, "remembers.*max_exp_avg_sq"),
+}
+SPOILT_STATES = {
+    "steps below 0": {"step": -1},
+    "half a step": {"step": 2.5},
+    "steps in letters": {"step": "two"},
+    "no steps": {"step": None},
+    "a mean less": {"exp_avg": None},
+    "a mean in letters": {"exp_avg": "x"},
+    "a complex mean": {"exp_avg": np.ones((2, 2), complex)},
+    "an array too many": {"exp_inf": np.ones((2, 2))},
+}
+
+
+@pytest.mark.parametrize(("change", "words"), SPOILT_OPTIONS.values(), ids=SPOILT_OPTIONS)
+def test_what_a_constructor_refuses_is_refused_on_loading(change, words):
+    optimizer, own = stepped(mg.optim.Adam)
+    spoilt = {**own, "param_groups": [own["param_groups"][0] | change]}
+
+    with pytest.raises(ValueError, match=words):
+        optimizer.load_state_dict(spoilt)
+    assert repr(optimizer.state_dict()) == repr(own)
+
+
+@pytest.mark.parametrize("change", SPOILT_STATES.values(), ids=SPOILT_STATES)
+def test_a_spoilt_state_is_refused_and_nothing_of_it_is_loaded(change):
+    optimizer, own = stepped(mg.optim.Adam)
+
+    with pytest.raises(ValueError):
+        optimizer.load_state_dict({**own, "state": {0: own["state"][0] | change}})
+    assert repr(optimizer.state_dict()) == repr(own)
+
+
+@pytest.mark.parametrize("kind", [mg.optim.SGD, mg.optim.AdamW])
+def test_options_that_do_not_go_together_are_refused_on_loading(kind):
+    optimizer, own = stepped(kind)
+    change = {"nesterov": True} if kind is mg.optim.SGD else {"decoupled_weight_decay": False}
+
+    with pytest.raises(ValueError):
+        optimizer.load_state_dict({**own, "param_groups": [own["param_groups"][0] | change]})
+
+
+def test_a_state_that_names_other_parameters_than_its_groups_is_refused():
+    """JSON makes texts of numbers, and nothing was loaded, without a word."""
+    optimizer, own = stepped(mg.optim.Adam)
+
+    with pytest.raises(ValueError, match=r"\[0\].*\['0'\]"):
+        optimizer.load_state_dict({**own, "state": {"0": own["state"][0]}})
+    with pytest.raises(ValueError, match="got"):
+        optimizer.load_state_dict({"weight": 1})
+
+
+# -- rules in NumPy's words, for those that PyTorch checks only in turn ----------------------------
+
+
+def nadam(p, g, t, past, lr=0.1, b1=0.9, b2=0.999):
+    mu, ahead = (b1 * (1 - 0.5 * 0.96 ** (k * 0.004)) for k in (t, t + 1))
+    past["product"] = past.get("product", 1) * mu
+    past["m"] = b1 * past.get("m", 0) + (1 - b1) * g
+    past["v"] = b2 * past.get("v", 0) + (1 - b2) * g * g
+    m_hat = ahead * past["m"] / (1 - past["product"] * ahead) + (1 - mu) * g / (1 - past["product"])
+    return p - lr * m_hat / (np.sqrt(past["v"] / (1 - b2**t)) + 1e-8)
+
+
+def adadelta(p, g, t, past, lr=0.1, rho=0.9, eps=1e-6):
+    past["v"] = rho * past.get("v", 0) + (1 - rho) * g * g
+    delta = np.sqrt(past.get("u", 0) + eps) / np.sqrt(past["v"] + eps) * g
+    past["u"] = rho * past.get("u", 0) + (1 - rho) * delta * delta
+    return p - lr * delta
+
+
+def adafactor(p, g, t, past, lr=0.1):
+    rate = min(lr, 1 / np.sqrt(t)) * max(1e-3, np.sqrt((p * p).mean()))
+    beta = 1 - t**-0.8
+    past["r"] = beta * past.get("r", 0) + (1 - beta) * (g * g).mean(1, keepdims=True)
+    past["c"] = beta * past.get("c", 0) + (1 - beta) * (g * g).mean(0, keepdims=True)
+    u = g / np.sqrt(past["r"] * past["c"] / past["r"].mean())
+    return p - rate * u / max(1, np.sqrt((u * u).mean()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [(mg.optim.NAdam, nadam), (mg.optim.Adadelta, adadelta), (mg.optim.Adafactor, adafactor)],
+)
+def test_an_update_is_that_of_the_paper(kind, rule):
+    w, past = leaf(rng.normal(size=(3, 2))), {}
+    optimizer, p = kind([w], lr=0.1), w.numpy().copy()
+    for t in range(1, 6):
+        g = rng.normal(size=p.shape)
+        w.grad, p = mg.tensor(g), rule(p, g, t, past)
+        optimizer.step()
+
+        np.testing.assert_allclose(w.numpy(), p, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3)])
+def test_a_step_of_muon_is_nearly_orthogonal(shape):
+    """All its singular values are about 1, in the directions of the gradient; longer in tall matrices."""
+    w, g = leaf(np.zeros(shape)), rng.normal(size=shape)
+    optimizer = mg.optim.Muon([w], lr=0.1, weight_decay=0.0)
+    w.grad = mg.tensor(g)
+    optimizer.step()
+    step = -w.numpy() / 0.1 / np.sqrt(max(1, shape[0] / shape[1]))
+    left, _, right = np.linalg.svd(g, full_matrices=False)
+
+    assert all(0.6 < s < 1.25 for s in np.linalg.svd(step)[1])
+    inner = left.T @ step @ right.T
+    np.testing.assert_allclose(inner, np.diag(np.diag(inner)), atol=0.03)

@@ -252,6 +252,40 @@ def test_an_order_that_cannot_be_continued_is_refused():
     assert DataLoader(data, batch_sampler=batched).state_dict()["sampler"]["epoch"] == 0
 
 
+def test_the_state_of_a_loader_of_another_order_is_refused():
+    """The position was counted in other batches, or in another order, without a word."""
+    data = TensorDataset(np.arange(6))
+    loader = DataLoader(data, 2, shuffle=True, generator=1)
+    state, shares = loader.state_dict(), mg.distributed.DistributedSampler(data, 2, 0)
+
+    for other, words in (
+        (DataLoader(data, 3, shuffle=True, generator=1), "batch_size=3.*2"),
+        (DataLoader(data, 2, shuffle=True, generator=2), "seed"),
+        (DataLoader(data, 2, shuffle=True), "seed"),
+        (DataLoader(TensorDataset(np.arange(7)), 2, shuffle=True, generator=1), "length=7.*6"),
+        (DataLoader(data, 2, sampler=shares), "num_replicas"),
+    ):
+        with pytest.raises(StateError, match=words):
+            other.load_state_dict(state)
+    with pytest.raises(StateError, match="seed=1"):
+        mg.distributed.DistributedSampler(data, 2, 0, seed=1).load_state_dict(shares.state_dict())
+    for spoilt in ({"given": -1}, {"given": "2"}, {"sampler": {**state["sampler"], "epoch": -1, "key": [1, 2]}}):
+        with pytest.raises(StateError):
+            loader.load_state_dict(state | spoilt)
+        assert loader.state_dict() == state
+
+
+@pytest.mark.parametrize("bias", [np.full(3, 1j), np.array(["a", "b", "c"]), np.array([1, 2, None])])
+def test_a_module_refuses_what_is_no_number_and_keeps_all_its_values(bias):
+    """The weight was written before the bias failed; the imaginary part was dropped."""
+    layer = mg.nn.Linear(2, 3)
+    before = layer.weight.numpy().copy()
+
+    with pytest.raises(StateError, match="bias is of float64 here"):
+        layer.load_state_dict({"weight": np.zeros((2, 3)), "bias": bias})
+    np.testing.assert_array_equal(layer.weight.numpy(), before)
+
+
 # -- whatever happens meanwhile -------------------------------------------------------------------
 
 SAVING = """

@@ -180,9 +180,12 @@ class GradScaler:
         if state_dict.keys() != self.state_dict().keys():
             came = ", ".join(state_dict) or "nothing, as that of one that is not enabled"
             raise RuntimeError(f"a GradScaler's state has {', '.join(self.state_dict())}, and this one {came}")
-        scale, *rule, self.growth_tracker = (state_dict[name] for name in self.state_dict())
-        self.rule = Rule(*rule)
+        scale, *options, calm = (state_dict[name] for name in self.state_dict())
+        rule = Rule(*options)
+        if not isinstance(calm, int) or calm < 0:
+            raise ValueError(f"_growth_tracker is a number of steps, and got {calm!r}")
         self.set_scale(scale)
+        self.rule, self.growth_tracker = rule, calm
 
 
 def eager(asked: str) -> None:

@@ -64,17 +64,24 @@ class RandomSampler(Sampler):
     def state_dict(self) -> dict[str, Any]:
         """What continues elsewhere: the times, the key of the latest order, and a Generator's state."""
         own = self.generator.get_state() if isinstance(self.generator, random.Generator) else None
-        return {"epoch": self.epoch, "key": None if self.key is None else self.key.tolist(), "generator": own}
+        key = None if self.key is None else self.key.tolist()
+        return {"epoch": self.epoch, "key": key, "generator": own, "length": len(self), "seed": self.seed}
+
+    @property
+    def seed(self) -> list[int] | None:
+        """The key on which each order depends, if there is one."""
+        seed: list[int] | None = self.generator.tolist() if isinstance(self.generator, Tensor) else None
+        return seed
 
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
         """Continue from another's state: with the order after its latest, or, `under_way`, with that once more."""
-        key = state_dict["key"]
+        refuse_other(self, state_dict, ("epoch", "key", "generator"), length=len(self), seed=self.seed)
+        key = None if state_dict["key"] is None else Tensor(np.array(state_dict["key"], np.uint32))
         if (state_dict["generator"] is None) == isinstance(self.generator, random.Generator):
             raise StateError("this state is of a sampler with another kind of generator: give this one the same")
-        self.epoch, self.again = state_dict["epoch"], under_way and key is not None
-        self.key = None if key is None else Tensor(np.array(key, np.uint32))
         if isinstance(self.generator, random.Generator):
             self.generator.set_state(state_dict["generator"])
+        self.epoch, self.key, self.again = state_dict["epoch"], key, under_way and key is not None
 
 
 class SubsetRandomSampler(Sampler):
@@ -129,6 +136,18 @@ class BatchSampler(Sampler):
         while rows := list(islice(numbers, self.batch_size)):
             if len(rows) == self.batch_size or not self.drop_last:
                 yield rows
+
+
+def refuse_other(owner: object, state: Mapping[str, Any], names: Iterable[str], **options: Any) -> None:
+    """Raises StateError unless the state has these names, an epoch that is a number, and its owner's options."""
+    name, epoch = type(owner).__name__, state.get("epoch", 0)
+    if absent := [each for each in names if each not in state]:
+        raise StateError(f"{name} needs {', '.join(absent)}, and this state has {', '.join(state)}: it is another's")
+    if not isinstance(epoch, int) or epoch < 0:
+        raise StateError(f"{name} counts epochs from 0, and this state has epoch={epoch!r}")
+    for option, x in options.items():
+        if state.get(option, x) != x:
+            raise StateError(f"this {name} has {option}={x!r}, and the state {state[option]!r}: make it as it was made")
 
 
 def shuffled(n: int, key: Any) -> list[int]:

@@ -30,6 +30,7 @@ from .dataset import (
     Source,
     Subset,
     TensorDataset,
+    refuse_other,
 )
 
 
@@ -191,11 +192,16 @@ class DataLoader:
         Raises TypeError where the order is not of a sampler that says its state.
         """
         sampler = self.ordered()
-        return {"given": self.given, "sampler": None if sampler is None else sampler.state_dict()}
+        own = None if sampler is None else sampler.state_dict()
+        return {"given": self.given, "sampler": own, "batch_size": getattr(self.batch_sampler, "batch_size", None)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from another's state: the next loop goes on in the epoch that was under way, or begins a new one."""
+        size = getattr(self.batch_sampler, "batch_size", None)
+        refuse_other(self, state_dict, ("given", "sampler"), batch_size=size)
         sampler, given = self.ordered(), state_dict["given"]
+        if given is not None and (not isinstance(given, int) or given < 0):
+            raise StateError(f"a DataLoader counts the batches that it gave, and this state has given={given!r}")
         if (sampler is None) != (state_dict["sampler"] is None):
             raise StateError("this state is of a DataLoader with another kind of sampler: give this one the same")
         if sampler is not None:

@@ -19,18 +19,30 @@ from zlib import crc32
 
 import numpy as np
 from mpi4py import MPI
+from mpi4py.util.dtlib import to_numpy_dtype
 
 from ..base.dtypes import bfloat16, float32
 from ..core.node import place
 from .group import DistributedError, ProcessGroup, ReduceOp
 from .watch import LAUNCHED, TEXT, Board, fitting
 
+
+def reduction(extremum: np.ufunc) -> MPI.Op:
+    """NumPy's minimum or maximum for MPI, whose own result for NaN depends on the order of the ranks."""
+
+    def combine(x: Any, y: Any, datatype: Any) -> None:
+        a, b = (np.frombuffer(buffer, to_numpy_dtype(datatype)) for buffer in (x, y))
+        extremum(a, b, out=b)
+
+    return MPI.Op.Create(combine, commute=True)
+
+
 REDUCE = {
     ReduceOp.SUM: MPI.SUM,
     ReduceOp.AVG: MPI.SUM,
     ReduceOp.PRODUCT: MPI.PROD,
-    ReduceOp.MIN: MPI.MIN,
-    ReduceOp.MAX: MPI.MAX,
+    ReduceOp.MIN: reduction(np.minimum),
+    ReduceOp.MAX: reduction(np.maximum),
 }
 MOVED: dict[Any, Any] = {bfloat16: np.uint16, np.dtype(bool): np.uint8}
 SIGNED = 64  # bytes of what a process says of its call

@@ -9,7 +9,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from .. import random
-from ..data.dataset import Sampler, shuffled
+from ..data.dataset import Sampler, refuse_other, shuffled
 from .world import get_rank, get_world_size
 
 
@@ -54,9 +54,12 @@ class DistributedSampler(Sampler):
         self.epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
-        """What says the order: the epoch."""
-        return {"epoch": self.epoch}
+        """What says the order: the epoch; and the options, to be compared when it is loaded."""
+        options = {"shuffle": self.shuffle, "seed": self.seed, "drop_last": self.drop_last, "length": len(self.dataset)}
+        return {"epoch": self.epoch, "num_replicas": self.num_replicas, **options}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
         """Continue in another's epoch."""
+        own = self.state_dict()
+        refuse_other(self, state_dict, own, **{name: x for name, x in own.items() if name != "epoch"})
         self.epoch = state_dict["epoch"]

@@ -96,11 +96,12 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * W.lift(per_sample_weights).reshape(-1, 1)
     rows = rows.where(counts.unsqueeze(1), 0.0)
-    total = W.lift(np.zeros((n_bags, W.shape[1]), W.dtype)).index_add(0, bag, rows)
+    rows = rows.real_valued() if mode == "mean" else rows
+    total = W.lift(np.zeros((n_bags, W.shape[1]), rows.dtype)).index_add(0, bag, rows)
     if mode == "sum":
         return total
     sizes = W.lift(np.zeros(n_bags)).index_add(0, bag, counts.astype(float)).clamp(min=1)
-    return total / sizes.unsqueeze(1).astype(W.dtype)
+    return total / sizes.unsqueeze(1).astype(rows.dtype)
 
 
 def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any]:

@@ -63,7 +63,8 @@ def interpolate(
     real = np.float64 if x.dtype == np.float64 else np.float32
     for i, (length, factor) in enumerate(zip(lengths, factors)):
         m = x.shape[2 + i]
-        step = m / length if factor is None or recompute_scale_factor else 1 / factor
+        copied = (length == m and "linear" in mode) or (n == 2 and mode == "nearest" and length in (m, 2 * m))
+        step = m / length if copied or factor is None or recompute_scale_factor else 1 / factor  # as PyTorch
         if align_corners:
             step = (m - 1) / max(length - 1, 1)
         x = gathered(x, 2 + i, *reads(mode, m, length, float(real(step)), bool(align_corners), real))

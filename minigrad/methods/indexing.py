@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import ops
 from ..base.dimension import bounds, needed, out_of_order, unsaid
+from ..base.dtypes import wide
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from .arguments import hears_dim
 
@@ -287,11 +288,11 @@ class Indexing:
         return_inverse    also where each element of x is among them
         return_counts     also how often each of them is in x
         """
-        a = None if axis is None else self.axis(axis)
-        xp = self.spec.device.xp
-        found, inverse, counts = xp.unique(self._read(), return_inverse=True, return_counts=True, axis=a)
-        inverse = inverse.reshape(self.shape if a is None else self.shape[a])
-        return self._asked(found, inverse if return_inverse else None, counts if return_counts else None)
+        xp, a = self.spec.device.xp, None if axis is None else self.axis(axis)
+        x = self._read().astype(wide(self.dtype))  # NaN has no place in the order of bfloat16
+        found, places, counts = xp.unique(x, return_inverse=True, return_counts=True, axis=a)
+        places = places.reshape(self.shape if a is None else self.shape[a]) if return_inverse else None
+        return self._asked(found.astype(self.dtype), places, counts if return_counts else None)
 
     @hears_dim
     def unique_consecutive(
@@ -318,15 +319,13 @@ class Indexing:
         """How many elements fall into each of `bins` equal parts of min to max; of the whole range if they are one."""
         x = self._read()
         low, high = (min, max) if min != max or not x.size else (float(x.min()), float(x.max()))
-        if low == high:
-            low, high = low - 1, high + 1
-        counts, _ = self.spec.device.xp.histogram(x, bins, (low, high))
+        counts, _ = self.spec.device.xp.histogram(x, bins, (low - (low == high), high + (low == high)))
         return self.lift(counts.astype(x.dtype))
 
     def isin(self, test_elements: Any, *, invert: bool = False) -> Self:
         """Whether each element is among those; with `invert`, whether it is not."""
-        among = self.spec.device.xp.isin(self._read(), self.lift(test_elements)._read())
-        return self.lift(~among if invert else among)
+        x, among = (y._read().astype(wide(y.dtype)) for y in (self, self.lift(test_elements)))
+        return self.lift(self.spec.device.xp.isin(x, among, invert=invert))
 
     # -- reading arguments --------------------------------------------------------------------
 

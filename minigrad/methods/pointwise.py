@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
+from ..base.dtypes import HALVES, finfo
 from ..base.errors import AxisError, DTypeError
 from ..core.op import Op
 from .arguments import hears_dim, listed
@@ -261,7 +262,8 @@ class Pointwise:
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """Numbers in place of NaN, ∞ and −∞; the last two become the largest of the dtype if none is given."""
-        return self.apply(ops.NanToNum(nan, posinf, neginf))
+        M = float(finfo(self.dtype).max) if self.dtype in HALVES else None  # these are computed in float32
+        return self.apply(ops.NanToNum(nan, M if posinf is None else posinf, -M if M and neginf is None else neginf))
 
     def clamp(self, min: Any = None, max: Any = None) -> Self:
         """x moved into [min, max]: numbers, or tensors that broadcast. The gradient passes at the bounds themselves."""

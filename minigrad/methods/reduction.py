@@ -59,7 +59,7 @@ class Reductions:
 
     def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Σ / n over an axis, several, or all. Of integers it is float64."""
-        return self._as(dtype).apply(ops.Mean(*self._reduction(axis, keepdims, **torch)))
+        return self._as(dtype).real_valued().apply(ops.Mean(*self._reduction(axis, keepdims, **torch)))
 
     def nansum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """The sum of what is a number."""
@@ -67,9 +67,8 @@ class Reductions:
 
     def nanmean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """The mean of what is a number."""
-        count = (~self.isnan()).sum(axis, keepdims, **torch)
-        y = self.nansum(axis, keepdims, dtype=dtype, **torch)
-        return y / count.astype(y.real_valued().dtype)
+        y = self.real_valued().nansum(axis, keepdims, dtype=dtype, **torch)
+        return y / (~self.isnan()).sum(axis, keepdims, **torch).astype(y.dtype)
 
     def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Π over an axis, several, or all; its gradient is right where factors are 0, too."""
@@ -93,21 +92,21 @@ class Reductions:
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
         """Σ (x − mean)² / (n − correction). unbiased=False is an older word for correction=0; so is var(False)."""
-        return self.apply(ops.Var(*self._spread(axis, unbiased, keepdims, correction, **torch)))
+        return self.real_valued().apply(ops.Var(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def std(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
         """√var; its slope is 0 where all elements are equal."""
-        return self.apply(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
+        return self.real_valued().apply(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def var_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
         """The variance and the mean, with the arguments of var."""
-        return self.var(*given, **options), self.apply(ops.Mean(*self._spread(*given, **options)[:2]))
+        return self.var(*given, **options), self.real_valued().apply(ops.Mean(*self._spread(*given, **options)[:2]))
 
     def std_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
         """The standard deviation and the mean, with the arguments of var."""
-        return self.std(*given, **options), self.apply(ops.Mean(*self._spread(*given, **options)[:2]))
+        return self.std(*given, **options), self.real_valued().apply(ops.Mean(*self._spread(*given, **options)[:2]))
 
     @listed("float32")
     def norm(self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
@@ -351,11 +350,11 @@ class Reductions:
         return self._trapezoids(x, dx, dim).cumsum(dim)
 
     def _trapezoids(self: Any, x: Any, dx: float, dim: int) -> Any:
-        axis = self.axis(dim)
+        y, axis = self.real_valued(), self.axis(dim)
         width = dx if x is None else self.lift(x).diff(1, -1 if np.ndim(x) == 1 else dim)
         if np.ndim(width) == 1:
             width = width.reshape(-1, *[1] * (self.ndim - axis - 1))
-        return (self[along(axis, 1, None)] + self[along(axis, None, -1)]) * width / 2
+        return (y[along(axis, 1, None)] + y[along(axis, None, -1)]) * width / 2
 
     @hears_dim
     def diff(self, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Self:

@@ -218,6 +218,11 @@ class Module(Tree):
             for name, value in values.items()
             if value.shape != mine[name].shape
         ]
+        faults += [
+            f"{name} is of {mine[name].dtype} here and of {value.dtype} there"
+            for name, value in values.items()
+            if value.dtype.kind in "OSUMm" or "c" == value.dtype.kind != mine[name].dtype.kind
+        ]
         if strict and missing:
             faults.append(f"missing: {', '.join(missing)}")
         if strict and unexpected:
@@ -227,8 +232,9 @@ class Module(Tree):
             raise StateError(
                 f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:\n  " + "\n  ".join(faults)
             )
-        for name, value in values.items():
-            write(mine[name], mine[name].spec.device.array(value, mine[name].dtype))
+        arrays = {name: mine[name].spec.device.array(x, mine[name].dtype) for name, x in values.items()}
+        for name, array in arrays.items():
+            write(mine[name], array)
         return IncompatibleKeys(missing, unexpected)
 
     def _named_state(self) -> Iterator[tuple[str, Tensor]]:

@@ -30,10 +30,11 @@ class SGD(UpdateRule):
 
     options = Group(lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, maximize=False)
 
-    def __init__(self, *given: Any, **named: Any):
-        super().__init__(*given, **named)
-        momentum, dampening = self.defaults["momentum"], self.defaults["dampening"]
-        if self.defaults["nesterov"] and (momentum == 0 or dampening != 0):
+    remembered, optional = ("momentum_buffer",), ("momentum_buffer", "step")
+
+    def check(self, options: Group) -> None:
+        momentum, dampening = options["momentum"], options["dampening"]
+        if options["nesterov"] and (momentum == 0 or dampening != 0):
             raise ValueError(f"Nesterov's step looks along an undamped momentum: {momentum=}, {dampening=}")
 
     def carried(self, p: Any, options: Group) -> tuple[str, ...]:
@@ -63,7 +64,7 @@ class ASGD(UpdateRule):
         "eta": 0.0,
         "rate": 0.0,
     }  # of the next step, and of this
-    remembered = ("ax",)
+    remembered, optional = ("ax",), ("rate",)
 
     def count(self, state: State, options: Group) -> None:
         super().count(state, options)
@@ -89,6 +90,7 @@ class RMSprop(UpdateRule):
     """
 
     options = Group(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, maximize=False)
+    remembered = "square_avg", "grad_avg", "momentum_buffer"
 
     def carried(self, p: Any, options: Group) -> tuple[str, ...]:
         centre = ("grad_avg",) if options["centered"] else ()
@@ -199,9 +201,10 @@ class Adam(UpdateRule):
     """
 
     options = MEANS | Group(amsgrad=False, maximize=False, decoupled_weight_decay=False)
+    remembered = "exp_avg", "exp_avg_sq", "max_exp_avg_sq"
 
     def carried(self, p: Any, options: Group) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if options["amsgrad"] else 2]
+        return self.remembered[: 3 if options["amsgrad"] else 2]
 
     def move(
         self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any, v: Any, v_max: Any = None
@@ -222,6 +225,10 @@ class AdamW(Adam):
     """
 
     options = Adam.options | Group(weight_decay=1e-2, decoupled_weight_decay=True)
+
+    def check(self, options: Group) -> None:
+        if not options["decoupled_weight_decay"]:
+            raise ValueError("AdamW decouples its weight decay, and got decoupled_weight_decay=False: that is Adam")
 
 
 class Adamax(UpdateRule):
@@ -365,7 +372,7 @@ class Muon(Whole):
 
     options = Group(lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315))
     options |= Group(eps=1e-7, ns_steps=5, adjust_lr_fn=None, maximize=False, decoupled_weight_decay=True)
-    remembered = ("momentum_buffer",)
+    remembered, optional = ("momentum_buffer",), ("step",)
 
     def add_param_group(self, param_group: Group) -> None:
         super().add_param_group(param_group)

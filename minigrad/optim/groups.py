@@ -22,6 +22,10 @@ Group = dict[str, Any]
 State = dict[str, Any]
 Params = Operand | Iterable[Operand] | Iterable[Group]
 NOTES = {"params", "initial_lr", "name"}  # what a group may say beside the optimiser's options
+# What PyTorch and its schedules write into groups and has no meaning here: left out when a state is loaded.
+PYTORCHS = {"foreach", "capturable", "differentiable", "fused", "param_names", "swa_lr"}
+PYTORCHS |= {"max_lr", "min_lr", "base_momentum", "max_momentum"}
+ADDED_LATE = {"maximize", "decoupled_weight_decay"}
 
 
 def is_symbol(x: Any) -> bool:
@@ -35,11 +39,13 @@ def nonnegative(x: Any, most: float = inf) -> bool:
 
 NOT_NEGATIVE = ["momentum", "weight_decay", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay",
                 "lambd", "t0"]  # fmt: skip
+FLAGS = ["nesterov", "maximize", "amsgrad", "centered", "decoupled_weight_decay"]
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "lr": (lambda x: is_symbol(x) or nonnegative(x), "a number that is not negative, or one number of a graph"),
     **dict.fromkeys(NOT_NEGATIVE, (nonnegative, "a number that is not negative")),
     "eps": (lambda x: nonnegative(x) or isinstance(x, tuple | list), "a number that is not negative"),
-    "dampening": (lambda x: isinstance(x, Real), "a number"),
+    **dict.fromkeys(["dampening", "beta2_decay"], (lambda x: isinstance(x, Real), "a number")),
+    **dict.fromkeys(FLAGS, (lambda x: x in (True, False), "True or False")),
     "rho": (lambda x: nonnegative(x, 1), "a number from 0 to 1"),
     "d": (lambda x: isinstance(x, Real) and float(x) >= 1, "a number that is at least 1"),
     "etas": (
@@ -61,6 +67,20 @@ def checked(optimizer: str, options: Group) -> Group:
         if name in LIMITS and not LIMITS[name][0](x):
             raise ValueError(f"{optimizer} needs {name} to be {LIMITS[name][1]}, and got {x!r}")
     return plain
+
+
+def loaded_options(optimizer: str, group: Group, loaded: Group) -> Group:
+    """What a saved group sets in this one. Raises ValueError if another kind of optimiser saved it.
+
+    Files of older PyTorch lack the options that are in ADDED_LATE.
+    """
+    options = {name: x for name, x in loaded.items() if name not in PYTORCHS | {"params"}}
+    if options.keys() - group.keys() - NOTES or group.keys() - options.keys() - NOTES - ADDED_LATE:
+        raise ValueError(
+            f"{optimizer} cannot load the state of another kind of optimiser: its options are "
+            f"{', '.join(group.keys() - NOTES)}, and the state has {', '.join(map(str, options))}"
+        )
+    return checked(optimizer, options)
 
 
 def groups_of(optimizer: str, params: Params) -> list[Group]:

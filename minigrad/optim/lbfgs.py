@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
+from itertools import chain
 from math import sqrt
 from typing import Any, NamedTuple
 
-from ..base.errors import GraphError
+import numpy as np
+
+from ..base.errors import GraphError, ShapeError
 from ..core.modes import current, enable_grad
 from ..core.versions import edit
 from .groups import Group
@@ -38,9 +41,13 @@ class LBFGS(UpdateRule):
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
-        if len(self.param_groups) > 1 or self.defaults["line_search_fn"] not in (None, "strong_wolfe"):
-            raise ValueError(f"LBFGS has one group, and None or 'strong_wolfe' to search its line, and got {self!r}")
+        if len(self.param_groups) > 1:
+            raise ValueError(f"LBFGS has one group, and got {self!r}")
         self.past: dict[str, Any] = {"steps": 0, "pairs": [], "scale": 1.0}
+
+    def check(self, options: Group) -> None:
+        if (search := options["line_search_fn"]) not in (None, "strong_wolfe"):
+            raise ValueError(f"LBFGS has None or 'strong_wolfe' to search its line, and got {search!r}")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Several steps; the loss before the first."""
@@ -122,8 +129,16 @@ class LBFGS(UpdateRule):
         return {**super().state_dict(), "past": deepcopy(self.past)}
 
     def load_state_dict(self, state_dict: Group) -> None:
+        past, n = state_dict.get("past"), sum(p.size for p in self.parameters())
+        if past is None or past.keys() - {"g", "d", "t"} != self.past.keys() - {"g", "d", "t"}:
+            raise ValueError(
+                "LBFGS loads what state_dict() of an LBFGS of minigrad returned, and its 'past' is not here"
+            )
+        vectors = [*chain.from_iterable(past["pairs"]), *(past[name] for name in "gd" if name in past)]
+        if any(np.shape(x) != (n,) for x in vectors):
+            raise ShapeError(f"LBFGS remembers vectors of {n} numbers, and this state has others")
         super().load_state_dict(state_dict)
-        self.past = deepcopy(state_dict["past"])
+        self.past = deepcopy(past)
 
 
 def strong_wolfe(probe: Callable[[float], Trial], start: Trial, t: float, most: int, least: float) -> Trial:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from inspect import Signature, signature
-from math import cos, floor, inf, pi, prod
-from typing import Any, SupportsFloat
+from math import cos, floor, isclose, pi, prod
+from typing import Any
 
 from ..base.errors import GraphError
 from ..core.modes import current
 from .optimizer import Optimizer
+from .plateau import ReduceLROnPlateau as ReduceLROnPlateau
+from .schedule_options import count, each_group, refuse_other, refuse_stranger, settings
 
 
 class LRScheduler:
@@ -55,8 +57,38 @@ class LRScheduler:
                 "outside the traced function. The graph reads the rate anew in each run"
             )
         t = self.last_epoch + 1 if epoch is None else epoch
+        self.admit_groups()
         self.apply(t)
         self.last_epoch = floor(t)
+
+    def admit_groups(self) -> None:
+        """Schedule the groups that were added since: each goes on from its present rate, along the same curve."""
+        groups, known = self.optimizer.param_groups, len(self.base_lrs)
+        if len(groups) < known:
+            raise ValueError(
+                f"{type(self).__name__} schedules {known} groups, and the optimiser has {len(groups)} by now: make the "
+                "schedule again"
+            )
+        for i, group in enumerate(groups[known:], known):
+            if "initial_lr" not in group:
+                group["initial_lr"] = self.base_for(group["lr"], i)
+            self.base_lrs.append(group["initial_lr"])
+
+    def base_for(self, lr: float, group: int) -> float:
+        """The base with which a group has this rate now. Raises ValueError where there is none.
+
+        A rate is a line in its base, a · base + b, which is read off at two bases.
+        """
+        t = self.last_epoch
+        offset = self.lr_at(t, 0.0, group)
+        slope = self.lr_at(t, 1.0, group) - offset
+        base = (lr - offset) / slope if slope else 0.0
+        if not isclose(self.lr_at(t, base, group), lr, rel_tol=1e-6):
+            raise ValueError(
+                f"group {group} was added to the optimiser at step {t}, where {type(self).__name__} has no base for "
+                f"its rate {lr}: give the group an initial_lr, or add it before the schedule is made"
+            )
+        return base
 
     def apply(self, t: float) -> None:
         """Tell the optimiser its rates at step t."""
@@ -69,11 +101,19 @@ class LRScheduler:
         return list(self._last_lr)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run has changed. What the constructor was told, it is told again."""
-        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "_last_lr": self.get_last_lr()}
+        """What a run has changed; and the schedule's kind and options, to be compared when it is loaded."""
+        changed = {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "_last_lr": self.get_last_lr()}
+        return settings(self) | changed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from the step of another's state; the optimiser has its rate from its own."""
+        """Continue from the step of another's state; the optimiser has its rate from its own.
+
+        Raises ValueError, and loads nothing, on the state of another kind of schedule or of other options.
+        """
+        refuse_other(self, state_dict, "last_epoch", "base_lrs", "_last_lr")
+        if len(state_dict["base_lrs"]) > len(self.optimizer.param_groups):
+            n = len(self.optimizer.param_groups)
+            raise ValueError(f"this optimiser has {n} groups, and the state's base_lrs are {state_dict['base_lrs']}")
         self.last_epoch = state_dict["last_epoch"]
         self.base_lrs, self._last_lr = list(state_dict["base_lrs"]), list(state_dict["_last_lr"])
 
@@ -85,8 +125,14 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1):
-        self.lr_lambdas = each_group(optimizer, "lr_lambda", lr_lambda)
+        self.lr_lambda = lr_lambda
+        each_group(optimizer, "lr_lambda", lr_lambda)
         super().__init__(optimizer, last_epoch)
+
+    @property
+    def lr_lambdas(self) -> list[Any]:
+        """f for each group."""
+        return each_group(self.optimizer, "lr_lambda", self.lr_lambda)
 
     def lr_at(self, t: float, base: float, group: int = 0) -> float:
         return base * float(self.lr_lambdas[group](t))
@@ -96,7 +142,8 @@ class MultiplicativeLR(LambdaLR):
     """base · f(1) · f(2) ⋯ f(t)"""
 
     def lr_at(self, t: float, base: float, group: int = 0) -> float:
-        return float(base * prod(self.lr_lambdas[group](k) for k in range(1, int(t) + 1)))
+        f = self.lr_lambdas[group]
+        return float(base * prod(f(k) for k in range(1, int(t) + 1)))
 
 
 def closed_form(*counts: str) -> Callable[[Callable[..., float]], type[Any]]:
@@ -219,6 +266,13 @@ class Cycle(LRScheduler):
         for group, lr in zip(optimizer.param_groups, first if last_epoch == -1 else ()):
             group["initial_lr"] = lr
         super().__init__(optimizer, last_epoch)
+
+    def admit_groups(self) -> None:
+        if len(self.base_lrs) != (n := len(self.optimizer.param_groups)):
+            raise ValueError(
+                f"{type(self).__name__} has bounds for {len(self.base_lrs)} groups, and the optimiser has {n} now: add "
+                "groups before the schedule is made, or make it again, with last_epoch"
+            )
 
     def momentum_at(self, t: float, low: float, high: float) -> float:
         """The momentum at step t, between its bounds."""
@@ -372,6 +426,19 @@ class SequentialLR(LRScheduler):
         schedule.step(own)
         self._last_lr = schedule.get_last_lr()
 
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "schedulers": [schedule.state_dict() for schedule in self.schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        states = state_dict.get("schedulers", ())
+        if len(states) != len(self.schedulers):
+            raise ValueError(f"SequentialLR joins {len(self.schedulers)} schedules, and this state is of {len(states)}")
+        for schedule, state in zip(self.schedulers, states):
+            refuse_other(schedule, state, "last_epoch", "base_lrs", "_last_lr")
+        super().load_state_dict(state_dict)
+        for schedule, state in zip(self.schedulers, states):
+            schedule.load_state_dict(state)
+
 
 class ChainedScheduler(LRScheduler):
     """Each schedule takes the rate of the one before it for its base: factors multiply."""
@@ -397,100 +464,3 @@ def refuse_unjoinable(joined: object, schedulers: Sequence[LRScheduler], optimiz
             raise ValueError(f"{name} joins schedules that depend on time alone, and number {i} is {schedule!r}")
         if schedule.optimizer is not (schedulers[0].optimizer if optimizer is None else optimizer):
             raise ValueError(f"{name} joins schedules of one optimiser, and number {i} has another")
-
-
-class ReduceLROnPlateau:
-    """lr ← max(lr · factor, min_lr), once the metric has been no better for more than `patience` steps.
-
-    mode              "min" if lower is better, "max" if higher
-    threshold         how much better counts: a part of the best ("rel"), or as a number ("abs")
-    cooldown          steps after a reduction in which nothing is counted
-    eps               a smaller change of lr is not made
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        mode: str = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
-        threshold_mode: str = "rel",
-        cooldown: int = 0,
-        min_lr: float | list[float] = 0.0,
-        eps: float = 1e-8,
-    ):
-        refuse_stranger(self, optimizer)
-        if not 0 <= factor < 1:
-            raise ValueError(f"ReduceLROnPlateau reduces, by a factor of at least 0 and below 1, and got {factor}")
-        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"mode is 'min' or 'max' and threshold_mode 'rel' or 'abs', and got {mode!r} and {threshold_mode!r}"
-            )
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
-        self.min_lrs = each_group(optimizer, "min_lr", min_lr)
-        self.best = inf if mode == "min" else -inf
-        self.last_epoch = self.num_bad_epochs = self.cooldown_counter = 0
-
-    def step(self, metrics: SupportsFloat) -> None:
-        """Take note of the metric, and reduce the rates if it has not improved for too long."""
-        self.last_epoch += 1
-        metric = float(metrics)
-        if self.better(metric):
-            self.best, self.num_bad_epochs = metric, 0
-        else:
-            self.num_bad_epochs += 1
-        if self.cooldown_counter:
-            self.cooldown_counter -= 1
-            self.num_bad_epochs = 0
-        if self.num_bad_epochs > self.patience:
-            for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
-                lr = max(group["lr"] * self.factor, lowest)
-                group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
-            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-
-    def better(self, metric: float) -> bool:
-        """Whether the metric beats the best by more than the threshold."""
-        sign = 1 if self.mode == "max" else -1
-        margin = sign * self.threshold
-        bound = self.best * (1 + margin) if self.threshold_mode == "rel" else self.best + margin
-        return sign * metric > sign * bound
-
-    def get_last_lr(self) -> list[float]:
-        """The rates now, one for each group."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        """What a run has changed."""
-        return {name: getattr(self, name) for name in ("best", "num_bad_epochs", "cooldown_counter", "last_epoch")}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from another's state."""
-        vars(self).update({name: state_dict[name] for name in self.state_dict()})
-
-
-# -- what they are told ----------------------------------------------------------------------------
-
-
-def refuse_stranger(schedule: object, optimizer: Any) -> None:
-    """Raises TypeError on what is no optimiser."""
-    if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{type(schedule).__name__} schedules an optimiser of mg.optim, and got {optimizer!r}")
-
-
-def each_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
-    """One for each group: `given` itself if it is a list of as many, or `given` for all."""
-    n = len(optimizer.param_groups)
-    if not isinstance(given, list | tuple):
-        return [given] * n
-    if len(given) != n:
-        raise ValueError(f"{name} needs one value, or one for each of the {n} groups, and got {len(given)}")
-    return list(given)
-
-
-def count(schedule: object, name: str, n: Any) -> int:
-    """n, if it is a positive whole number."""
-    if not isinstance(n, int) or n < 1:
-        raise ValueError(f"{type(schedule).__name__} needs {name} to be a positive whole number, and got {n!r}")
-    return n

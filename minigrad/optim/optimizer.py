@@ -9,7 +9,7 @@ A subclass says its rule, in `move`, and which running means it carries.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ from ..graph.graph import StaticGraph, builder_of, gradients
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
 from . import staged
-from .groups import Group, Params, State, checked, groups_of, members, refuse_symbol, refuse_twice
+from .groups import Group, Params, State, checked, groups_of, loaded_options, members, refuse_symbol, refuse_twice
 from .staged import Scratch, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
@@ -44,7 +44,8 @@ class Optimizer:
     """
 
     counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
-    remembered: ClassVar[tuple[str, ...]] = ()  # the arrays that `carried` names, whatever the options
+    remembered: ClassVar[tuple[str, ...]] = ()  # the arrays that `carried` names, under one option or another
+    optional: ClassVar[tuple[str, ...]] = ()  # arrays and counts that a saved state may lack
 
     def __init__(self, params: Params, defaults: Group):
         self.defaults = defaults
@@ -289,22 +290,39 @@ class Optimizer:
     def load_state_dict(self, state_dict: Group) -> None:
         """Continue where the run that gave `state_dict` stopped: its state and its options.
 
-        Raises ValueError where the groups are not as many, or not as large; ShapeError where an array does not fit.
+        Raises ValueError on another optimiser's state, on options that the constructor refuses, and where the groups
+        are not as many, or not as large; ShapeError where an array does not fit. Nothing is loaded then.
         """
-        groups = state_dict["param_groups"]
+        if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= state_dict.keys():
+            raise ValueError(
+                f"{self.name} loads what state_dict() of an optimiser returned, and got {state_dict!r:.80}"
+            )
+        groups, state = state_dict["param_groups"], state_dict["state"]
         sizes, wanted = ([len(group["params"]) for group in gs] for gs in (groups, self.param_groups))
         if sizes != wanted:
             raise ValueError(f"{self.name} has groups of {wanted} parameters, and this state is of groups of {sizes}")
+        options = [loaded_options(self.name, group, loaded) for group, loaded in zip(self.param_groups, groups)]
+        for group, loaded in zip(self.param_groups, options):
+            self.check({**group, **loaded})
         numbers = [i for group in groups for i in group["params"]]
+        if len({*numbers}) < len(numbers) or not state.keys() <= {*numbers}:
+            raise ValueError(
+                f"{self.name}: the groups of this state name parameters {numbers}, and its state {[*state]}"
+            )
+        owners = [{**group, **loaded} for group, loaded in zip(self.param_groups, options) for _ in group["params"]]
         fitting = [
-            (p, fitted(self, p, state_dict["state"][i]))
-            for i, p in zip(numbers, self.parameters())
-            if i in state_dict["state"]
+            (p, fitted(self, p, state[i], group))
+            for i, p, group in zip(numbers, self.parameters(), owners)
+            if i in state
         ]
         self.state.clear()
         self.state.update(fitting)
-        for group, loaded in zip(self.param_groups, groups):
-            group |= {name: x for name, x in loaded.items() if name != "params"}
+        for group, loaded in zip(self.param_groups, options):
+            group.pop("initial_lr", None)  # a group that the run added after its schedule has none yet
+            group |= loaded
+
+    def check(self, options: Group) -> None:
+        """Raises ValueError on options that do not go together."""
 
 
 class UpdateRule(Optimizer):
@@ -320,6 +338,7 @@ class UpdateRule(Optimizer):
     def __init__(self, *given: Any, **named: Any):
         bound = self.__signature__.bind(*given, **named)
         bound.apply_defaults()
+        self.check(bound.arguments)
         super().__init__(bound.arguments.pop("params"), bound.arguments)
 
 
@@ -333,18 +352,30 @@ def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
             yield [a[start : start + most] for a in arrays]
 
 
-def fitted(optimizer: Optimizer, p: Tensor, kept: State) -> State:
+def fitted(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> State:
     """What was remembered of another run's parameter, as p remembers it: on p's device, in p's precision.
 
     Numbers that another library keeps as arrays of no axes become numbers; what it has not begun is left out.
     """
-    dtype = wide(p.dtype)
+    dtype, kept = wide(p.dtype), {name: x for name, x in kept.items() if x is not None}
+    carried = optimizer.carried(p, options)
+    strange = kept.keys() - {*carried, *optimizer.remembered, *optimizer.counters, "mu"}
+    absent = [name for name in (*optimizer.counters, *carried) if name not in kept and name not in optimizer.optional]
+    if kept and (strange or absent):
+        raise ValueError(
+            f"{optimizer.name} remembers {', '.join(carried) or 'only its steps'} of {p.spec}, and this state has "
+            f"{', '.join(map(str, kept))}: load it into the kind of optimiser that saved it"
+        )
     state: State = {"step": 1}  # PyTorch's SGD does not count: whatever it remembers, it made a step
     for name, x in kept.items():
-        if x is None or name == "mu":  # which ASGD knows from its steps
+        if name == "mu":  # which ASGD knows from its steps
             continue
         array = p.spec.device.array(x)
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"{optimizer.name} remembers numbers under {name!r}, and this state has {x!r:.80}")
         if name in optimizer.counters:
+            if array.size != 1 or not array >= 0 or (name == "step" and array % 1):
+                raise ValueError(f"{optimizer.name} counts in {name!r}, and this state has {x!r:.80}")
             state[name] = int(array) if name == "step" else float(array)
         elif array.shape != (shape := optimizer.shape(p, name)):
             raise ShapeError(f"the state of {p.spec} has an {name} of {shape}, and here {name} is {array.shape}")

@@ -172,6 +172,19 @@ def test_the_nearest_element_is_pytorchs_where_two_are_as_near(mode, dtype):
             assert ours.tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("factor", [0.9, 1.1, 1.3, 2.2, 2.5])
+def test_a_factor_that_leaves_a_length_or_doubles_it_copies_where_pytorch_copies(n, factor):
+    """A factor of 1.1 leaves 3 elements 3, which PyTorch copies by 'linear', and by 'nearest' of images."""
+    x = np.random.default_rng(0).normal(size=(1, 2, *range(2, 2 + n)))
+    for mode in ("nearest", "nearest-exact", ["linear", "bilinear", "trilinear"][n - 1]):
+        ours, theirs = (
+            m.nn.functional.interpolate(m.tensor(x), scale_factor=factor, mode=mode).numpy() for m in (mg, torch)
+        )
+
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
 def test_rows_that_are_too_long_are_cut_in_the_table_as_in_pytorch():
     for p in (1.0, 2.0, 3.0):
         tables = mg.tensor(TABLE), torch.tensor(TABLE)

@@ -34,6 +34,23 @@ def check_all_reduce():
             assert (x.numpy().astype(np.float64) == wanted).all(), (dtype, op)
 
 
+def check_nan_is_the_extremum_in_every_rank():
+    """MPI's own MAX gave each rank another number, as NaN came first or last."""
+    for dtype in (mg.float64, mg.float32, mg.float16, mg.bfloat16):
+        stacked = [np.where(np.arange(4 * P) % (P + 1) == r, np.nan, r - 2.0) for r in range(P)]
+        for op, of_all in ((dist.ReduceOp.MAX, np.maximum), (dist.ReduceOp.MIN, np.minimum)):
+            wanted = of_all.reduce(stacked)
+            x, y = (mg.tensor(stacked[RANK]).astype(dtype) for _ in range(2))
+            part = mg.zeros(wanted.size // P, dtype=dtype)
+            dist.reduce_scatter_tensor(part, x, op)
+            dist.all_reduce(x, op)
+            dist.reduce(y, 0, op)
+            np.testing.assert_array_equal(x.numpy().astype(float), wanted)
+            np.testing.assert_array_equal(part.numpy().astype(float), wanted.reshape(P, -1)[RANK])
+            if RANK == 0:
+                np.testing.assert_array_equal(y.numpy().astype(float), wanted)
+
+
 def check_a_mean_is_divided():
     x = mg.tensor(of(RANK))
     dist.all_reduce(x, dist.ReduceOp.AVG)

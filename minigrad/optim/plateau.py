@@ -1,0 +1,83 @@
+"""The one schedule that is no function of time: it watches the loss."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, SupportsFloat
+
+from .optimizer import Optimizer
+from .schedule_options import each_group, refuse_other, refuse_stranger, settings
+
+
+class ReduceLROnPlateau:
+    """lr ← max(lr · factor, min_lr), once the metric has been no better for more than `patience` steps.
+
+    mode              "min" if lower is better, "max" if higher
+    threshold         how much better counts: a part of the best ("rel"), or as a number ("abs")
+    cooldown          steps after a reduction in which nothing is counted
+    eps               a smaller change of lr is not made
+    """
+
+    changing = "best", "num_bad_epochs", "cooldown_counter", "last_epoch"
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | list[float] = 0.0,
+        eps: float = 1e-8,
+    ):
+        refuse_stranger(self, optimizer)
+        if not 0 <= factor < 1:
+            raise ValueError(f"ReduceLROnPlateau reduces, by a factor of at least 0 and below 1, and got {factor}")
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(
+                f"mode is 'min' or 'max' and threshold_mode 'rel' or 'abs', and got {mode!r} and {threshold_mode!r}"
+            )
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.min_lr = each_group(optimizer, "min_lr", min_lr) and min_lr
+        self.best = inf if mode == "min" else -inf
+        self.last_epoch = self.num_bad_epochs = self.cooldown_counter = 0
+
+    def step(self, metrics: SupportsFloat) -> None:
+        """Take note of the metric, and reduce the rates if it has not improved for too long."""
+        self.last_epoch += 1
+        metric = float(metrics)
+        if self.better(metric):
+            self.best, self.num_bad_epochs = metric, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, lowest in zip(self.optimizer.param_groups, each_group(self.optimizer, "min_lr", self.min_lr)):
+                lr = max(group["lr"] * self.factor, lowest)
+                group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def better(self, metric: float) -> bool:
+        """Whether the metric beats the best by more than the threshold."""
+        sign = 1 if self.mode == "max" else -1
+        margin = sign * self.threshold
+        bound = self.best * (1 + margin) if self.threshold_mode == "rel" else self.best + margin
+        return sign * metric > sign * bound
+
+    def get_last_lr(self) -> list[float]:
+        """The rates now, one for each group."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a run has changed; and the options, to be compared when it is loaded."""
+        return settings(self) | {name: getattr(self, name) for name in self.changing}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from another's state. Raises ValueError, and loads nothing, on one of other options."""
+        refuse_other(self, state_dict, *self.changing)
+        vars(self).update({name: state_dict[name] for name in self.changing})

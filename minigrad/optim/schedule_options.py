@@ -1,0 +1,66 @@
+"""What schedules are given, checked; and their states, which another kind of schedule does not load."""
+
+from __future__ import annotations
+
+from inspect import signature
+from math import inf
+from numbers import Real
+from typing import Any
+
+from .optimizer import Optimizer
+
+CHANGING = {"last_epoch", "base_lrs", "_last_lr", "best", "num_bad_epochs", "cooldown_counter"}
+
+
+def refuse_stranger(schedule: object, optimizer: Any) -> None:
+    """Raises TypeError on what is no optimiser."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(schedule).__name__} schedules an optimiser of mg.optim, and got {optimizer!r}")
+
+
+def each_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
+    """One for each group: `given` itself if it is a list of as many, or `given` for all."""
+    n = len(optimizer.param_groups)
+    if not isinstance(given, list | tuple):
+        return [given] * n
+    if len(given) != n:
+        raise ValueError(f"{name} needs one value, or one for each of the {n} groups, and got {len(given)}")
+    return list(given)
+
+
+def count(schedule: object, name: str, n: Any) -> int:
+    """n, if it is a positive whole number."""
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"{type(schedule).__name__} needs {name} to be a positive whole number, and got {n!r}")
+    return n
+
+
+def plain(x: Any) -> bool:
+    """Whether x is a number, a text, None, or a list of such."""
+    return all(map(plain, x)) if isinstance(x, list | tuple) else isinstance(x, Real | str | type(None))
+
+
+def settings(schedule: object) -> dict[str, Any]:
+    """What a schedule was made with, as far as files hold it: its kind, and its options that are not functions."""
+    options = {name: x for name, x in vars(schedule).items() if name not in CHANGING and plain(x)}
+    return {"schedule": type(schedule).__name__, **options}
+
+
+def refuse_other(schedule: Any, state: Any, *changing: str) -> None:
+    """Raises ValueError unless the state is of this kind of schedule, of these options, and of numbers."""
+    own, name = settings(schedule), type(schedule).__name__
+    if "schedule" not in state:  # PyTorch's states name no kind, and have the constructor's options
+        own = {option: x for option, x in own.items() if option in signature(type(schedule)).parameters}
+    for option, x in own.items():
+        if option not in state or (plain(state[option]) and state[option] != x):
+            came = repr(state[option]) if option in state else "nothing"
+            raise ValueError(f"this {name} has {option}={x!r}, and the state {came}: make the schedule as it was made")
+    if "schedule" in state and (unknown := state.keys() - own.keys() - CHANGING - {"schedulers"}):
+        raise ValueError(f"{name} has no {', '.join(sorted(unknown))}, which this state has")
+    for each in changing:
+        x = state.get(each)
+        numbers = x if each in ("base_lrs", "_last_lr") and isinstance(x, list | tuple) else [x]
+        least = -inf if each == "best" else -1 if each == "last_epoch" else 0
+        whole = each in ("last_epoch", "num_bad_epochs", "cooldown_counter")
+        if any(not isinstance(n, Real) or not float(n) >= least or (whole and float(n) % 1) for n in numbers):
+            raise ValueError(f"{name} cannot continue from {each}={x!r}")
