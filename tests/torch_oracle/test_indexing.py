@@ -76,6 +76,15 @@ SAME_TEXT = {
         for how in ("sum", "prod", "mean", "amax", "amin")
         for own in (True, False)
     },
+    **{
+        f"scatter_reduce of nothing, by {how}": (
+            lambda m, x, how=how: x.scatter_reduce(
+                1, m.zeros((4, 0), dtype=m.int64), x[:, :0], how, include_self=False
+            ),
+            A,
+        )
+        for how in ("sum", "prod", "mean", "amax", "amin")
+    },
     "scatter_reduce of less": (
         lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"),
         A,
