@@ -125,8 +125,8 @@ class Parameters:
 
     def __init__(self, f: Callable[..., Any]):
         try:
-            signature = inspect.signature(f)
-            self.signature: inspect.Signature | None = signature
+            signature: inspect.Signature | None = inspect.signature(f)
+            self.signature = signature
             if hasattr(f, "__wrapped__"):  # vmap(f) takes a keyword for another thing than f's argument in that place
                 self.signature = inspect.signature(f, follow_wrapped=False)
         except (TypeError, ValueError):  # a function written in C may have none
