@@ -98,11 +98,17 @@ def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) ->
     return A.norm(ord, dim, keepdim)
 
 
-def matrix_rank(A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """How many singular values are above atol, and above rtol times the largest: by default ε times the longer side."""
+def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """How many singular values are above atol, and above rtol times the largest: by default ε times the longer side.
+
+    atol, rtol    numbers, or tensors with one for each matrix
+    """
     A = operand(A).real_valued()
-    values, least = svdvals(A), 0.0 if atol else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
-    return (values > (values[..., :1] * (least if rtol is None else rtol)).maximum(atol or 0.0)).sum(-1)
+    low, share = (A.lift(0.0 if t is None else t).astype(A.dtype).unsqueeze(-1) for t in (atol, rtol))
+    if rtol is None:
+        share = (max(A.shape[-2:]) * A.lift(float(np.finfo(A.dtype).eps))).astype(A.dtype).where(low <= 0, share)
+    values = svdvals((A + A.mT) / 2 if hermitian else A)
+    return (values > (values[..., :1] * share).maximum(low)).sum(-1)
 
 
 def cond(A: Any, p: Any = None) -> Any:

@@ -306,3 +306,25 @@ def test_the_interpreter_and_the_program_agree():
     (walked,) = interpret(graph, x.value)
     assert walked.tobytes() == y.numpy().tobytes()
     assert np.array_equal(walked, ((x.exp() * 3 + 1).log() - x).numpy())
+
+
+EMPTY = {
+    "matmul": lambda x: x @ mg.ones((3, 2), dtype=x.dtype),
+    "of no inner axis": lambda x: x.T @ x,
+    **{name: lambda x, name=name: getattr(x, name)() for name in ("exp", "erf", "lgamma", "gelu", "sigmoid", "cos")},
+    **{name: lambda x, name=name: getattr(x, name)(1) for name in ("softmax", "logsumexp", "cumsum", "sum", "var")},
+    "sum of nothing": lambda x: x.sum(0),
+    "norms": lambda x: mg.nn.functional.layer_norm(x, (3,)) * mg.nn.functional.rms_norm(x, (3,)),
+    "attention": lambda x: mg.nn.functional.scaled_dot_product_attention(*[x.reshape(0, 1, 3)] * 3),
+}
+
+
+@half
+@table("f", EMPTY.values(), ids=EMPTY)
+def test_no_elements_are_of_the_dtype_of_some(dtype, f):
+    """Nothing is computed of nothing, so it was taken for a move: a float32 array, or an error of einsum's."""
+    for way in (lambda f: f, mg.function, mg.jit):
+        x = mg.zeros((0, 3), dtype=dtype, requires_grad=True)
+        y = way(f)(x)
+        (g,) = mg.grad(y.sum(), [x])
+        assert y.dtype == y.detach().numpy().dtype == g.numpy().dtype == dtype

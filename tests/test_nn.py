@@ -1,8 +1,10 @@
 """Modules: what they hold, what they give out and take in, and what they say when used wrongly."""
 
 import copy
+import pickle
 import subprocess
 import sys
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -494,3 +496,20 @@ def test_the_functions_are_imported_as_pytorch_s_are():
     code = "import minigrad.nn.functional as F; print(F.relu.__module__)"
     asked = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (asked.stderr, asked.stdout.strip()) == ("", mg.functional.relu.__module__)
+
+
+def public(home):
+    """The functions that a module offers by name."""
+    return [f for name, f in vars(home).items() if isinstance(f, FunctionType) and not name.startswith("_")]
+
+
+def test_functions_and_what_holds_them_are_pickled():
+    """mg.relu named the file of the method as its own, where pickle does not find it, nor of a layer that holds it."""
+    for home in (mg, nn.functional, mg.special):
+        assert all(pickle.loads(pickle.dumps(f)) is f for f in public(home))
+    generator = mg.Generator(3)
+    generator.next_key()
+    layer, same = pickle.loads(pickle.dumps((mg.nn.TransformerEncoderLayer(4, 2), generator)))
+
+    assert layer.activation is nn.functional.relu
+    assert (same.get_state(), same.next_key().tolist()) == (generator.get_state(), generator.next_key().tolist())

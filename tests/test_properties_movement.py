@@ -87,16 +87,23 @@ def test_writing_at_an_index_is_numpys_assignment(shape, data):
 
 @st.composite
 def mixed(draw, shape):
-    """An index in which arrays, a mask, slices, an ellipsis and new axes stand side by side."""
+    """An index in which arrays, masks, slices, an ellipsis and new axes stand side by side."""
     together = draw(some.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
-    parts, axis = [], 0
+    parts, axis, left = [], 0, draw(st.booleans())
     while axis < len(shape) and draw(st.integers(0, 5)):
-        kind = draw(st.sampled_from(["array", "slice", "mask"]))
-        if kind == "mask" and not any(isinstance(p, np.ndarray) for p in parts):
-            n = draw(st.integers(1, len(shape) - axis))
+        kind = draw(st.sampled_from(["array", "slice", "mask", "ellipsis"]))
+        n = draw(st.integers(1, len(shape) - axis))
+        if kind == "ellipsis" and left:
+            parts.append(...)
+            axis, left = axis + n, False
+        elif kind == "mask" and not any(isinstance(p, np.ndarray) for p in parts):
             mask = draw(some.arrays(bool, shape[axis : axis + n]))
             together = (int(np.count_nonzero(mask)),)
             parts.append(mask)
+            axis += n
+        elif kind == "mask" and together in ((1,), (2,)) and np.prod(shape[axis : axis + n]) >= together[0]:
+            order = draw(st.permutations(range(np.prod(shape[axis : axis + n]))))
+            parts.append((np.array(order) < together[0]).reshape(shape[axis : axis + n]))
             axis += n
         elif kind == "array":
             parts.append(draw(some.arrays(np.int64, together, elements=st.integers(-shape[axis], shape[axis] - 1))))
@@ -106,7 +113,7 @@ def mixed(draw, shape):
             axis += 1
         if draw(st.integers(0, 5)) == 0:
             parts.append(None)
-    if draw(st.booleans()):
+    if left:
         parts.append(...)
     assume(parts)
     return tuple(parts)

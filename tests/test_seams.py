@@ -125,9 +125,43 @@ def test_a_backward_may_be_differentiable_once(way):
     np.testing.assert_array_equal(mg.grad(way(Square.apply)(x).sum(), x)[0], [2, 4, 6])
 
 
-def test_a_gradient_of_it_is_refused_and_never_zero():
+class OfAnAttribute(Square):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gy):
+        return 2 * ctx.x * gy
+
+
+@pytest.mark.parametrize("square", [Square, OfAnAttribute])
+@pytest.mark.parametrize("loss", [lambda y: (y * x).sum(), lambda y: (y * y).sum(), lambda y: y.sum()])
+def test_a_gradient_of_it_is_a_number_whose_gradient_is_refused_and_never_zero(square, loss):
+    g, wanted = (mg.grad(loss(f(x)), x, create_graph=True)[0] for f in (square.apply, lambda x: x * x))
+
+    np.testing.assert_array_equal(g.detach(), wanted.detach())
     with pytest.raises(NoGradientError, match="marked @once_differentiable"):
-        mg.grad((Square.apply(x) * x).sum(), x, create_graph=True)
+        mg.grad(g.sum() + x.sum(), x)
+
+
+class Through(Square):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sign()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gy):
+        return gy
+
+
+def test_where_it_reads_nothing_the_rest_has_a_second_gradient():
+    (g,) = mg.grad(Through.apply(x).sum() + (x**3).sum(), x, create_graph=True)
+
+    np.testing.assert_array_equal(mg.grad(g.sum(), x)[0], 6 * x.detach())
 
 
 def test_hooks_belong_to_tensors_that_have_values():

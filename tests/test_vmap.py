@@ -8,6 +8,7 @@ from examples import EXAMPLES
 from table import table
 from test_table import DIFFERENTIABLE
 
+import minigrad as mg
 from minigrad import func, ops
 from minigrad.ops.recurrent import Stepping
 from minigrad.tensor.tensor import Tensor
@@ -98,3 +99,36 @@ def test_gradients_inside_and_outside_are_those_of_each_slice(case):
         each = np.stack([gs[floats.index(i)].numpy() for gs in loop])
         near(one.numpy(), each)
         near(all_of_them.numpy(), each if mapped[i] else each.sum(0))
+
+
+REDUCTIONS = {
+    **{name: lambda x, name=name: getattr(x, name)() for name in ("sum", "mean", "prod", "max", "min", "amax", "amin")},
+    **{name: lambda x, name=name: getattr(x, name)() for name in ("median", "nansum", "nanmean")},
+    **{f"{name} of all": lambda x, name=name: getattr(x, name)(correction=0) for name in ("var", "std")},
+    **{f"{name} of none": lambda x, name=name: getattr(x, name)() for name in ("var", "std")},
+    **{f"norm {p}": lambda x, p=p: x.norm(p) for p in (2, 1, 3, 0.5, np.inf, -np.inf)},
+    "logsumexp": lambda x: x.logsumexp(0),
+    "softmax": lambda x: x.softmax(0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
+@table("f", REDUCTIONS.values(), ids=REDUCTIONS)
+def test_a_reduction_of_single_numbers_reduces_no_axis(f):
+    """Rules wrote x.sum(self.axes), and where there were no axes that added up all slices: thirds for [1, 1, 1]."""
+    X, dX = mg.tensor(np.array([1.0, 2.0, -3.0])), mg.tensor(np.full(3, 1.5))
+
+    def push(x, dx):
+        return func.jvp(f, (x,), (dx,))[1]
+
+    loop = np.stack([f(x) for x in X])
+    slopes = np.stack([func.grad(f)(x) for x in X])
+    tangents = np.stack([push(*pair) for pair in zip(X, dX)])
+
+    gradient = func.grad(lambda x: func.vmap(f)(x).sum())
+    for way in (lambda g: g, mg.function, mg.jit):
+        near(way(func.vmap(f))(X), loop)
+        near(way(func.vmap(func.grad(f)))(X), slopes)
+        near(way(gradient)(X), slopes)
+        near(way(func.vmap(push))(X, dX), tangents)
+    near(func.jvp(func.vmap(f), (X,), (dX,))[1], tangents)

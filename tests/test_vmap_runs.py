@@ -95,6 +95,17 @@ def test_a_function_in_a_graph_becomes_ops_of_that_graph():
     near(func.jacrev(mg.function(number))(X[0]), func.grad(number)(X[0]))
 
 
+def test_a_traced_vmap_maps_what_vmap_maps():
+    """A keyword, and a default, of the function inside were put in the place of an argument, and mapped."""
+    W, inner = X[:, 0], lambda x, w=2.0: x.sum() * w
+
+    for way in (mg.function, mg.jit):
+        traced = way(func.vmap(inner))
+        near(traced(X), X.sum(1) * 2)
+        near(traced(X, w=W), mg.stack([x.sum() * W for x in X]))
+        near(traced(X, W), X.sum(1) * W)
+
+
 def test_an_axis_may_have_an_unknown_length():
     f = mg.function(func.vmap(func.grad(number)), input_signature=[mg.TensorSpec((None, 3), "float64")])
 

@@ -249,18 +249,35 @@ def place(x: Tensor | None, args: tuple[Any, ...], given: tuple[Any, ...]) -> Pl
 
 
 def once_differentiable(backward: Any) -> Any:
-    """A Function's backward that is not itself differentiated: create_graph=True raises NoGradientError.
+    """A Function's backward that has no derivative: gradients that it gives are numbers, and a second derivative that
+    would go through it raises NoGradientError.
 
     In a graph, backward is written down as ops, whose derivatives are known; there it is as it was.
     """
 
     @wraps(backward)
     def once(ctx: Any, *gys: Any) -> Any:
-        if modes.current.mode.recording and modes.current.mode.builder is None:
-            raise NoGradientError("create_graph=True meets a backward that is marked @once_differentiable")
-        return backward(ctx, *gys)
+        if not modes.current.mode.recording or modes.current.mode.builder is not None:
+            return backward(ctx, *gys)
+        reads = [x for x in (*gys, *ctx.saved_tensors, *vars(ctx).values()) if isinstance(x, Tensor)]
+        with modes.no_grad():
+            gxs = backward(ctx, *gys)
+        ends = tuple(gx if gx is None else End.apply(gx, *reads) for gx in (gxs if isinstance(gxs, tuple) else (gxs,)))
+        return ends if isinstance(gxs, tuple) else ends[0]
 
     return once
+
+
+class End(Function):
+    """x, which was computed of `reads` in a way that has no derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, *reads: Any) -> Any:
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, *gys: Any) -> Any:
+        raise NoGradientError("a second derivative meets a backward that is marked @once_differentiable")
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:

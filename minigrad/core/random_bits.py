@@ -142,6 +142,11 @@ class Sequence:
             self.state = seed, n + 1
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sequence, (), self.state  # with a lock of its own, as no lock can be copied
+
+    __setstate__ = set_state
+
     def __repr__(self) -> str:
         return f"<Sequence of seed {self.state[0]}>"
 

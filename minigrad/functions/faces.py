@@ -36,4 +36,4 @@ HEARD = {  # other words for an argument, which PyTorch's function has and its m
 
 for name in sorted({*dir(Operand)} - {*ALONE.split()}):
     if not name.startswith("_") and isfunction(method := getattr(Operand, name)):
-        globals()[name] = hears(**HEARD[name])(function(method)) if name in HEARD else function(method)
+        globals()[name] = hears(**HEARD[name])(function(method, name)) if name in HEARD else function(method, name)

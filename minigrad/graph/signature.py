@@ -127,11 +127,14 @@ class Parameters:
 
     def __init__(self, f: Callable[..., Any]):
         try:
-            self.signature: inspect.Signature | None = inspect.signature(f)
+            signature: inspect.Signature | None = inspect.signature(f)
+            self.signature = signature
+            if hasattr(f, "__wrapped__"):  # vmap(f) takes a keyword for another thing than f's argument in that place
+                self.signature = inspect.signature(f, follow_wrapped=False)
         except (TypeError, ValueError):  # a function written in C may have none
-            self.signature = None
+            signature = self.signature = None
         kinds = inspect.Parameter
-        listed = self.signature.parameters.values() if self.signature else ()
+        listed = signature.parameters.values() if signature else ()
         self.names = [p.name for p in listed if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
         self.rest = next((p.name for p in listed if p.kind is kinds.VAR_POSITIONAL), "args")
         self.arity = len(self.names) if len(self.names) == len(listed) else -1  # −1 where binding has more to do

@@ -195,6 +195,7 @@ class Indexing:
             raise ValueError(f"what meets is reduced by 'sum', 'prod', 'mean', 'amax' or 'amin', and got {reduce!r}")
         src = src.apply(ops.Pad(tuple((0, a - b) for a, b in zip(shape, src.shape))))
         given = src.unsqueeze(-1).where(named, nothing)
+        include_self = include_self or not index.size  # nothing is named, and an extreme of nothing does not exist
         given = rows.unsqueeze(-2).apply(ops.Concatenate(x.ndim - 1), given) if include_self else given
         y = getattr(given, "sum" if reduce == "mean" else reduce)(-2)
         if reduce == "mean":

@@ -34,8 +34,8 @@ class Movement:
         return self if shape == self.spec.shape else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
-        """The same memory in another shape. In a graph, where no memory is edited, a reshape."""
-        return self.reshape(*shape)
+        """The same memory in another shape, also where that is no other. In a graph, which has no memory, a reshape."""
+        return self.apply(ops.Reshape(self._worked_out(integers(shape))))
 
     def reshape_as(self, other: Any) -> Self: return self.reshape(other.shape)
     def view_as(self, other: Any) -> Self: return self.view(other.shape)

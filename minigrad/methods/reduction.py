@@ -283,20 +283,20 @@ class Reductions:
     ) -> Self:
         """The element q of the way up, 0 ≤ q ≤ 1; between two, a straight line (Hyndman and Fan 1996, type 7).
 
-        q                one number, or a vector or list of them, which becomes the first axis
+        q                one number, or a vector or list of them, the first axis then; 'linear' has a slope in q
         interpolation    'linear', 'lower', 'higher', 'nearest' or 'midpoint': what is taken between two
         """
-        q = q.tolist() if hasattr(q, "tolist") else q
-        if isinstance(q, list | tuple):
-            levels = [self.quantile(p, axis, keepdims, interpolation=interpolation) for p in q]
+        level, learns = q.tolist() if hasattr(q, "tolist") else q, getattr(q, "requires_grad", False)
+        if isinstance(level, list | tuple):
+            levels = [self.quantile(p, axis, keepdims, interpolation=interpolation) for p in (q if learns else level)]
             return levels[0].apply(ops.Stack(0), *levels[1:])
         needed(f"quantile of {self.spec}, to find the place,", *(self.shape if axis is None else ()))
         x, a = (self.reshape(self.size), 0) if axis is None else self._single(axis)
         n = x.shape[a]
-        if n == 0 or not 0 <= q <= 1:
-            raise BoundsError(f"quantile needs 0 ≤ q ≤ 1 and some elements, and got {q} of {self.spec}")
+        if n == 0 or not 0 <= level <= 1:
+            raise BoundsError(f"quantile needs 0 ≤ q ≤ 1 and some elements, and got {level} of {self.spec}")
         needed(f"quantile of {self.spec}, to find the place,", n)
-        up = q * (n - 1)
+        up = level * (n - 1)
         low = min(floor(up), max(n - 2, 0))
         part = {"linear": up - low, "lower": floor(up) - low, "higher": -floor(-up) - low}.get(interpolation)
         if interpolation in ("nearest", "midpoint"):
@@ -306,6 +306,8 @@ class Reductions:
         ordered = x._sorted(a, False).values
         y = ordered.narrow(a, low, 1)
         if part:
+            if learns and interpolation == "linear" and up != floor(up):
+                part = q.astype(y.dtype) * (n - 1) - low
             y = y.lerp(ordered.narrow(a, low + 1, 1), part)
         if x.spec.is_float:  # NaN, being sorted last, is there if anywhere
             y = y.where((x == x).all(a, True), ordered.narrow(a, n - 1, 1))
@@ -361,7 +363,7 @@ class Reductions:
         """x₁ − x₀, x₂ − x₁, …, n times over: one element fewer each time."""
         axis = self.axis(axis)
         ends = [self.lift(e) for e in (prepend, append) if e is not None]
-        if ends:
+        if ends and n:
             parts = [self, *ends] if prepend is None else [ends[0], self, *ends[1:]]
             return parts[0].apply(ops.Concatenate(axis), *parts[1:]).diff(n, axis)
         if n < 0:
@@ -398,6 +400,7 @@ class Reductions:
         """The axes, keepdims, and what is taken off n; a bool alone is `unbiased`."""
         if isinstance(axis, bool) and unbiased is None:
             axis, unbiased = None, axis
+        correction = 1 if correction is None else correction
         return *self._reduction(axis, keepdims, **torch), correction if unbiased is None else int(flag(unbiased))
 
     def _single(self, axis: Any) -> tuple[Self, int]:

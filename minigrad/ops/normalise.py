@@ -32,7 +32,7 @@ from ..core.op import Linear, Op
 from .comparison import Clamp
 from .effect import StopGradient
 from .index import Gather
-from .reduce import Reduction, SumOfProducts, subscripts
+from .reduce import Max, Reduction, Sum, SumOfProducts, subscripts
 
 
 def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
@@ -80,7 +80,7 @@ def from_the_largest(x, axes):
     What is made of them is the same whatever top is, and so of slope 0 in it.
     """
     limit = float(np.finfo(x.dtype).max)
-    top = x.amax(axes, keepdims=True).apply(Clamp(-limit, limit)).apply(StopGradient())
+    top = x.apply(Max(axes, True)).apply(Clamp(-limit, limit)).apply(StopGradient())
     return x - top, top
 
 
@@ -156,10 +156,10 @@ class LogSumExp(Reduction):
     def decomposed(self, x):
         x = x if x.spec.is_float else x.astype(np.float64)
         z, top = from_the_largest(x, self.axes)
-        return (z.exp().sum(self.axes, keepdims=True).log() + top).reshape(self.reduced(x.shape))
+        return (z.exp().apply(Sum(self.axes, True)).log() + top).reshape(self.reduced(x.shape))
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.softmax(y, x),
-    def jvp(self, dxs, y, x): return (dxs[0] * self.softmax(y, x)).sum(self.axes, self.keepdims)
+    def jvp(self, dxs, y, x): return self.total(dxs[0] * self.softmax(y, x))
     def softmax(self, y, x): return (x - self.spread(y, x)).exp()
     def flops(self, y, x): return 4 * x.size  # max, subtract, exp, add
 

@@ -104,8 +104,8 @@ def axes_taken(part: Any) -> int:
     """How many axes one part of an index stands for; the ellipsis, which takes the rest, counts none."""
     if part is None or part is Ellipsis:
         return 0
-    is_mask = not isinstance(part, slice) and np.asarray(getattr(part, "dtype", part)).dtype.kind == "b"
-    return np.ndim(part) if is_mask else 1
+    dtype = getattr(part, "dtype", None) or np.asarray(part).dtype
+    return np.ndim(part) if dtype.kind == "b" else 1
 
 
 def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:

@@ -46,6 +46,10 @@ class Reduction(Op):
         """y with its reduced axes back, of length 1, so that it broadcasts against x."""
         return y.reshape(tuple(1 if a in self.axes else n for a, n in enumerate(x.shape)))
 
+    def total(self, x):
+        """Σ x along the same axes, in rules: for `x.sum(())` is over all axes, and this over none."""
+        return x.apply(Sum(self.axes, self.keepdims))
+
     def count(self, x) -> int:
         """How many elements go into one."""
         return prod(x.shape[a] for a in self.axes)
@@ -122,7 +126,7 @@ class Prod(Reduction):
 
     def forward(self, xp, x): return x.prod(self.axes, keepdims=self.keepdims)
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.others(x),
-    def jvp(self, dxs, y, x): return (dxs[0] * self.others(x)).sum(self.axes, self.keepdims)
+    def jvp(self, dxs, y, x): return self.total(dxs[0] * self.others(x))
 
     def others(self, x):
         """Those before times those after. Shape of x."""
@@ -152,13 +156,13 @@ class Var(Reduction):
     def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centred(x),
 
     def jvp(self, dxs, y, x):
-        return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * divided(2, self.freedom(x))
+        return self.total(dxs[0] * self.centred(x)) * divided(2, self.freedom(x))
 
     def freedom(self, x) -> float:
         """The degrees of freedom, n − correction: none at 0 and below."""
         return self.count(x) - self.correction
 
-    def centred(self, x): return x - x.mean(self.axes, keepdims=True)
+    def centred(self, x): return x - x.apply(Mean(self.axes, True))
     def flops(self, y, x): return 4 * x.size
 
 
@@ -174,7 +178,7 @@ class Std(Var):
         return y if wide is x else y.astype(x.dtype)
 
     def vjp(self, gy, y, x): return self.spread(gy * self.slope(y, x), x) * self.centred(x),
-    def jvp(self, dxs, y, x): return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * self.slope(y, x)
+    def jvp(self, dxs, y, x): return self.total(dxs[0] * self.centred(x)) * self.slope(y, x)
     def slope(self, y, x): return divided(1, self.freedom(x)) / (y + (y == 0))
 
 
@@ -199,7 +203,7 @@ class Norm(Reduction):
             return xp.power(xp.power(xp.abs(x), self.p).sum(self.axes, keepdims=self.keepdims), 1 / self.p)
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.slope(y, x),
-    def jvp(self, dxs, y, x): return (dxs[0] * self.slope(y, x)).sum(self.axes, self.keepdims)
+    def jvp(self, dxs, y, x): return self.total(dxs[0] * self.slope(y, x))
 
     def slope(self, y, x):
         """sign x · (|x| / y)ᵖ⁻¹, and 0 where x is."""
@@ -226,12 +230,12 @@ class Extreme(Reduction):
         return super().infer(x)
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.share(y, x),
-    def jvp(self, dxs, y, x): return (dxs[0] * self.share(y, x)).sum(self.axes, self.keepdims)
+    def jvp(self, dxs, y, x): return self.total(dxs[0] * self.share(y, x))
 
     def share(self, y, x):
         """1/k at each of the k winners, 0 elsewhere. Shape of x."""
         wins = (~self.surpassed(x, self.spread(y, x))).astype(x.spec.dtype)
-        return wins / wins.sum(self.axes, keepdims=True)
+        return wins / wins.apply(Sum(self.axes, True))
 
     def surpassed(self, x, y):
         """Where x has lost to y. Where y is no number all have won, so that k is never 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -34,8 +35,8 @@ def operands(xs: Any, name: str) -> list[Any]:
     return [kind.lift(x) for x in xs]
 
 
-def function(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method as a function of whatever can be made an operand.
+def function(method: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """The method as a function of whatever can be made an operand, of the method's name if it has no other.
 
     A number takes the dtype it has beside the first tensor: `mg.pow(2, x)` of float32 is float32, as 2 ** x is.
     """
@@ -45,5 +46,6 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
         beside = None if isinstance(input, Operand) else next((o for o in others if isinstance(o, Operand)), None)
         return method(operand(input, beside), *others, **options)
 
-    called.__qualname__ = method.__name__
+    called.__qualname__ = name or method.__name__
+    called.__module__ = sys._getframe(1).f_globals["__name__"]  # whose function it is: where pickle finds it
     return called

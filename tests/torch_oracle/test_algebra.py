@@ -341,6 +341,15 @@ def test_ranks_are_pytorchs(options):
     assert ours.numpy().tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize("names", [["atol"], ["rtol"], ["atol", "rtol"]])
+def test_ranks_under_a_bound_for_each_matrix_are_pytorchs(names):
+    A, bounds = definite(4, 3, 3), {name: np.array([0.0, 0.3, 1.0, 9.0]) for name in names}
+    ours, theirs = (
+        m.linalg.matrix_rank(m.tensor(A), **{name: m.tensor(b) for name, b in bounds.items()}) for m in (mg, torch)
+    )
+    assert ours.numpy().tolist() == theirs.tolist()
+
+
 @pytest.mark.parametrize("upper", [False, True])
 def test_what_cholesky_factors_solve_is_pytorchs(upper):
     """One triangle is read. PyTorch's gradient is not 0 in the other: it is taken of the triangle here."""

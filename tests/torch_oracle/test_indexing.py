@@ -14,7 +14,7 @@ from .oracle import agree_exactly, agree_twice, torch
 rng = np.random.default_rng(6)
 A, B, C = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), rng.normal(size=(2, 3, 4))
 V, ONE, NONE = rng.normal(size=3), rng.normal(size=()), rng.normal(size=(0, 3))
-MASK = A > 0
+MASK, PAIRS = A > 0, np.array([[True, False, False], [False, False, True]])
 
 SAME_TEXT = {
     "an integer": (lambda m, x: x[1] * x[-1], A),
@@ -40,6 +40,12 @@ SAME_TEXT = {
     "a mask and a slice": (lambda m, x: x[:, m.tensor([True, False, True]), 1:], C),
     "a mask and an array": (lambda m, x: x[m.tensor([True, False, True, False]), m.tensor([1, 1])], A),
     "a mask behind an ellipsis": (lambda m, x: x[..., m.tensor([True, False, True])], A),
+    "a mask of two axes behind an ellipsis": (lambda m, x: x[..., m.tensor(C[0] > 0)], C),
+    "a mask behind one of two axes": (lambda m, x: x[m.tensor(PAIRS), m.tensor([False, True] * 2)], C),
+    "a mask behind one of two axes, apart": (
+        lambda m, x: x[None, m.tensor(PAIRS), ..., [True, True, False, False], None],
+        C,
+    ),
     "a mask of nothing": (lambda m, x: x[m.tensor(MASK) & m.tensor(~MASK)], A),
     "an integer apart from an array": (lambda m, x: x[1, :, m.tensor([3, 3, 0])], C),
     "a 0-d array": (lambda m, x: x[m.tensor(1)] * x[:, m.tensor(-1)].sum(), A),
@@ -69,6 +75,15 @@ SAME_TEXT = {
         )
         for how in ("sum", "prod", "mean", "amax", "amin")
         for own in (True, False)
+    },
+    **{
+        f"scatter_reduce of nothing, by {how}": (
+            lambda m, x, how=how: x.scatter_reduce(
+                1, m.zeros((4, 0), dtype=m.int64), x[:, :0], how, include_self=False
+            ),
+            A,
+        )
+        for how in ("sum", "prod", "mean", "amax", "amin")
     },
     "scatter_reduce of less": (
         lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"),
@@ -172,6 +187,10 @@ OUTSIDE = {
     "an array behind a slice": (lambda m, x: x[:, m.tensor([[3]])], r"x\[:, i\]: index 3 .* axis 1 with size 3"),
     "an array behind an ellipsis": (lambda m, x: x[..., m.tensor([7])], r"index 7 .* axis 1 with size 3"),
     "a mask of another length": (lambda m, x: x[m.tensor([True, False])], "boolean index"),
+    "a mask behind one of two axes": (
+        lambda m, x: x[None][m.tensor([[True] + [False] * 3]), m.tensor([True] + [False] * 3)],
+        "boolean index",
+    ),
     "an axis too many": (lambda m, x: x[0, 0, 0], "too many indices"),
     "index_select": (lambda m, x: x.index_select(1, m.tensor([0, 3])), "index 3 .* axis 1 with size 3"),
     "gather": (lambda m, x: x.gather(1, m.tensor([[0, 3]])), "Gather.*index 3 .* 0 to 2"),

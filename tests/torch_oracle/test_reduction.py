@@ -187,6 +187,25 @@ def test_what_has_no_method_agrees_too():
         agree_exactly(lambda m, options=options: m.histc(given(m, X), **options))
 
 
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint"])
+@pytest.mark.parametrize("q", [0.3, 0.5, 0.0, 1.0, [0.1, 0.5, 1.0]])
+def test_a_quantile_has_a_slope_in_its_level(q, interpolation):
+    """It was dropped, and requires_grad with it."""
+    call = lambda m, x, q: m.quantile(x, q, 0, interpolation=interpolation)  # noqa: E731
+
+    agree_twice(partial(call, mg), partial(call, torch), [X, np.array(q)], *[(1e-9, 1e-12)] * 3)
+
+
+def test_a_correction_of_none_is_one():
+    call = lambda m, x: [x.var(0, correction=None), *m.std_mean(x, correction=None)]  # noqa: E731
+
+    agree_twice(partial(call, mg), partial(call, torch), [X], *[(1e-9, 1e-12)] * 3)
+
+
+def test_the_ends_of_no_difference_are_not_joined():
+    agree_exactly(lambda m: m.tensor(X).diff(0, 1, m.tensor(X[:, :1]), m.tensor(X[:, :2])))
+
+
 def test_the_ends_of_a_difference_are_joined_first():
     agree_exactly(lambda m: m.tensor(X).diff(dim=1, prepend=given(m, X[:, :1] - 1), append=given(m, X[:, :2])))
 
