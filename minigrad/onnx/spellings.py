@@ -15,7 +15,7 @@ from .. import ops
 from ..base.dimension import is_unknown
 from ..compiler.program.abstract_array import Unrecordable
 from ..core.op import Op
-from .array import NamedArray
+from .array import NamedArray, is_empty
 
 Spelling = Callable[..., Any]
 SPELLINGS: dict[type[Op], Spelling] = {}
@@ -65,7 +65,6 @@ SPELLINGS |= {
     ops.Det: lambda g, op, x: g.call("Det", [x], x.shape[:-2], x.dtype),
     ops.Kept: lambda g, op, t, c: g.where(c, t, t.dtype.type(0)),
     ops.ReluDifferential: lambda g, op, t, x: g.where(x <= 0, t.dtype.type(0), t),
-    ops.Mean: lambda g, op, x: g.reduce("ReduceMean", real(x), op.axes, op.keepdims),
     ops.Move: lambda g, op, x: x,
     ops.Windows: lambda g, op, x: x[..., windows(op, x.shape[-1])],
 }  # fmt: skip
@@ -74,6 +73,15 @@ SPELLINGS |= {
 def windows(op: Any, n: int) -> np.ndarray:
     """The places that windows over n elements show."""
     return np.arange(0, n - op.size + 1, op.step)[:, None] + np.arange(op.size)
+
+
+@spells(ops.Mean)
+def mean(g: Any, op: Any, x: NamedArray) -> Any:
+    """ReduceMean; along a length that a run tells the sum divided by it: the ReduceMean of nothing is 0 in engines"""
+    if not any(is_unknown(x.shape[a]) for a in op.axes):
+        return g.reduce("ReduceMean", real(x), op.axes, op.keepdims)
+    y = op.forward(g, x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x)
+    return y.astype(real(x).dtype)
 
 
 @spells(ops.GeluDifferential)
@@ -100,11 +108,6 @@ def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any
     y = g.matmul(rows, w.T if op.transposed else w)
     y = y + b[0] if b else y
     return y.reshape((*x.shape[:-1], n))
-
-
-@spells(ops.Contract)
-def contract(g: Any, op: Any, x: NamedArray, y: NamedArray) -> Any:
-    return g.einsum(f"{op.left},{op.right}->{op.out}", x, y)
 
 
 @spells(ops.Standardise)
@@ -291,6 +294,8 @@ def scatter_add(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
 @spells(ops.Scatter)
 def scatter(g: Any, op: Any, x: NamedArray, src: NamedArray, index: NamedArray) -> Any:
     """The last of those that name a place, and x where none does"""
+    if is_empty(index.shape):
+        return x
     src = g.broadcast_to(src.astype(x.dtype), index.shape).reshape((prod(index.shape),))
     last = last_along(g, op, x.shape, counted(g, index, x.shape[op.axis]))
     return g.where(last >= 0, src.take(g.maximum(last, 0)), x)
