@@ -3,12 +3,15 @@ onnx's reference compute from each what we compute."""
 
 import itertools
 import re
+import tempfile
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from examples import CASES, title
-from onnx_engines import ENGINES, answers
+from onnx_engines import ENDED, ENGINES, answers
 
 import minigrad as mg
 from minigrad import ops
@@ -163,3 +166,40 @@ def open_rows():
 def test_lengths_that_a_run_tells(tmp_path):
     """The length of a diagonal was that of the other axis, a variance of nothing was −0, its mean 0."""
     assert not (found := differences(open_rows(), tmp_path)), "\n".join(found)
+
+
+def classes(dtype):
+    return mg.tensor(np.array([2, 1], dtype))
+
+
+def narrow(i, x, start, n):
+    return x.narrow(0, start, n), i
+
+
+def checked_in_the_run():
+    """Rows of functions that refuse places outside of an axis in a run."""
+    for pad in (None, 2, -1):
+        embedding = partial(F.embedding, padding_idx=pad)
+        yield f"embedding {pad}", embedding, (classes("i8"), f4(4, 3)), {"weight": [0]}, (400, 3)
+    for dtype in ("i1", "u1", "i2", "u2", "i4"):
+        yield f"embedding {dtype}", F.embedding, (classes(dtype), f4(4, 3)), {"weight": [0]}, (400, 3)
+        yield f"loss {dtype}", lambda t, x: F.cross_entropy(x, t), (classes(dtype), f4(2, 300)), {}, (2, 300)
+    for start, n in ((-1, 1), (-2, 2), (-3, 2), (1, 2)):
+        yield f"narrow {start} {n}", partial(narrow, start=start, n=n), (classes("i8"), f4(4, 3)), {"x": [0]}, (5, 3)
+
+
+@pytest.mark.share(2)
+def test_what_a_run_checks(tmp_path):
+    """Of int8, and of a table of unknown length, embedding was not exported, nor was narrow from the end."""
+    rows = [(*row, (row[2][0], f4(*shape)), ENGINES) for *row, shape in checked_in_the_run()]
+    assert not (found := differences(rows, tmp_path)), "\n".join(found)
+
+
+def test_places_outside_are_refused_in_the_run():
+    rows = [(F.embedding, (classes("i1"), f4(300, 3)), {}, (mg.tensor(np.array([-1, 0], "i1")), f4(300, 3))),
+            (F.embedding, (classes("i1"), f4(4, 3)), {"weight": [0]}, (classes("i1"), f4(2, 3))),
+            (lambda x: x.narrow(0, -2, 2), (f4(4, 3),), {"x": [0]}, (f4(1, 3),))]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        models = [(exported(f, args, Path(folder), axes), [x.numpy() for x in xs]) for f, args, axes, xs in rows]
+    for found in answers(models):
+        assert all(isinstance(found[engine], str) and ENDED not in found[engine] for engine in ENGINES), found

@@ -33,7 +33,7 @@ from ..core.interpret import is_constant, walked
 from ..core.node import Node
 from ..graph.function import TracedFunction, is_tensor
 from ..graph.trace import Trace, identifier
-from ..ops import Const, TupleGet
+from ..ops import Const, TupleGet, Within
 from ..ops.effect import Effect
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
@@ -237,7 +237,7 @@ class Exporting(OnnxNumPy):
             return self.lifted(known, node.spec.dtype)
         self.writer.within(getattr(node, "name", "") or node.op.label, getattr(node, "place", None))
         y = self.spelled(node.op, node, xs)
-        if isinstance(y, NamedArray) and y.dtype != node.spec.dtype:
+        if isinstance(y, NamedArray) and y.dtype != node.spec.dtype and not isinstance(node.op, Within):
             where = f" ({place})" if (place := getattr(node, "place", None)) else ""
             raise GraphError(
                 f"{node.op}{where} gives {node.spec.dtype}, and {y.dtype} as ONNX is written: convert before"

@@ -58,15 +58,13 @@ def load(source: str | os.PathLike[str] | bytes) -> OnnxFunction:
 
 
 def check(model: onnx.ModelProto) -> None:
-    """Raises ValidationError where the model is not valid. As in ONNX Runtime nodes may come in any order, the shape of
-    an input may be left out, and what is said of an output, which follows from the nodes.
+    """Raises ValidationError where the model is not valid. As in ONNX Runtime nodes may come in any order, and the
+    shapes of inputs and the types of outputs may be left out.
     """
     for part in (model.graph, *model.functions):
         sort_nodes(part)
-    for x in model.graph.output:
-        if x.type.WhichOneof("value") is None or x.type.HasField("tensor_type"):
-            x.type.tensor_type.elem_type = x.type.tensor_type.elem_type or onnx.TensorProto.FLOAT
-            x.type.tensor_type.shape.SetInParent()
+    for x in model.graph.output:  # of which nothing but the name is read
+        x.type.CopyFrom(helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ()))
     tensors = [x.type.tensor_type for x in model.graph.input if x.type.HasField("tensor_type")]
     without = [said for said in tensors if not said.HasField("shape")]
     for said in without:
