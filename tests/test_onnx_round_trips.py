@@ -29,7 +29,7 @@ BATCH = 60
 
 
 def made_of(seed):
-    """(program, lengths): without arguments that remember, and of first axes (the length at export, that of the run)."""
+    """A program that leaves no .grad behind, and first lengths, (of the export, of the run), where a run tells them."""
     r = Random(seed)
     made = program(r)
     tail = "" if made.tail == "backward" else made.tail
@@ -52,7 +52,7 @@ def loaded(model, xs, wrap):
 
 
 def trials(seeds):
-    """(seed, program, arrays of the run, model, what eager gives) of the programs that are exported; why not, counted."""
+    """Of programs that are exported (seed, program, arrays, model, what eager gives); of the others the reasons."""
     refused = Counter()
     found = []
     for seed in seeds:

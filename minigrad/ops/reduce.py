@@ -144,10 +144,8 @@ class Var(Reduction):
     def forward(self, xp, x):
         c = x - x.sum(self.axes, keepdims=True) / clamped(self.count(x), 1)
         y = (c * c).sum(self.axes, keepdims=self.keepdims)
-        if freedom := clamped(self.freedom(x), 0):
-            return y / freedom
         with np.errstate(divide="ignore", invalid="ignore"):
-            return y / 0.0  # no number, as it should be
+            return y / clamped(self.freedom(x), 0)  # no number of 0, as it should be
 
     def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centred(x),
 
