@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dimension import out_of_order
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from ..core.modes import no_grad
 from ..functions.indexing import searchsorted, within
@@ -46,7 +47,8 @@ def embedding(
         raise ShapeError(f"embedding reads rows of a table (num_embeddings, embedding_dim), and got {W.spec}")
     if index.dtype.kind not in "iu":
         raise DTypeError(f"embedding is indexed by integers, and got {index.spec}: use .astype(int)")
-    index = within(index, 0, len(W) - 1, f"the indices of embedding are 0 to {len(W) - 1}")
+    last = W.shape[0] - 1
+    index = within(index, 0, last, f"the indices of embedding are 0 to {last}")
     if max_norm is not None:
         with no_grad():
             lengths = W[index].norm(norm_type, -1, keepdims=True)
@@ -116,6 +118,7 @@ def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tupl
 
 def row_of(W: Any, padding_idx: int) -> int:
     """The row that padding_idx names, which may count from the end."""
-    if not -len(W) <= padding_idx < len(W):
-        raise BoundsError(f"padding_idx is one of the {len(W)} rows, and got {padding_idx}")
-    return padding_idx % len(W)
+    n = W.spec.shape[0]
+    if out_of_order(-n, padding_idx, n - 1):
+        raise BoundsError(f"padding_idx is one of the {n} rows, and got {padding_idx}")
+    return padding_idx if padding_idx >= 0 else W.shape[0] + padding_idx

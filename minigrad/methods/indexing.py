@@ -102,6 +102,8 @@ class Indexing:
         if out_of_order(0, first, first + length, n):
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
         if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
+            if isinstance(start, int) and start < 0:  # of an axis of unknown length: a run refuses places before it
+                return self[(*_before(axis), np.arange(start, start + length))]
             needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
             return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
         return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))

@@ -7,13 +7,14 @@ looks at by the places of its elements there: the view of 0, 1, 2, … in that m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ..base.dimension import is_unknown
 from ..compiler.program.abstract_array import Unrecordable
 
 if TYPE_CHECKING:
@@ -165,3 +166,16 @@ class NamedArray(NDArrayOperatorsMixin):
 def is_array(part: Any) -> bool:
     """Whether a part of an index is an array of places."""
     return hasattr(part, "dtype")
+
+
+def is_empty(shape: Sequence[Any]) -> bool:
+    """Whether arrays of that shape have no elements in any run."""
+    return 0 in shape and not any(map(is_unknown, shape))
+
+
+def ends(p: slice) -> tuple[Any, Any, Any]:
+    """Where a slice starts, stops, and its step, as ONNX says them: the end of the axis is a very large number."""
+    step = 1 if p.step is None else p.step
+    far = np.iinfo(np.int64)
+    start = (0 if step > 0 else int(far.max)) if p.start is None else p.start
+    return start, (int(far.max if step > 0 else far.min)) if p.stop is None else p.stop, step

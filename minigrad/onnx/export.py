@@ -33,12 +33,12 @@ from ..core.interpret import is_constant, walked
 from ..core.node import Node
 from ..graph.function import TracedFunction, is_tensor
 from ..graph.trace import Trace, identifier
-from ..ops import Const, TupleGet
+from ..ops import Const, TupleGet, Within
 from ..ops.effect import Effect
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 from . import control as control  # whose spellings join the table
-from .array import NamedArray
+from .array import NamedArray, is_empty
 from .function import OnnxFunction
 from .quantized import written
 from .recorder import OnnxNumPy
@@ -233,9 +233,11 @@ class Exporting(OnnxNumPy):
     def written(self, node: Node, xs: Sequence[NamedArray]) -> Any:
         if is_constant(node):
             return self.lifted(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
+        if (known := of_nothing(node, xs)) is not None:
+            return self.lifted(known, node.spec.dtype)
         self.writer.within(getattr(node, "name", "") or node.op.label, getattr(node, "place", None))
         y = self.spelled(node.op, node, xs)
-        if isinstance(y, NamedArray) and y.dtype != node.spec.dtype:
+        if isinstance(y, NamedArray) and y.dtype != node.spec.dtype and not isinstance(node.op, Within):
             where = f" ({place})" if (place := getattr(node, "place", None)) else ""
             raise GraphError(
                 f"{node.op}{where} gives {node.spec.dtype}, and {y.dtype} as ONNX is written: convert before"
@@ -268,6 +270,18 @@ class Exporting(OnnxNumPy):
                 else reason
             )
             raise GraphError(f"{op}{where} has no spelling in ONNX: {why}") from reason
+
+
+def of_nothing(node: Node, xs: Sequence[Any]) -> Any:
+    """The result of an op without elements, or of operands without any, about which engines differ; else None."""
+    if type(node.spec) is not Spec or isinstance(node.op, Effect):
+        return None
+    if is_empty(node.spec.shape):
+        return np.zeros(node.spec.shape, node.spec.dtype)
+    if not xs or not all(isinstance(x, NamedArray) and is_empty(x.shape) for x in xs):
+        return None
+    with np.errstate(all="ignore"):
+        return node.op.forward(np, *(np.zeros(x.shape, x.dtype) for x in xs))
 
 
 def parts(op: Any, xs: Sequence[NamedArray]) -> tuple[Graph, Sequence[NamedArray]]:

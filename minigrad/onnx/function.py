@@ -17,6 +17,8 @@ import json
 import os
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,11 +50,43 @@ def load(source: str | os.PathLike[str] | bytes) -> OnnxFunction:
     """
     try:
         model = onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(Path(source))
-        onnx.checker.check_model(model)
+        check(model)
     except (DecodeError, onnx.checker.ValidationError, ValueError) as reason:
         name = "these bytes hold" if isinstance(source, bytes) else f"{source} holds"
         raise SavedFileError(f"{name} no valid ONNX model: {reason}") from None
     return OnnxFunction(model)
+
+
+def check(model: onnx.ModelProto) -> None:
+    """Raises ValidationError where the model is not valid. As in ONNX Runtime nodes may come in any order, and the
+    shapes of inputs and the types of outputs may be left out.
+    """
+    for part in (model.graph, *model.functions):
+        sort_nodes(part)
+    for x in model.graph.output:  # of which nothing but the name is read
+        x.type.CopyFrom(helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ()))
+    tensors = [x.type.tensor_type for x in model.graph.input if x.type.HasField("tensor_type")]
+    without = [said for said in tensors if not said.HasField("shape")]
+    for said in without:
+        said.shape.SetInParent()
+    onnx.checker.check_model(model)
+    for said in without:
+        said.ClearField("shape")
+
+
+def sort_nodes(graph: Any) -> None:
+    """Puts each node of a graph, and of those inside it, behind the nodes whose results it reads."""
+    maker = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
+    reads = {i: {maker[name] for name in read_by([node]) if name in maker} for i, node in enumerate(graph.node)}
+    if any(j >= i for i, needed in reads.items() for j in needed):
+        with suppress(CycleError):  # which the checker refuses
+            nodes = [graph.node[i] for i in TopologicalSorter(reads).static_order()]
+            del graph.node[:]
+            graph.node.extend(nodes)
+    for node in graph.node:
+        for a in node.attribute:
+            if a.type == a.GRAPH:
+                sort_nodes(a.g)
 
 
 class OnnxFunction(Module):

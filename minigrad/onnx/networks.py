@@ -335,8 +335,7 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
     along = [a % x.ndim for a in axes or range(x.ndim)]
     corners = [] if roi is None or place != "tf_crop_and_resize" else [*map(float, known(roi))]
     lengths = [x.shape[a] for a in along]
-    factors = floats(scales)
-    if factors:
+    if factors := floats(scales):
         wished = [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, factors)]  # as onnx infers the shape
     else:
         wished = ints(sizes)
@@ -350,7 +349,8 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
             continue
         ends = (corners[i], corners[i + len(along)]) if corners else (0.0, 1.0)
         at = places(place, n, m, factor, ends)
-        weights = matrix(at, n, factor if antialias else 1.0, mode, rounding, cubic_coeff_a, exclude_outside)
+        near = "ceil" if old and factor < 1 else rounding  # as the tests of opset 10 have it, and ONNX Runtime
+        weights = matrix(at, n, factor if antialias else 1.0, mode, near, cubic_coeff_a, exclude_outside)
         x = (x.movedim(axis, -1) @ constant(weights.T, x.dtype)).movedim(-1, axis)
         beyond = constant(((at < 0) | (at > n - 1)) & bool(corners)).reshape(-1, *[1] * (x.ndim - 1 - axis))
         outside = beyond | outside
@@ -376,7 +376,7 @@ def places(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) 
 
 def laid(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[float, float]) -> Any:
     """The same, the result being as long as that."""
-    i = np.arange(m, dtype=np.float64)
+    i, factor = np.arange(m, dtype=np.float32), np.float32(factor)  # type: ignore[assignment]
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and length > 1):
         return (i + 0.5) / factor - 0.5
     if mode == "half_pixel_symmetric":

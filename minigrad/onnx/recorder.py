@@ -7,7 +7,9 @@ not ops. An op for which ONNX has a word of its own, as it has Conv, is in the t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import inf, prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,9 @@ from ..base.dimension import Formula, Length, Unknown, clamped, divided, is_unkn
 from ..base.spec import Spec, broadcast_shape
 from ..compiler.program.abstract_array import Unrecordable
 from ..compiler.program.record import kind_of, resolved
-from ..ops.movement import worked_out
+from ..ops.movement import diagonal_length, worked_out
 from ..ops.pattern import extent
-from .array import Look, NamedArray, is_array
+from .array import Look, NamedArray, ends, is_array, is_empty
 from .ufuncs import OF_BOOLEANS, UFUNCS
 from .writer import IN_SINGLE, NodeWriter, element
 
@@ -28,6 +30,9 @@ CALCULATED = {
         n.recorder.maximum(n, low), n.recorder.int64(min(high, 2**63 - 1))
     ),
     divided: lambda a, n: a / n,
+    diagonal_length: lambda rows, columns, offset: CALCULATED[clamped](
+        rows.recorder.minimum(rows + min(offset, 0), columns - max(offset, 0)), np.int64(0), inf
+    ),
 }
 
 
@@ -45,7 +50,9 @@ class OnnxNumPy:
         self.lengths: dict[str, tuple[str, int]] = {}
 
     def call(self, kind: str, xs: Sequence[Any], shape: Sequence[Any], dtype: Any, **attributes: Any) -> NamedArray:
-        """One node, of one result."""
+        """One node, of one result; a result without elements is a constant, which an engine cannot get wrong."""
+        if is_empty(shape):
+            return self.lifted(np.zeros(shape, dtype))
         names = [x if isinstance(x, str) else x.name for x in xs]
         if kind in IN_SINGLE and np.dtype(dtype) == np.float64:
             self.writer.rare.add(kind)
@@ -158,7 +165,7 @@ class OnnxNumPy:
         if kind in ("all", "any"):  # as the least and the largest of 0 and 1
             extreme = self.cast(self.cast(x, np.dtype(bool)), np.dtype(np.int32))
             found = self.reduce("ReduceMin" if kind == "all" else "ReduceMax", extreme, tuple(along), keepdims)
-            return self.cast(found, np.dtype(bool))
+            return found > 0  # the extremes of no elements are those of int32
         if dtype is None:
             like = np.ones((), x.dtype)
             dtype = (like.sum() if kind in ("ReduceSum", "ReduceProd") else like).dtype
@@ -214,19 +221,15 @@ class OnnxNumPy:
     dot = matmul
 
     def einsum(self, text: str, *xs: Any) -> NamedArray:
+        """A sum of elements, or of products element by element: what all engines have in all dtypes."""
         left, _, right = text.partition("->")
-        lengths = {c: n for letters, x in zip(left.split(","), xs, strict=True) for c, n in zip(letters, x.shape)}
+        letters, *others = left.split(",")
+        if {*others} - {letters} or len({*letters}) < len(letters) or [c for c in letters if c in right] != [*right]:
+            raise Unrecordable(f"einsum {text}")
         dtype = np.result_type(*(x.dtype for x in xs))
-        arrays = [self.cast(x, dtype) for x in xs]
-        shape = tuple(lengths[c] for c in right)
-        if len(xs) == 1:  # a sum, which all engines have in all dtypes
-            if [c for c in left if c in right] != [*right] or len({*left}) < len(left):
-                raise Unrecordable(f"einsum {text}")
-            axes = tuple(a for a, c in enumerate(left) if c not in right)
-            return self.reduce("ReduceSum", arrays[0], axes, dtype=dtype) if axes else arrays[0]
-        if left == f"{left.partition(',')[0]},{left.partition(',')[0]}":
-            return self.einsum(f"{left.partition(',')[0]}->{right}", arrays[0] * arrays[1])
-        return self.call("Einsum", arrays, shape, dtype, equation=text)
+        x, *more = (self.cast(x, dtype) for x in xs)
+        axes = tuple(a for a, c in enumerate(letters) if c not in right)
+        return self.reduce("ReduceSum", reduce(mul, more, x), axes, dtype=dtype)
 
     # -- making arrays ----------------------------------------------------------------------------
 
@@ -287,7 +290,7 @@ class OnnxNumPy:
             return x.as_it_is()
         unknown = [a for a, n in enumerate(full) if is_unknown(n)]
         said = tuple(-1 if [a] == unknown and prod(full[:a] + full[a + 1 :]) else n for a, n in enumerate(full))
-        return self.call("Reshape", [x, self.dims(said)], full, x.dtype, allowzero=int(0 in said))
+        return self.call("Reshape", [x, self.dims(said)], full, x.dtype, allowzero=int(-1 not in said))
 
     def permuted(self, x: NamedArray, axes: tuple[int, ...]) -> NamedArray:
         if axes == tuple(range(x.ndim)):
@@ -308,10 +311,11 @@ class OnnxNumPy:
 
     def concatenate(self, xs: Sequence[Any], axis: int = 0) -> NamedArray:
         dtype = self.result_type(*xs)
-        arrays = [self.cast(self.lifted(x), dtype) for x in xs]
+        arrays = [self.lifted(x) for x in xs]
         shape = list(arrays[0].shape)
         shape[axis] = sum(x.shape[axis] for x in arrays)
-        return self.call("Concat", arrays, shape, dtype, axis=axis)
+        full = [self.cast(x, dtype) for x in arrays if not is_empty(x.shape)]
+        return self.call("Concat", full, shape, dtype, axis=axis)
 
     def stack(self, xs: Sequence[NamedArray], axis: int = 0) -> NamedArray:
         return self.concatenate([x[(*(slice(None),) * axis, None)] for x in xs], axis)
@@ -323,7 +327,7 @@ class OnnxNumPy:
     def roll(self, x: NamedArray, shifts: Any, axes: Any) -> NamedArray:
         for shift, axis in zip(shifts, axes):
             before = (slice(None),) * axis
-            cut = -shift % x.shape[axis] if x.shape[axis] else 0
+            cut = -shift % clamped(x.shape[axis], 1)
             parts = x[(*before, slice(cut, None))], x[(*before, slice(None, cut))]
             x = self.concatenate(parts, axis) if cut else x
         return x.as_it_is()
@@ -336,7 +340,7 @@ class OnnxNumPy:
         return self.tril(x, k, 1)
 
     def diagonal(self, x: NamedArray, offset: int, *axes: int) -> NamedArray:
-        rows = np.arange(max(min(x.shape[-2] + min(offset, 0), x.shape[-1] - max(offset, 0)), 0))
+        rows = self.arange(diagonal_length(x.shape[-2], x.shape[-1], offset))
         at = (..., rows + max(-offset, 0), rows + max(offset, 0))
         return x.seen(lambda a: a[at] if isinstance(a, np.ndarray) else self.chosen(a, at))
 
@@ -370,6 +374,8 @@ class OnnxNumPy:
                 starts.append((axis, p, p + 1 if p != -1 else ends(slice(None))[1], 1))
                 gone.append(axis)
             axis += 1
+        if is_empty(shape):
+            return self.zeros(shape, x.dtype)
         y = x.as_it_is()
         if starts:
             axes, *rest = zip(*starts)
@@ -444,6 +450,8 @@ class OnnxNumPy:
         basic, arrays, axes, together = self.parted(x, parts)
         seen = x.seen(lambda a: a[basic] if isinstance(a, np.ndarray) else self.sliced(a, basic))
         index, front = self.indices(arrays), self.fronted(seen.as_it_is(), axes)
+        if is_empty(index.shape):
+            return
         chosen, rest = index.shape[:-1], front.shape[len(axes) :]
         where = axes[0] if together else 0
         shape = (*rest[:where], *chosen, *rest[where:])
@@ -489,11 +497,3 @@ class OnnxNumPy:
     def lasting(self, x: Any, axes: Sequence[int]) -> Any:
         """x with these axes last."""
         return x.transpose([*(a for a in range(x.ndim) if a not in axes), *axes])
-
-
-def ends(p: slice) -> tuple[Any, Any, Any]:
-    """Where a slice starts, stops, and its step, as ONNX says them: the end of the axis is a very large number."""
-    step = 1 if p.step is None else p.step
-    far = np.iinfo(np.int64)
-    start = (0 if step > 0 else int(far.max)) if p.start is None else p.start
-    return start, (int(far.max if step > 0 else far.min)) if p.stop is None else p.stop, step

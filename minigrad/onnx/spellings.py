@@ -6,6 +6,7 @@ Every other op is written by its `forward`: see recorder.py.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -15,7 +16,7 @@ from .. import ops
 from ..base.dimension import is_unknown
 from ..compiler.program.abstract_array import Unrecordable
 from ..core.op import Op
-from .array import NamedArray
+from .array import NamedArray, is_empty
 
 Spelling = Callable[..., Any]
 SPELLINGS: dict[type[Op], Spelling] = {}
@@ -42,11 +43,14 @@ def alike(kind: str, **attributes: Any) -> Spelling:
     return spelled
 
 
-def in_single(spelling: Spelling) -> Spelling:
-    """Not in double precision, in which ONNX's attributes are no numbers, or engines do not calculate."""
+def in_single(spelling: Spelling, always: bool = True) -> Spelling:
+    """Not in double precision, in which ONNX's attributes are no numbers, or engines do not calculate.
+
+    always    else only where lengths are known, as forward needs them
+    """
 
     def spelled(g: Any, op: Any, x: NamedArray, *others: NamedArray) -> Any:
-        if x.dtype.itemsize > 4:
+        if x.dtype.itemsize > 4 and (always or not any(map(is_unknown, x.shape))):
             raise NotImplementedError
         return spelling(g, op, x, *others)
 
@@ -65,7 +69,6 @@ SPELLINGS |= {
     ops.Det: lambda g, op, x: g.call("Det", [x], x.shape[:-2], x.dtype),
     ops.Kept: lambda g, op, t, c: g.where(c, t, t.dtype.type(0)),
     ops.ReluDifferential: lambda g, op, t, x: g.where(x <= 0, t.dtype.type(0), t),
-    ops.Mean: lambda g, op, x: g.reduce("ReduceMean", real(x), op.axes, op.keepdims),
     ops.Move: lambda g, op, x: x,
     ops.Windows: lambda g, op, x: x[..., windows(op, x.shape[-1])],
 }  # fmt: skip
@@ -74,6 +77,15 @@ SPELLINGS |= {
 def windows(op: Any, n: int) -> np.ndarray:
     """The places that windows over n elements show."""
     return np.arange(0, n - op.size + 1, op.step)[:, None] + np.arange(op.size)
+
+
+@spells(ops.Mean)
+def mean(g: Any, op: Any, x: NamedArray) -> Any:
+    """ReduceMean; along a length that a run tells the sum divided by it: the ReduceMean of nothing is 0 in engines"""
+    if not any(is_unknown(x.shape[a]) for a in op.axes):
+        return g.reduce("ReduceMean", real(x), op.axes, op.keepdims)
+    y = op.forward(g, x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x)
+    return y.astype(real(x).dtype)
 
 
 @spells(ops.GeluDifferential)
@@ -100,11 +112,6 @@ def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any
     y = g.matmul(rows, w.T if op.transposed else w)
     y = y + b[0] if b else y
     return y.reshape((*x.shape[:-1], n))
-
-
-@spells(ops.Contract)
-def contract(g: Any, op: Any, x: NamedArray, y: NamedArray) -> Any:
-    return g.einsum(f"{op.left},{op.right}->{op.out}", x, y)
 
 
 @spells(ops.Standardise)
@@ -142,6 +149,7 @@ def geometry(window: Any) -> dict[str, Any]:
 
 
 @spells(ops.Convolution)
+@partial(in_single, always=False)
 def convolution(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     shape = (x.shape[0], w.shape[0], *op.window.places(op, x.shape[2:]))
     dtype = g.result_type(x, w, *b)
@@ -150,7 +158,7 @@ def convolution(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -
 
 
 @spells(ops.ConvolutionTranspose)
-@in_single
+@partial(in_single, always=False)
 def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
     """ConvTranspose, with what no window reaches at the end as output padding"""
     w_ = op.window
@@ -164,6 +172,7 @@ def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
 
 
 @spells(ops.ConvolutionFilter)
+@partial(in_single, always=False)
 def convolution_filter(g: Any, op: Any, x: NamedArray, gy: NamedArray) -> Any:
     """The convolution of x with gy, batch and channels exchanged, strides and dilations too; one for each group"""
     w, size = op.window, x.shape[2:]
@@ -192,6 +201,7 @@ def max_pool(g: Any, op: Any, x: NamedArray) -> Any:
 
 
 @spells(ops.AvgPool)
+@partial(in_single, always=False)
 def average_pool(g: Any, op: Any, x: NamedArray) -> Any:
     """AveragePool, where padding counts all or not at all; else the sums of the windows, each by its own share"""
     shape, window = (*x.shape[:2], *op.window.places(op, x.shape[2:])), op.window
@@ -244,14 +254,10 @@ def within(g: Any, op: Any, x: NamedArray) -> Any:
     """x, but what is outside is NaN; an integer too small is one too large, which engines refuse where they index"""
     if x.dtype.kind == "f":
         return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
-    return x if x.dtype.kind == "u" and op.low <= 0 else g.where(x < op.low, beyond(g, x.dtype, op.high + 1), x)
-
-
-def beyond(g: Any, dtype: np.dtype, n: Any) -> Any:
-    """The integer n, which is outside an axis. Raises Unrecordable where the dtype ends before it."""
-    if not is_unknown(n) and n > np.iinfo(dtype).max:
-        raise Unrecordable(f"{dtype} has no integer that an engine would refuse as an index: use .astype(int)")
-    return g.lifted(n, dtype)
+    if x.dtype.kind == "u" and op.low <= 0:
+        return x
+    x = g.whole(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x  # int8 ends before a long axis
+    return g.where(x < op.low, g.lifted(op.high + 1, x.dtype), x)
 
 
 def counted(g: Any, index: NamedArray, n: Any) -> Any:
@@ -291,6 +297,8 @@ def scatter_add(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
 @spells(ops.Scatter)
 def scatter(g: Any, op: Any, x: NamedArray, src: NamedArray, index: NamedArray) -> Any:
     """The last of those that name a place, and x where none does"""
+    if is_empty(index.shape):
+        return x
     src = g.broadcast_to(src.astype(x.dtype), index.shape).reshape((prod(index.shape),))
     last = last_along(g, op, x.shape, counted(g, index, x.shape[op.axis]))
     return g.where(last >= 0, src.take(g.maximum(last, 0)), x)

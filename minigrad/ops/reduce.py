@@ -15,7 +15,7 @@ from string import ascii_letters
 
 import numpy as np
 
-from ..base.dimension import at_least, divided
+from ..base.dimension import at_least, clamped, divided
 from ..base.dtypes import result_type, rounded, wide
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
@@ -146,12 +146,10 @@ class Var(Reduction):
     inline = False
 
     def forward(self, xp, x):
-        c = x - x.sum(self.axes, keepdims=True) / max(self.count(x), 1)
+        c = x - x.sum(self.axes, keepdims=True) / clamped(self.count(x), 1)
         y = (c * c).sum(self.axes, keepdims=self.keepdims)
-        if self.freedom(x) > 0:
-            return y / self.freedom(x)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return y / 0.0  # no number, as it should be
+            return y / clamped(self.freedom(x), 0)  # no number of 0, as it should be
 
     def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centred(x),
 

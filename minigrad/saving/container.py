@@ -27,6 +27,7 @@ import numpy as np
 
 from ..base.dtypes import bfloat16
 from ..base.errors import DTypeError, SavedFileError
+from .foreign import origin
 
 LONGEST_HEADER = 1 << 25  # bytes; that of a network with a million arrays is longer, and no such is made here
 MOST_DIGITS = 20  # of a whole number: 64 bits
@@ -102,7 +103,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], str | Non
         try:
             return decoded(file, os.fstat(file.fileno()).st_size)
         except SavedFileError as error:
-            raise SavedFileError(f"{path} is no whole safetensors file: {error}") from None
+            raise SavedFileError(f"{path} is no whole safetensors file: {origin(path) or error}") from None
 
 
 def decoded(file: Any, size: int) -> tuple[dict[str, np.ndarray], str | None]:

@@ -1,0 +1,76 @@
+"""What other engines compute from an ONNX file: ONNX Runtime, its optimiser off and on, and onnx's reference.
+
+They run in a process of their own: there are files at which ONNX Runtime ends its process, and a test has to say so.
+"""
+
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ENGINES = ("ONNX Runtime", "ONNX Runtime, optimised", "reference")
+ENDED = "the process ended"
+
+
+def answers(models):
+    """For each (model, arrays) what each engine gives: a list of arrays, or an error as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        task, done = Path(folder, "task"), Path(folder, "done")
+        task.write_bytes(pickle.dumps(models))
+        for _ in range(len(ENGINES) * len(models) + 1):
+            child = subprocess.run([sys.executable, __file__, task, done], capture_output=True, check=False)
+            assert child.returncode <= 0, child.stderr.decode()
+            if not child.returncode:
+                break
+        found = dict(records(done))
+    return [{engine: found[i, engine] for engine in ENGINES} for i in range(len(models))]
+
+
+def records(path):
+    """((number of a model, engine), what it gave), one after another; of two with the same key the last counts."""
+    with path.open("rb") as file:
+        while file.peek(1):
+            yield pickle.load(file)
+
+
+def computed(engine, model, arrays):
+    if engine == "reference":
+        import onnx
+        from onnx.reference import ReferenceEvaluator
+
+        made = onnx.load_model_from_string(model)
+        with np.errstate(all="ignore"):
+            return ReferenceEvaluator(made).run(None, {x.name: a for x, a in zip(made.graph.input, arrays)})
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    levels = onnxruntime.GraphOptimizationLevel
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if "optimised" in engine else levels.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return session.run(None, {x.name: a for x, a in zip(session.get_inputs(), arrays)})
+
+
+def main(task, done):
+    """Goes on after the last model and engine that were begun: at these the process before ended."""
+    begun = {key for key, _ in records(done)} if done.exists() else set()
+    with done.open("ab") as file:
+        for i, (model, arrays) in enumerate(pickle.loads(task.read_bytes())):
+            for engine in ENGINES:
+                if (i, engine) in begun:
+                    continue
+                file.write(pickle.dumps(((i, engine), ENDED)))
+                file.flush()
+                try:
+                    found = [np.asarray(y) for y in computed(engine, model, arrays)]
+                except Exception as error:
+                    found = f"{type(error).__name__}: {error}"[:300]
+                file.write(pickle.dumps(((i, engine), found)))
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
