@@ -57,7 +57,6 @@ class GraphBuilder(Pulled):
     edited      id → what was captured and has another value after a run
     born        id → a tensor that was made while building
     stands      id of an argument → the tensor from outside that it begins as
-    touched     symbols of the builders around this one whose memory it edits
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
     part        the checkpoint whose function is being called
@@ -75,7 +74,6 @@ class GraphBuilder(Pulled):
         self.edited: dict[int, Captured] = {}
         self.born: dict[int, Tensor] = {}
         self.stands: dict[int, Any] = {}
-        self.touched: list[Tracer] = []
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
@@ -170,10 +168,7 @@ class GraphBuilder(Pulled):
             raise GraphError(
                 f"{x}, built at {x.node.place}, belongs to another graph than the one being built: {self.way_in}"  # type: ignore[attr-defined]
             )
-        symbol = self.capture(x)
-        if symbol.node is self.captured[id(x)].input and any(x.memory is memory for memory in self.touched):
-            symbol.edited = True
-        return self.current(symbol)
+        return self.current(self.capture(x))
 
     def capture(self, x: Any) -> Tracer:
         """What stands here for a tensor with a value, or for a symbol of the builder outside."""
@@ -224,9 +219,6 @@ class GraphBuilder(Pulled):
         for source in target.origins()[1:]:
             self.edits(target, source)
         target.edited = False
-        outer = self.stands.get(id(x), x)
-        if isinstance(outer, Tracer) and outer.builder is not self:
-            self.touched.append(outer.memory)
         before, target.node = target.node, y.astype(x.dtype).broadcast_to(x.shape).node
         if not current.mode.recording and target.spec.is_float:  # x has another value, and the history that it had
             target.node = self.node(ops.StopGradient(), (target.node, before))

@@ -92,6 +92,12 @@ class Tracer(InPlace, Symbol):
             found += [y for y in x.passed if not any(y is z for z in found)]
         return found
 
+    def may_be(self, source: Tracer) -> None:
+        """Note that it may look at the memory of the source: an edit of the source may be one of it."""
+        if not any(source is x for x in (self, *self.passed)):
+            self.passed.append(source)
+            source.views.add(self)
+
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
     graph = property(lambda self: self.builder, doc="The graph that it is part of.")
     op = property(lambda self: self.node.op, doc="The op that makes it.")
