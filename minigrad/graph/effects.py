@@ -97,7 +97,10 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
         return tensors[0] if tensors else None
     builder = builder_or_default(tensors)
     with builder.building():
-        return builder.apply(op, tuple(tensors)) if tensors else builder.effect(op)
+        y = builder.apply(op, tuple(tensors)) if tensors else builder.effect(op)
+        if tensors:  # by run y is the tensor itself
+            y.may_be(builder.lift(tensors[0]).memory)
+        return tensors[0] if tensors and builder.chained else y
 
 
 class Probe:

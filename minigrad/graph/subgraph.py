@@ -79,8 +79,8 @@ class Subgraph(GraphBuilder):
     def take(self, x: Any, y: Tracer) -> None:
         is_block = isinstance(y.node.op, TupleGet)  # a branch or a loop edited it, and may read others after that
         moment = y.node.inputs[0].born - 1 if is_block else y.node.born
-        super().take(x, y)
         self.written.setdefault(id(self.lift(x).memory), moment)
+        super().take(x, y)
 
     def edited_outside(self) -> list[Any]:
         """What it edits in place that is from outside."""
