@@ -51,6 +51,11 @@ FUNCTIONS = {
 }
 PLAIN = ["vector", "vector", "scalar", "scalar", "number", "choice", "rotated", "field", "list", "function", "slope"]
 EDITS = ["vector", "scalar", "choice", "field", "list", "name", "name", "name", "edit", "edit", "item", "moved"]
+EDITS += ["part", "part", "part", "whole"]
+LOOKS = ["", "[:]", ".view(3)", ".detach()", ".view(1, 3)[0]", ".view(3, 1).T[0]", ".reshape(3, 1)[:, 0]"]
+LOOKS += [".unfold(0, 3, 1)[0]"]
+PARTS = ["[0]", "[1:]", "[n]", "[:2]", "[::2]", "[1:][:1]", ".view(3,1)[1]", ".unsqueeze(0).T[2]"]
+PARTS += [".view(1, 3).diagonal()"]
 BLOCKS = ["if", "if", "for", "while", "endless", "closure", "try", "with"]
 
 
@@ -97,7 +102,16 @@ def statements(draw, edits, depth, loop):
             made = f"lambda u, r={draw(scalar)}: (u * r).sin() + {draw(vector)}"
             return [f"made = {made}", f"{draw(vector)} = made({draw(vector)})"]
         case "name":
-            return [f"{draw(vector)} = {draw(vector)}{draw(st.sampled_from(['', '[:]']))}"]
+            return [f"{draw(vector)} = {draw(vector)}{draw(st.sampled_from(LOOKS))}"]
+        case "part":
+            y = draw(scalar | constants)
+            part = f"{draw(vector)}{draw(st.sampled_from(PARTS))}"
+            edit = st.sampled_from([f".mul_({y})", f".add_({y})", ".sin_()", f".fill_({y})", " += ", " *= ", " = "])
+            line = f"{part}{(its := draw(edit))}{y if its.endswith(' ') else ''}"
+            return [line if its.startswith(".") or part.endswith("]") else f"{part}.add_({y})"]
+        case "whole":
+            return [f"{draw(vector)}{draw(st.sampled_from(['.sin_()', '.mul_(0.5)', '.neg_()']))}",
+                    f"{draw(scalar)} = {draw(vector)}[{draw(st.sampled_from('012'))}]"]  # fmt: skip
         case "edit":
             x, y = draw(st.sampled_from([(vector, vector | scalar | constants), (scalar, scalar | constants)]))
             return [f"{draw(x)} {draw(st.sampled_from('+-*'))}= {draw(y)}"]

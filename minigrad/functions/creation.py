@@ -21,6 +21,7 @@ from ..methods import Operand, lengths
 from ..tensor.lift import function, operand
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor, tensor
+from ..tracing.tracer import own_memory
 
 Place = Device | str | None
 
@@ -34,7 +35,7 @@ def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, r
     """A tensor of one value. Raises ShapeError on a negative length."""
     where, shape, kind = place(device), lengths(size), np.float64 if dtype is None else dtype
     if any(map(is_unknown, shape)) or isinstance(value, Dimension):
-        return tensor(value, kind, requires_grad, where).broadcast_to(shape)
+        return own_memory(tensor(value, kind, requires_grad, where).broadcast_to(shape))
     return Tensor(where.xp.full(shape, value, kind), None, requires_grad, where)
 
 
@@ -69,7 +70,9 @@ def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, re
 def full_like(input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
     """All one value, with the shape of input, and its dtype and device."""
     if isinstance(input, Symbol):  # of a graph, where it is one number until somebody reads it
-        return input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)
+        return own_memory(
+            input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)
+        )
     spec = (input if isinstance(input, Tensor) else Tensor(input)).spec
     where = spec.device if device is None else device
     return from_shape((spec.shape,), fill_value, spec.dtype if dtype is None else dtype, where, requires_grad)

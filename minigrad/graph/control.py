@@ -25,6 +25,7 @@ from ..tensor.lift import operand
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.vmap import Slices
 from .graph import builder_of
+from .sharing import refuse_lost_edits, share
 from .subgraph import (
     Side,
     Subgraph,
@@ -66,11 +67,13 @@ def cond(
     given, kept = len(true.outputs) - len(edited), (true.of_effects(), false.of_effects())
     true.outputs += [*kept[0], *map(true.zeros, kept[1])]
     false.outputs += [*map(false.zeros, kept[0]), *kept[1]]
+    pairs = [refuse_lost_edits(part) for part in (true, false)]
     outside = outside_of(true, false)
     op = Cond(true.graph((), outside), false.graph((), outside))
     found = made(builder, op, (p, *outside), edited, (given, 0), name)
-    for part in (true, false):
+    for part, its in zip((true, false), pairs):
         pass_on(builder, found, part)
+        share(found, part, its)
     return filled(true.result, found)
 
 
@@ -126,6 +129,7 @@ def traced_loop(
     test.outputs = [truth(test, test.result, "while_loop() goes on by")]
     step.outputs = variables.carried(step, step.result, "while_loop()")
     step.refuse_gradients_through_turns()
+    pairs = refuse_lost_edits(step, test=test)
     edited = step.edited_outside()
     outside = outside_of(test, step, but=edited)
     body_graph = step.step(edited, outside)
@@ -133,7 +137,7 @@ def traced_loop(
     op = While(test_graph, body_graph, len(variables.start) + len(edited))
     operands = (*variables.start, *edited, *outside)
     found = made(builder, op, operands, edited, (len(variables.start), 0), name)
-    return filled(loop_vars, variables.left(step, found, may_skip=True))
+    return filled(loop_vars, variables.left(step, found, pairs, may_skip=True))
 
 
 def refuse_no_truth(test: Subgraph) -> None:
@@ -237,13 +241,14 @@ def traced_scan(
     body.refuse_gradients_through_turns()
     edited = body.edited_outside()
     ys = [body.lift(y) for y in leaves(body.result[1]) if is_value(y)]
+    pairs = refuse_lost_edits(body, ys)
     outside = outside_of(body, but=edited)
     n, m = len(carries.start), len(slices.start)
     graph = body.step(edited, outside, ys, m)
     op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
     operands = (*carries.start, *edited, *slices.start, *outside)
     found = made(builder, op, operands, edited, (n, len(ys)), None)
-    last = carries.left(body, found[:n], may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
+    last = carries.left(body, found[:n], pairs, may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
     return filled(init, last), filled(body.result[1], found[n:])
 
 

@@ -95,7 +95,11 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
         return tensors[0] if tensors else None
     builder = builder_or_default(tensors)
     with builder.building():
-        return builder.apply(op, tuple(tensors)) if tensors else group(builder.effect(op))
+        if not tensors:
+            return group(builder.effect(op))
+        y = builder.apply(op, tuple(tensors))
+        y.may_be(builder.lift(tensors[0]).memory)  # in eager mode y is the tensor itself
+        return tensors[0] if builder.chained else y
 
 
 class Probe:

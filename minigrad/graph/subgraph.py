@@ -31,6 +31,7 @@ from ..tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
 from .graph import UPDATE_OPS, StaticGraph
+from .sharing import Pairs, share
 from .waits import Waits, gives_nothing, variable_of
 
 
@@ -40,7 +41,9 @@ class Subgraph(Waits):
     title      what errors call it
     result     what the function returned
     outputs    the results of its graph, in order
+    symbols    its arguments
     starts     argument of a loop's body → what it is before the first turn
+    written    id of what it edits in place → the moment from which its other names show another value
     own        its nodes
     asked      what gradients were asked for, as the builder outside knows it; and the arguments that they came by
     """
@@ -52,7 +55,9 @@ class Subgraph(Waits):
         super().__init__(outer)
         self.title = title
         self.outputs: list[Tracer] = []
+        self.symbols: list[Tracer] = []
         self.starts: dict[Node, Tracer] = {}
+        self.written: dict[int, int] = {}
         self.own: set[Node] = set()
         self.asked: list[tuple[list[Any], set[Node]]] = []
 
@@ -70,6 +75,16 @@ class Subgraph(Waits):
 
     def __str__(self) -> str:
         return f"{self.title} ({self.place})"
+
+    def argument(self, name: str, spec: Spec) -> Tracer:
+        self.symbols.append(symbol := super().argument(name, spec))
+        return symbol
+
+    def take(self, x: Any, y: Tracer) -> None:
+        is_block = isinstance(y.node.op, TupleGet)  # a branch or a loop edited it, and may read others after that
+        moment = y.node.inputs[0].born - 1 if is_block else y.node.born
+        self.written.setdefault(id(self.lift(x).memory), moment)
+        super().take(x, y)
 
     def edited_outside(self) -> list[Any]:
         """What it edits in place that is from outside."""
@@ -269,9 +284,10 @@ class Variables:
         law = f"a variable of {who} keeps its structure, dtype and shape"
         return agreed(before, after, law, hint, self.opened)[1]
 
-    def left(self, part: Subgraph, ys: list[Tracer], may_skip: bool) -> list[Tracer]:
+    def left(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
         """The results of a loop. What each turn edits in place, and gives, is what the loop began with, edited."""
         pass_on(part.outer, ys, part, self, may_skip)
+        share(ys[: len(self.start)], part, pairs)
         for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
             if symbol.node is not part.inputs[i] and part.outputs[i] is symbol:
                 part.outer.take(x, ys[i])
@@ -334,10 +350,7 @@ def pass_on(
     for y, whats in zip(ys, found):
         for what in whats.values():
             here = what if getattr(what, "builder", None) is builder else builder.captured.get(id(what), y)
-            source = (here if isinstance(here, Tracer) else here.symbol).memory
-            if not any(source is x for x in (y, *y.passed)):
-                y.passed.append(source)
-                source.views.add(y)
+            y.may_be((here if isinstance(here, Tracer) else here.symbol).memory)
 
 
 def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:

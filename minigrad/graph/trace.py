@@ -138,8 +138,8 @@ class Tracing(GraphBuilder):
                 del vars(module)[name]
 
     def editing(self, x: Any) -> None:
-        if modes.current.mode.recording:
-            what = next((t for t, symbol in self.arguments if symbol is x), x)
+        if modes.current.mode.recording and (whole := self.whole(x)) is not None:
+            what = next((t for t, symbol in self.arguments if symbol is whole), whole)
             self.recorded.add(id(what))
             refuse_leaf(what)
 
@@ -292,6 +292,7 @@ class Trace:
             if symbol.node is not node and (i < given or not builder.is_own(self.captured[i - given]))
         ]
         self.grads = results.gradients()
+        self.laid = [i for i, x in enumerate(tensors) if id(x) in builder.laid]
         self.recorded = [edit.input for edit in self.edits if edit.recorded]
         self.written = [(edit.input, edit.result) for edit in self.edits]
         self.nodes = [x.node for x in self.captured]
@@ -327,6 +328,8 @@ class Trace:
         for i in self.slots:
             xs[i] = xs[i].tensor
         arrays = [x.value for x in xs]
+        for i in self.laid:
+            refuse_other_layout(self.names[i], arrays[i])
         if self.edits:
             refuse_twice(self.edits, arrays, xs)
             for i in self.recorded if modes.current.mode.recording else ():
@@ -420,6 +423,15 @@ def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
 def has_history(x: Any) -> bool:
     """Whether an edit is more than another value: x is recorded, and no leaf, or a view."""
     return bool(x.tracked) and (bool(x.node.inputs) or getattr(x, "alias", None) is not None)
+
+
+def refuse_other_layout(name: str, array: Any) -> None:
+    """Raises EditedError where a reshape, which was traced as a view, would be a copy."""
+    if not array.flags.c_contiguous:
+        raise EditedError(
+            f"{name} was traced with its elements in memory in the order of its axes, so that an edit of a reshape is "
+            "one of the tensor itself, and now they lie otherwise: pass x.contiguous()"
+        )
 
 
 def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]) -> None:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Self
-from weakref import WeakSet
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from ..tensor.tensor import Tensor
 from .gradients import Pulled
 from .recompute import CheckpointCall
 from .tracer import Tracer as Tracer
+from .views import is_detached, refresh, stale, write_through
 
 
 class Captured(NamedTuple):
@@ -57,10 +57,10 @@ class GraphBuilder(Pulled):
     edited      id → what was captured and has another value after a run
     born        id → a tensor, or a module, that was made while building
     stands      id of an argument → the tensor from outside that it begins as
-    touched     symbols of the builders around this one whose memory it edits
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
     part        the checkpoint whose function is being called
+    laid        ids of tensors that are taken to lie in memory in the order of their axes
     """
 
     once = True  # Python runs once, for many runs of what it writes down
@@ -75,11 +75,11 @@ class GraphBuilder(Pulled):
         self.edited: dict[int, Captured] = {}
         self.born: dict[int, Any] = {}
         self.stands: dict[int, Any] = {}
-        self.touched: list[Tracer] = []
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
         self.part: CheckpointCall | None = None
+        self.laid: set[int] = set()
 
     @contextmanager
     def building(self) -> Iterator[Self]:
@@ -112,7 +112,7 @@ class GraphBuilder(Pulled):
         if op.is_view and not isinstance(op, ops.ControlDep):
             y.root = xs[0].memory
             y.root.views.add(y)
-            y.look = xs[0], op, current.mode.recording
+            y.look, y.base = (xs[0], op, current.mode.recording), y.root.node
         return y
 
     def effect(self, op: Op, *xs: Any) -> Tracer:
@@ -153,11 +153,14 @@ class GraphBuilder(Pulled):
         return self.capture(Tensor(o, device=None if beside is None else beside.device))
 
     def current(self, x: Tracer) -> Tracer:
-        if x.edited:
+        if not (x.edited or x.memory.edited):
+            refresh(self, x)
+        else:
             raise EditedError(
-                f"{x} is a view of a tensor that was edited after the view was made, or one of the two came of a "
-                "branch or a loop that may have passed the other on. While a graph is built a view does not see such "
-                "an edit: take the view again, after it; or let the branch, or the loop, give x.clone()"
+                f"{x} may be a view of a tensor that was edited after the view was made: one of the two came of a "
+                "branch or a loop that may have passed the other on, or of a reshape that copies where it must. While "
+                "a graph is built such a view does not see the edit: take the view again, after it; or let the branch, "
+                "or the loop, give x.clone()"
             )
         return x
 
@@ -170,10 +173,7 @@ class GraphBuilder(Pulled):
             raise GraphError(
                 f"{x}, built at {x.node.place}, belongs to another graph than the one being built: {self.way_in}"  # type: ignore[attr-defined]
             )
-        symbol = self.capture(x)
-        if symbol.node is self.captured[id(x)].input and any(x.memory is memory for memory in self.touched):
-            symbol.edited = True
-        return self.current(symbol)
+        return self.current(self.capture(x))
 
     def capture(self, x: Any) -> Tracer:
         """What stands here for a tensor with a value, or for a symbol of the builder outside."""
@@ -207,46 +207,45 @@ class GraphBuilder(Pulled):
         return x
 
     def become(self, x: Any, y: Tracer) -> None:
-        """x has y's value from here on. Raises EditedError where x is a view, or a leaf that is being recorded."""
+        """x has y's value from here on. Raises EditedError where x is a leaf that is being recorded, or one's view."""
         self.editing(x)
         self.take(x, y)
 
     def editing(self, x: Any) -> None:
         """Told that x is to be edited. Raises EditedError where it must not be."""
-        if self.outer is not None:
-            self.outer.editing(self.stands.get(id(x), x))
+        if self.outer is not None and (whole := self.whole(x)) is not None:
+            self.outer.editing(self.stands.get(id(whole), whole))
+
+    def whole(self, x: Any) -> Any:
+        """What is edited, and its history with it, where x is: None where x is detached from that."""
+        return x if not isinstance(x, Tracer) else None if is_detached(x) else self.owner(x.memory)
+
+    def owner(self, x: Tracer) -> Any:
+        """The tensor, or the symbol of the builder around this one, that x stands for; x, where it is its own."""
+        return next((c.what for c in self.captured.values() if c.symbol is x), x)
 
     def take(self, x: Any, y: Tracer) -> None:
-        """The same, of an edit that was asked before: by the branch, or the body, that made it."""
+        """As become(), without asking editing() again: the branch, or the body, that made the edit has."""
         target = self.lift(x)
-        if target.root is not None:
-            raise EditedError(
-                f"{target} is a view, and while a graph is built only what owns its memory is edited: "
-                "write x[…] = value on the tensor itself, or edit x.clone()"
-            )
+        if y is target:
+            return
         if KINDS[kind(y.dtype)] > KINDS[kind(x.dtype)]:
             raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
         if broadcast_shape(y.spec.shape, x.spec.shape) != x.spec.shape:
             raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")
-        self.stale(target)
+        y = y.astype(x.dtype).broadcast_to(x.shape)
+        if target.root is not None:
+            write_through(self, target, y)
+            return
+        stale(target)
         for source in target.origins()[1:]:
             self.edits(target, source)
         target.edited = False
-        outer = self.stands.get(id(x), x)
-        if isinstance(outer, Tracer) and outer.builder is not self:
-            self.touched.append(outer.memory)
-        before, target.node = target.node, y.astype(x.dtype).broadcast_to(x.shape).node
+        before, target.node = target.node, y.node
         if not current.mode.recording and target.spec.is_float:  # x has another value, and the history that it had
             target.node = self.node(ops.StopGradient(), (target.node, before))
         if target is not x and not self.is_own(x):
             self.edited[id(x)] = self.captured[id(x)]
-
-    def stale(self, x: Tracer) -> None:
-        """What looks at x's memory no longer shows it."""
-        views, x.views = x.views, WeakSet()
-        for view in views:
-            view.edited = True
-            self.stale(view)
 
     def edits(self, x: Tracer, source: Tracer) -> None:
         """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""
@@ -257,7 +256,7 @@ class GraphBuilder(Pulled):
                 "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
             )
         source.edited = True
-        self.stale(source)
+        stale(source)
 
     def is_own(self, x: Any) -> bool:
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""

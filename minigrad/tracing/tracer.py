@@ -59,16 +59,19 @@ class Tracer(InPlace, Symbol):
     builder     the graph
     root      what it is a view of, if it is one
     look      how: (what it was taken of, the op, whether that was recorded)
+    base      the node of the root that it was taken of, or its own first node
+    is_surely    whether it is a view by whatever layout
     views     what looks at its memory, or may do so: it came of a branch or a loop that may have passed it on
     passed    what it may be itself, having come of a branch or a loop
     is_given  whether it is read, not computed: an argument, a captured tensor
     """
 
-    __slots__ = ("edited", "is_given", "look", "passed", "root", "builder", "views")
+    __slots__ = ("base", "edited", "is_given", "is_surely", "look", "passed", "root", "builder", "views")
 
     def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
         super().__init__(node)
         self.builder, self.root, self.edited = builder, root, False
+        self.base, self.is_surely = node, False
         self.look: tuple[Tracer, Op, bool] | None = None
         self.views: WeakSet[Tracer] = WeakSet()
         self.passed: list[Tracer] = []
@@ -91,6 +94,12 @@ class Tracer(InPlace, Symbol):
         for x in found:  # which grows meanwhile
             found += [y for y in x.passed if not any(y is z for z in found)]
         return found
+
+    def may_be(self, source: Tracer) -> None:
+        """Note that it may look at the memory of the source: an edit of the source may be one of it."""
+        if not any(source is x for x in (self, *self.passed)):
+            self.passed.append(source)
+            source.views.add(self)
 
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
     graph = property(lambda self: self.builder, doc="The graph that it is part of.")
@@ -118,6 +127,26 @@ class Tracer(InPlace, Symbol):
     grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
 
     placed = Tensor.placed
+
+    def view(self, *shape: Any) -> Any:
+        """The same memory in another shape."""
+        y = self.reshape(*shape)
+        y.is_surely = y is not self or self.is_surely
+        return y
+
+    def narrow(self, *place: Any, **named: Any) -> Any:
+        """`length` places of an axis, from `start` on. A view, if the graph knows that they are inside."""
+        y = super().narrow(*place, **named)
+        if y.memory is not self.memory:  # a copy, which checks: an edit of either is refused
+            y.memory.may_be(self.memory)
+        return y
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, Tracer) and value.look is not None and value.look[0] is self:
+            again = self[index]  # as in x[i] += 1, which has edited the view, and so x
+            if again.look and again.look[1] == value.look[1] and value.base is self.memory.node:
+                return
+        super().__setitem__(index, value)
 
     def detach(self) -> Any:
         """The same value, through which no gradient passes."""
@@ -150,4 +179,11 @@ class Tracer(InPlace, Symbol):
         """All one value, of that shape; dtype and device are self's unless said otherwise."""
         where = self.spec.device if device is None else device_called(device)
         spec = Spec((), self.spec.dtype if dtype is None else dtype, where)
-        return self.lift(fill_value).astype(spec.dtype).to(where).broadcast_to(lengths((size,)))
+        return own_memory(self.lift(fill_value).astype(spec.dtype).to(where).broadcast_to(lengths((size,))))
+
+
+def own_memory(y: Any) -> Any:
+    """y, which is a view of a number here and by run a new tensor: what is edited of it is its own."""
+    if isinstance(y, Tracer):
+        y.root, y.look, y.base = None, None, y.node
+    return y

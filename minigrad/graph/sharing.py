@@ -1,0 +1,114 @@
+"""What shares memory across the edge of a branch or a loop. A graph hands values over, and each of them apart.
+
+So where Python edits one of two tensors that look at one memory, the other shows the edit, and a value that was handed
+over does not. What begins as such a pair, or is one after some turn, is found here: once the branch, or the body, is
+written down, for only then is it known what its variables become. A read of the other that would miss the edit is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import EditedError
+from ..core import versions
+from ..core.node import toposort
+from ..ops import TupleGet
+from ..tracing.builder import Tracer
+
+if TYPE_CHECKING:
+    from .subgraph import Subgraph
+
+Pairs = set[frozenset[Any]]
+
+
+def memories(x: Any) -> set[int]:
+    """Ids of all memory that x may look at, in its graph and in those around it."""
+    if not isinstance(x, Tracer):
+        return {id(versions.owner(x.value))}
+    found = {id(memory) for memory in x.origins()}
+    for c in x.builder.captured.values():
+        found |= memories(c.what) if id(c.symbol) in found else set()
+    return found
+
+
+def pairs_of(part: Subgraph) -> Pairs:
+    """Inputs of the part, two by two, that may look at one memory, before the first turn or after any."""
+    together: dict[int, list[Any]] = {}
+    for node, x in {**part.starts, **part.origins()}.items():
+        for memory in memories(x):
+            together.setdefault(memory, []).append(node)
+    found = {frozenset(two) for nodes in together.values() for two in combinations(nodes, 2)}
+    after = [*zip(part.inputs, sources_of(part))] if part.starts else []
+    later = [*after, *((c.input, [c.input]) for c in part.captured.values())]
+    while (
+        new := {frozenset((x, y)) for x, xs in after for y, ys in later if x is not y and meet(xs, ys, found)} - found
+    ):
+        found |= new
+    return found
+
+
+def nodes_of(part: Subgraph) -> dict[int, Any]:
+    """Id of an argument, or of what was captured, → the input that it begins as."""
+    return {id(c.symbol): c.input for c in part.captured.values()} | dict(zip(map(id, part.symbols), part.inputs))
+
+
+def sources_of(part: Subgraph) -> list[list[Any]]:
+    """Of each result, what it may be, or look at: inputs of the part, and ids of what is made in it."""
+    nodes = nodes_of(part)
+    return [[nodes.get(id(memory), id(memory)) for memory in y.origins()] for y in part.outputs]
+
+
+def meet(xs: Iterable[Any], ys: Sequence[Any], pairs: Pairs) -> bool:
+    """Whether an x and a y look at one memory."""
+    return any(x is y or x == y or frozenset((x, y)) in pairs for x in xs for y in ys)
+
+
+def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph | None = None) -> Pairs:
+    """The pairs. Raises EditedError where the part, or the loop's test, reads what one of a pair was before the other
+    was edited.
+
+    ys    what a scan collects, beside the results that go on to the next turn
+    """
+    for c in () if test is None else test.captured.values():
+        part.capture(c.what)
+    nodes = nodes_of(part)
+    edits = {nodes[key]: moment for key, moment in part.written.items() if key in nodes}
+    pairs = pairs_of(part) if edits or len(part.outputs) > 1 else set()
+    for node, moment in edits.items():
+        for other, what in {**part.starts, **part.origins()}.items():
+            if frozenset((node, other)) not in pairs:
+                continue
+            is_same_each_turn = bool(part.starts) and other not in part.inputs
+            refuse_read(part, [*part.outputs, *ys], other, -1 if is_same_each_turn else moment, node)
+            if test is not None and is_same_each_turn and id(what) in test.captured:
+                refuse_read(test, test.outputs, test.captured[id(what)].input, -1, node)
+    return pairs
+
+
+def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edited: Any) -> None:
+    """Raises EditedError where x, or a view of it, is read after the moment, or is a result."""
+    looks, results = {x}, {y.node for y in ys}
+    for node in sorted(toposort(*results), key=lambda node: node.born):
+        is_look = node.op.is_view and node.inputs and node.inputs[0] in looks and not isinstance(node.op, TupleGet)
+        if is_look:
+            looks.add(node)
+        if (node in looks and node in results) or (
+            node.born > moment and not is_look and not looks.isdisjoint(node.inputs)
+        ):
+            raise EditedError(
+                f"{part.title} edits {edited.name} in place, and reads {x.name}, which may be the same memory, at "
+                f"{node.place}: it would not show the edit there, as a graph hands over each value apart. Give one of "  # type: ignore[attr-defined]
+                "the two memory of its own, by y.clone(); or take the view inside, after the edit"
+            )
+
+
+def share(ys: Sequence[Tracer], part: Subgraph, pairs: Pairs) -> None:
+    """Note which results of a branch, or a loop, may look at one memory: an edit of one is an edit of the other."""
+    sources = sources_of(part)[: len(ys)]
+    for i, j in combinations(range(len(sources)), 2):
+        if meet(sources[i], sources[j], pairs):
+            ys[i].may_be(ys[j])
+            ys[j].may_be(ys[i])
