@@ -25,7 +25,7 @@ from .ufuncs import OF_BOOLEANS, UFUNCS
 from .writer import IN_SINGLE, NodeWriter, element
 
 NARROW = {"i1", "i2", "u1", "u2"}  # with which few engines calculate: done in 32 bits, and rounded off as NumPy does
-CALCULATED = {
+CALCULATED: dict[Any, Any] = {
     clamped: lambda n, low, high: n.recorder.minimum(
         n.recorder.maximum(n, low), n.recorder.int64(min(high, 2**63 - 1))
     ),
@@ -165,7 +165,7 @@ class OnnxNumPy:
         if kind in ("all", "any"):  # as the least and the largest of 0 and 1
             extreme = self.cast(self.cast(x, np.dtype(bool)), np.dtype(np.int32))
             found = self.reduce("ReduceMin" if kind == "all" else "ReduceMax", extreme, tuple(along), keepdims)
-            return found > 0  # the extremes of no elements are those of int32
+            return found > 0  # type: ignore[no-any-return]  # the extremes of no elements are those of int32
         if dtype is None:
             like = np.ones((), x.dtype)
             dtype = (like.sum() if kind in ("ReduceSum", "ReduceProd") else like).dtype
