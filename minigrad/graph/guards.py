@@ -189,5 +189,5 @@ def words(value: Any) -> str:
         case (type() as kind, *parts):
             return f"a {kind.__name__}" if kind not in IMMUTABLE else parts[0] if kind is float else repr(parts[0])
         case (Same() as whole, _) | (Same() as whole):
-            return f"a {type(whole()).__name__}"
+            return f"a {whole.kind}"
     return "not there" if value is MISSING else f"a {type(value).__name__}"

@@ -36,11 +36,11 @@ UNKNOWN = inspect.Parameter.empty
 class Same(ref[Any]):
     """An object that is equal to itself alone, held weakly."""
 
-    __slots__ = ("number",)
+    __slots__ = ("kind", "number")
 
     def __init__(self, x: Any, gone: Any = None):
         super().__init__(x, gone)  # type: ignore[call-arg]
-        self.number = id(x)
+        self.kind, self.number = type(x).__name__, id(x)
 
     def __hash__(self) -> int:
         return self.number
