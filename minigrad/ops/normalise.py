@@ -84,6 +84,18 @@ def from_the_largest(x, axes):
     return x - top, top
 
 
+def weights(x, axes):
+    """e^(x − ln Σ eˣ), of the parts of ln Σ eˣ."""
+    e = from_the_largest(x, axes)[0].exp()
+    return e / e.sum(axes, keepdims=True)
+
+
+def sum_of_powers(e, axis, keepdims=False):
+    """Σ e along the axis, and NaN where it is ∞: ∞ has no softmax, also beside finite numbers."""
+    total = e.sum(axis, keepdims=keepdims)
+    return total + total * 0
+
+
 @dataclass(frozen=True)
 class Softmax(Op):
     """y = eˣ / Σ eˣ along the axis"""
@@ -104,7 +116,7 @@ class Softmax(Op):
 
     def decomposed(self, x):
         e = from_the_largest(x, (self.axis,))[0].exp()
-        return e / e.sum(self.axis, keepdims=True)
+        return e / sum_of_powers(e, self.axis, keepdims=True)
 
     def vjp(self, gy, y, x): return y * (gy - gy.apply(SumOfProducts((self.axis,)), y)),
     def jvp(self, dxs, y, x): return y * (dxs[0] - dxs[0].apply(SumOfProducts((self.axis,)), y))
@@ -192,7 +204,7 @@ class CrossEntropy(Op):
 
     def decomposed(self, x, k):
         z, _ = from_the_largest(x, (1,))
-        return z.exp().sum(1).log() - z.apply(Chosen(), k)
+        return sum_of_powers(z.exp(), 1).log() - z.apply(Chosen(), k)
 
     def vjp(self, gy, y, x, k): return gy.reshape(-1, 1) * x.apply(SoftmaxMinusOneHot(), k), None
     def jvp(self, dxs, y, x, k): return (dxs[0] * x.apply(SoftmaxMinusOneHot(), k)).sum(1)
