@@ -18,7 +18,8 @@ from ...compiler.program.tiling import InBlocks, RowRun, combined, in_rows
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise
-from ...ops import Affine, MatMul
+from ...ops import Affine, LogAddExp, MatMul
+from ...ops.special import Special
 from ..c import Expr, NotWritten
 from ..group import reducer, statements
 from .loops import GroupStep
@@ -142,8 +143,8 @@ def body_of(node: Node) -> Graph | None:
 
 @lru_cache(maxsize=256)
 def written(body: Graph) -> GroupStep | None:
-    """A group in words of C; None where C has none for all of it."""
-    if 0 in loop_shape(next(y for y in body.outputs if y)):
+    """A group in words of C; None where C has none for all of it, or would give other digits."""
+    if 0 in loop_shape(next(y for y in body.outputs if y)) or any(map(may_cancel, body.nodes)):
         return None
     values = {x: Expr(f"x{k}", x.spec.dtype) for k, x in enumerate(body.inputs)}
     try:
@@ -154,6 +155,14 @@ def written(body: Graph) -> GroupStep | None:
     except NotWritten:
         return None
     return GroupStep(body, lines, values)
+
+
+def may_cancel(node: Node) -> bool:
+    """Whether an op may leave a small difference of large numbers, whose digits depend on how each of them was rounded.
+
+    So near their zeros ln(eˣ + eʸ), ln |Γ| and ψ have NumPy's digits only if NumPy's functions compute them.
+    """
+    return isinstance(node.op, LogAddExp) or (isinstance(node.op, Special) and node.spec.dtype.itemsize > 4)
 
 
 def in_long_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -173,6 +182,9 @@ class NativeRowRun(RowRun):
 
     def fits(self, step: Step) -> bool:
         return super().fits(step) and CppWriter().can(step)
+
+    def keeps_bits(self, step: Step) -> bool:
+        return True  # C adds up each row in one order
 
     def height(self, width: int) -> int:
         """The most rows that a block in the cache has and that go into all rows evenly."""
