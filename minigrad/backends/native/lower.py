@@ -18,13 +18,12 @@ from ...compiler.program.tiling import InBlocks, RowRun, combined, in_rows
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise
-from ...ops import Affine, LogAddExp, MatMul
-from ...ops.special import Special
+from ...ops import Affine, MatMul
 from ..c import Expr, NotWritten
 from ..group import reducer, statements
 from .loops import GroupStep
 from .reduce import LANES, PIECE, SMALL_PRODUCT
-from .writer import CppWriter, check, library_of
+from .writer import CppWriter, check, library_of, may_cancel
 
 IN_CACHE = 1 << 12  # elements of a block of rows
 
@@ -155,14 +154,6 @@ def written(body: Graph) -> GroupStep | None:
     except NotWritten:
         return None
     return GroupStep(body, lines, values)
-
-
-def may_cancel(node: Node) -> bool:
-    """Whether an op may leave a small difference of large numbers, whose digits depend on how each of them was rounded.
-
-    So near their zeros ln(eˣ + eʸ), ln |Γ| and ψ have NumPy's digits only if NumPy's functions compute them.
-    """
-    return isinstance(node.op, LogAddExp) or (isinstance(node.op, Special) and node.spec.dtype.itemsize > 4)
 
 
 def in_long_rows(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -367,7 +367,13 @@ class RowRun:
 
     def takes(self, step: Step) -> bool:
         """Whether the step can be one of them; if so, it is."""
-        if step.leads is None or step.loop is not None or not step.writes or not self.fits(step) or not self.keeps_bits(step):
+        if (
+            step.leads is None
+            or step.loop is not None
+            or not step.writes
+            or not self.fits(step)
+            or not self.keeps_bits(step)
+        ):
             return False
         rows, made = step.written[0].shell.shape[0], {out.root for out in step.written}
         byrow: dict[Buffer, bool] = {}
@@ -393,7 +399,7 @@ class RowRun:
         return bool(rows > 1 and size > BLOCK >= size // rows)
 
     def keeps_bits(self, step: Step) -> bool:
-        """Whether block by block a step adds up in the same order: `einsum` takes a long row in pieces, one alone not."""
+        """Whether block by block a step adds up in the same order: of several long rows `einsum` buffers pieces."""
         width = max(v.shell.size for v in step.operands) // step.written[0].shell.shape[0]
         return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
 
