@@ -7,6 +7,7 @@ from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import minigrad as mg
 from minigrad import laws, ops
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes.decompose import decompose
@@ -195,3 +196,20 @@ def test_a_peak_that_stays_in_the_cache_is_left_alone():
     graph = share(with_gradients(gates, ((64, 16), F8), ((16, 16), F8)))
 
     assert remat(graph, share=1.0, least=peak_bytes(graph) + 1) is graph
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_rows_with_infinities_have_no_softmax_compiled_either(dtype):
+    """Compiled, softmax of (inf, 1, 2) was (NaN, 0, 0), and its cross-entropy inf; PyTorch and eager mode have NaN."""
+    nan, inf = np.nan, np.inf
+    rows = [[inf, 1, 2], [-inf, -inf, -inf], [-inf, 1, 2], [nan, 1, 2], [inf, inf, 1], [inf, -inf, 1], [inf, nan, 1]]
+    x, k = mg.tensor(np.array(rows)).astype(getattr(mg, dtype)), mg.tensor(np.ones(len(rows), int))
+
+    def f(x):
+        return x.softmax(-1), x.log_softmax(-1), x.logsumexp(-1), mg.nn.functional.cross_entropy(x, k, reduction="none")
+
+    with np.errstate(all="ignore"):
+        expected, *compiled = f(x), *(mg.function(f, jit_compile=mode)(x) for mode in (False, True, "native"))
+        assert np.isnan(expected[0].double().numpy()).all(1).tolist() == [True, True, False, True, True, True, True]
+        for found in compiled:
+            assert_all_close(*([y.double().numpy() for y in ys] for ys in (found, expected)), rtol=1e-2)

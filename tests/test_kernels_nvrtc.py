@@ -78,7 +78,7 @@ def test_the_functions_of_integers_compile(nvrtc, dtype):
     spec = Spec((100,), dtype)
     whole = [ops.FloorDivide(), ops.Remainder(), ops.Fmod(), ops.And(), ops.Xor(), ops.Maximum(), ops.Div(), ops.Add()]
     if dtype != "?":
-        whole += [ops.Power(), ops.Sub()]
+        whole += [ops.Sub(), *[ops.Power()] * spec.dtype.name.startswith("u")]
 
     made = kernel(group(lambda x, y: tuple(x.apply(op, y) for op in whole), spec, spec), [spec, spec])
 

@@ -426,6 +426,20 @@ def test_groups_and_reductions_of_half_precision_are_c_too():
     assert set(calls(f)) == {"part0"}
 
 
+@compiled
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(16,), (3, 40), (1000, 2)])
+def test_a_product_overflows_only_where_it_does_in_order(shape, dtype):
+    """Side by side, the large factors met: of 0, 1e200, 0, 1e200, … the product was NaN, as 0 times infinity."""
+    large = 1e200 if dtype == "float64" else 1e30
+    for factors in ([0, large], [1 / large, large], [large, 1 / large, 1 / large, large], [-large, 0.5 / large]):
+        x = mg.tensor(np.resize(factors, shape).astype(dtype))
+        for axis in range(len(shape)):
+            with np.errstate(over="ignore"):
+                found = mg.function(lambda x, axis=axis: x.prod(axis), jit_compile="native")(x)
+                np.testing.assert_array_equal(found.numpy(), x.prod(axis).numpy())
+
+
 def calls(f):
     """What the lines of a compiled program call."""
     return re.findall(r"^    (?:\w+ = )?(?!empty|new|return)(\w+)\(", f.source, re.MULTILINE)

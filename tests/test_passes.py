@@ -125,11 +125,9 @@ def test_the_least_integer_is_its_own_negative_and_no_rule_forgets_it():
     assert found == -128
 
 
-QUOTIENT = ["BroadcastTo", "Sum", "Div", "Mul"]
 FAST_MATH = {
     "x + 0": (lambda x: x + 0, []),
     "0 − x": (lambda x: 0 - x, ["Neg"]),
-    "x · (1 / y)": (lambda x: x * (1 / x.exp()), ["Exp", "Div"]),
     "x / 3": (lambda x: x / 3, ["Mul"]),
     "(x · 3) · 5": (lambda x: x * 3 * 5, ["Mul"]),
     "a sum of sums": (lambda x: x.sum(1).sum(0), ["Sum"]),
@@ -137,8 +135,6 @@ FAST_MATH = {
     "a sum of sums that keep their axes": (lambda x: x.sum(1, keepdims=True).sum(0), ["Sum"]),
     "a sum of products": (lambda x: (x * x.exp()).sum(1), ["Exp", "SumOfProducts"]),
     "a number on either side": (lambda x: 5 * (3 * x), ["Mul"]),
-    "a quotient by one number for many": (lambda x: x.broadcast_to(100, 3, 4) / x.sum(), QUOTIENT),
-    "a quotient by as many numbers": (lambda x: x * (1 / (x * x)), ["Mul", "Div"]),
     "a full sum of products": (lambda x: (x * x.exp()).sum(), ["Exp", "Affine"]),
     "a mean of products": (lambda x: (x * x.exp()).mean(), ["Exp", "Affine", "Mul"]),
     "a sum of one": (lambda x: x.reshape(3, 1, 4).sum(1), []),
@@ -150,11 +146,40 @@ FAST_MATH = {
 def test_loose_rules_apply_only_where_they_are_asked_for(case):
     f, expected = FAST_MATH[case]
     graph = graph_of(f, f8(3, 4))
-    after = simplify(graph, rewrite.RULES + fast_math.FAST_MATH + fast_math.BY_TANH)
+    after = simplify(graph, rewrite.RULES + fast_math.FAST_MATH)
 
     assert [kind for kind in kinds(after) if kind != "Reshape"] == expected
     assert kinds(after) != kinds(simplify(graph))
     np.testing.assert_allclose(interpret(after, X)[0], interpret(graph, X)[0], rtol=1e-14)
+
+
+OUT_OF_RANGE = {
+    "x / y with one y for many x": lambda x: x / x[:1],
+    "x · (1 / y)": lambda x: x * (1 / x[:1]),
+    "x / a subnormal number": lambda x: x / 1e-39,
+    "x / a number with a subnormal inverse": lambda x: x / 3e38,
+    "two small factors": lambda x: (x * 1e-30) * 1e-30,
+    "two large factors": lambda x: (x * 1e30) * 1e30,
+    "a small factor and a large one": lambda x: (x * 1e-30) * 1e25,
+    "a large factor and a small one": lambda x: (x * 1e30) * 1e-25,
+    "two large summands": lambda x: (x + 3e38) + -3e38,
+    "a factor of 0": lambda x: (x * 0.0) * 2.0,
+}
+
+
+@pytest.mark.parametrize("case", OUT_OF_RANGE)
+def test_a_loose_rule_does_not_apply_beyond_the_range_it_states(case):
+    """x · (1e-30 · 1e-30) was 0 at 1e38, where x · 1e-30 · 1e-30 is 1e-22; 0 / 1e-310 was NaN."""
+    f = OUT_OF_RANGE[case]
+    x = np.array([0, 1e-45, 1e-38, 1e-30, 1, 1e30, 1e38, 3.4e38, np.inf, np.nan] * 2000, "f4") * np.float32(-1)
+    graph = graph_of(f, Spec(x.shape, "f4"))
+
+    assert kinds(simplify(graph, rewrite.RULES + fast_math.FAST_MATH)) == kinds(simplify(graph))
+    for first in (1e-45, 3e38):
+        x[0] = first
+        for mode in (True, "native"):
+            found, expected = mg.function(f, jit_compile=mode)(mg.tensor(x)), f(mg.tensor(x))
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=5e-7)
 
 
 def test_a_sum_along_what_was_not_copied_is_no_product():

@@ -104,14 +104,14 @@ OF_BOOLEANS = OF_INTEGERS | {
 }
 
 FUNCTIONS = {
-    # -- of two numbers, one: what is no number wins, in NumPy; C's fmax lets it lose
+    # -- of two numbers, one: NaN wins, as in NumPy (C's fmax lets it lose); of 0 and -0, the second
     "maximum": """\
-template <class T> __device__ inline T maximum(T x, T y) { return x >= y || x != x ? x : y; }""",
+template <class T> __device__ inline T maximum(T x, T y) { return x > y || x != x ? x : y; }""",
     "minimum": """\
-template <class T> __device__ inline T minimum(T x, T y) { return x <= y || x != x ? x : y; }""",
+template <class T> __device__ inline T minimum(T x, T y) { return x < y || x != x ? x : y; }""",
     # -- size and sign
     "sign": """\
-template <class T> __device__ inline T sign(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x; }""",
+template <class T> __device__ inline T sign(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x; }""",
     "magnitude": """\
 template <class T> __device__ inline T magnitude(T x) { return x < 0 ? T(0ull - x) : x; }""",
     "step": """\
@@ -160,7 +160,6 @@ template <class T> __device__ inline T integer_remainder(T x, T y)
     "integer_power": """\
 template <class T> __device__ inline T integer_power(T x, T n)
 {
-    if (n < 0) return x == 1 ? T(1) : T(x + 1) == 0 ? T(n % 2 == 0 ? 1 : -1) : T(0);
     T y = 1;
     for (; n > 0; n /= 2, x = T(1ull * x * x))
         if (n % 2 != 0) y = T(1ull * y * x);
@@ -331,6 +330,8 @@ def ufunc(name: str, *xs: Any) -> Expr:
     *wanted, dtype = resolved(numpys, tuple(map(kind_of, xs)))
     if len({d.kind for d in wanted}) > 1:
         raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} mixes them in a way that C does not know")
+    if numpys is np.power and wanted[1].kind == "i" and (isinstance(xs[1], Expr) or xs[1] < 0):
+        raise NotWritten("a power of integers whose exponent may be negative: NumPy refuses it when it runs")
     form = form_of(numpys.__name__, wanted[0])
     if dtype.kind in "iu" and (dtype.itemsize < 4 or "ull" in form):
         form = f"({stored(dtype)})({form})"  # back from C's int, or from unsigned long long, which wraps round

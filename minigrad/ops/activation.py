@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.op import Elementwise
 from .comparison import Clamp, kept
-from .special import blockwise, erf
+from .special import blockwise, erfc
 
 # -- steps, smoothed ------------------------------------------------------------------------------
 
@@ -171,13 +171,15 @@ class Silu(Elementwise):
 
 
 class Mish(Elementwise):
-    """y = x tanh(ln(1 + eˣ)). Misra 2019, eq. 1. https://arxiv.org/abs/1908.08681"""
+    """y = x tanh(ln(1 + eˣ)) = x n / (n + 2), where n = eˣ (eˣ + 2). Misra 2019, eq. 1. https://arxiv.org/abs/1908.08681"""
 
     inline = False
 
-    @np.errstate(over="ignore")
     @blockwise
-    def forward(self, xp, x): return x * xp.tanh(xp.log1p(xp.exp(x)))
+    def forward(self, xp, x):
+        e = xp.exp(xp.minimum(x, 20))  # from there on the quotient is 1
+        n = e * (e + 2)
+        return x * (n / (n + 2))
 
     def partials(self, y, x):
         t = x.softplus().tanh()
@@ -187,7 +189,7 @@ class Mish(Elementwise):
 
 
 class Gelu(Elementwise):
-    """y = x Φ(x), where Φ(x) = ½ (1 + erf(x/√2)) is the normal distribution.
+    """y = x Φ(x), where Φ(x) = ½ erfc(−x/√2) is the normal distribution; ½ (1 + erf(x/√2)) would cancel digits.
 
     Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", section 2. https://arxiv.org/abs/1606.08415
     """
@@ -195,7 +197,7 @@ class Gelu(Elementwise):
     inline = False
 
     @blockwise
-    def forward(self, xp, x): return x * (erf(xp, x * sqrt(0.5)) * 0.5 + 0.5)
+    def forward(self, xp, x): return x * (erfc(xp, x * -sqrt(0.5)) * 0.5)
 
     def vjp(self, gy, y, x): return gy.apply(GeluDifferential(), x),
     def jvp(self, dxs, y, x): return dxs[0].apply(GeluDifferential(), x)
@@ -203,13 +205,17 @@ class Gelu(Elementwise):
 
 
 class GeluTanh(Elementwise):
-    """y = ½ x (1 + tanh u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and quicker. Same source."""
+    """y = ½ x (1 + tanh u) = x σ(2u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and quicker. Same source.
+
+    Where tanh u is nearly −1, 1 + tanh u would cancel digits.
+    """
 
     symbol = "gelu"
     inline = False
 
+    @np.errstate(over="ignore")
     @blockwise
-    def forward(self, xp, x): return (xp.tanh(x * (x * x * CUBE + LINE)) + 1) * x * 0.5
+    def forward(self, xp, x): return x / (1 + xp.exp(x * (x * x * (-2 * CUBE) - 2 * LINE)))
 
     def vjp(self, gy, y, x): return gy.apply(GeluTanhDifferential(), x),
     def jvp(self, dxs, y, x): return dxs[0].apply(GeluTanhDifferential(), x)
@@ -242,27 +248,28 @@ class GeluDifferential(Differential):
 
     @blockwise
     def forward(self, xp, t, x):
-        return t * (erf(xp, x * sqrt(0.5)) * 0.5 + 0.5 + x * xp.exp(x * x * -0.5) * (2 * pi) ** -0.5)
+        return t * (erfc(xp, x * -sqrt(0.5)) * 0.5 + x * xp.exp(x * x * -0.5) * (2 * pi) ** -0.5)
 
     def curvature(self, x): return (2 - x * x) * (x * x * -0.5).exp() * (2 * pi) ** -0.5
     def flops(self, z, t, x): return 11 * z.size
 
 
 class GeluTanhDifferential(Differential):
-    """z = (p + x p (1 − p) v) t, where p = ½ (1 + tanh u) and v = 2u′, so that p′ = p (1 − p) v"""
+    """z = (p + x p (1 − p) v) t, where p = ½ (1 + tanh u) = σ(2u) and v = 2u′, so that p′ = p (1 − p) v"""
 
     symbol = "d gelu"
 
+    @np.errstate(over="ignore")
     @blockwise
     def forward(self, xp, t, x):
         # In place: each array more would have to be carried through the cache.
         v = x * x
-        p = v * CUBE
-        p += LINE
+        p = v * (-2 * CUBE)
+        p -= 2 * LINE
         p *= x
-        p = xp.tanh(p)
-        p *= 0.5
-        p += 0.5
+        p = xp.exp(p)
+        p += 1
+        p = 1 / p
         v *= 6 * CUBE
         v += 2 * LINE
         v *= x
@@ -274,7 +281,7 @@ class GeluTanhDifferential(Differential):
 
     def curvature(self, x):
         square = x * x
-        p = (x * (square * CUBE + LINE)).tanh() * 0.5 + 0.5
+        p = (x * (square * (2 * CUBE) + 2 * LINE)).sigmoid()
         v = square * (6 * CUBE) + 2 * LINE
         return p * (1 - p) * (2 * v + x * (1 - 2 * p) * v * v + square * (12 * CUBE))
 

@@ -182,7 +182,9 @@ class XLogY(Elementwise):
 
     method = "xlogy"
 
-    def forward(self, xp, x, y): return x * xp.log(xp.where(xp.equal(x, 0) * xp.equal(y, y), 1, y))
+    def forward(self, xp, x, y):
+        is_zero = xp.equal(x, 0) * xp.equal(y, y)
+        return xp.where(is_zero, 0, x) * xp.log(xp.where(is_zero, 1, y))  # 0, not −0, of −0 too
 
     def partials(self, z, x, y):
         argument = y.where((x != 0) | ~(y <= 0), 1).astype(z.dtype)

@@ -36,24 +36,11 @@ from .reduce import Max, Reduction, Sum, SumOfProducts, subscripts
 
 
 def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
-    """eˣ in a new array, each row along the axis divided by a number of its own, and the sums of the rows.
-
-    The number is e to the largest x; or, of many rows, 1 where the sums come out neither small nor large, as they
-    mostly do: on the CPU it takes half the time to look at them afterwards. A row of nothing but −inf is zeros.
-    """
-    if xp is np and x.size > MANY:
-        with np.errstate(over="ignore"):
-            y = np.exp(x)
-        sums = total(np, y, axis)
-        if sums.min() > 1e-10 and sums.max() < 1e30:
-            return y, sums
+    """e^(x − max x) along the axis, in a new array, and the sums of the rows. A row of nothing but −inf is zeros."""
     with np.errstate(invalid="ignore"):
         y = x - xp.maximum(largest(xp, x, axis), xp.finfo(x.dtype).min)
     xp.exp(y, out=y)
     return y, total(xp, y, axis)
-
-
-MANY = 1 << 12
 
 
 def lowered(xp: Any, x: Any, axis: int) -> Any:
@@ -84,6 +71,18 @@ def from_the_largest(x, axes):
     return x - top, top
 
 
+def weights(x, axes):
+    """e^(x − ln Σ eˣ), of the parts of ln Σ eˣ."""
+    e = from_the_largest(x, axes)[0].exp()
+    return e / e.sum(axes, keepdims=True)
+
+
+def sum_of_powers(e, axis, keepdims=False):
+    """Σ e along the axis, and NaN where it is ∞: ∞ has no softmax, also beside finite numbers."""
+    total = e.sum(axis, keepdims=keepdims)
+    return total + total * 0
+
+
 @dataclass(frozen=True)
 class Softmax(Op):
     """y = eˣ / Σ eˣ along the axis"""
@@ -104,7 +103,7 @@ class Softmax(Op):
 
     def decomposed(self, x):
         e = from_the_largest(x, (self.axis,))[0].exp()
-        return e / e.sum(self.axis, keepdims=True)
+        return e / sum_of_powers(e, self.axis, keepdims=True)
 
     def vjp(self, gy, y, x): return y * (gy - gy.apply(SumOfProducts((self.axis,)), y)),
     def jvp(self, dxs, y, x): return y * (dxs[0] - dxs[0].apply(SumOfProducts((self.axis,)), y))
@@ -192,7 +191,7 @@ class CrossEntropy(Op):
 
     def decomposed(self, x, k):
         z, _ = from_the_largest(x, (1,))
-        return z.exp().sum(1).log() - z.apply(Chosen(), k)
+        return sum_of_powers(z.exp(), 1).log() - z.apply(Chosen(), k)
 
     def vjp(self, gy, y, x, k): return gy.reshape(-1, 1) * x.apply(SoftmaxMinusOneHot(), k), None
     def jvp(self, dxs, y, x, k): return (dxs[0] * x.apply(SoftmaxMinusOneHot(), k)).sum(1)

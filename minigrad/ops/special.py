@@ -92,39 +92,44 @@ def erf(xp, x):
     own = getattr(xp, "erf", None)  # C has one
     if own is not None:
         return own(x)
-    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(float)
-    i, a, h = nearest(xp, x.astype(np.float32 if dtype.itemsize < 4 else dtype))
+    i, a, h, dtype = nearest(xp, x)
     value, slope = table(xp, exact_erf, a.dtype)
     b = a * a
     series = b * (2 / 3) - 1 / 3
     if a.dtype.itemsize == 8:  # three terms are enough for float32
         series = series + (((b - 3) * b * (2 / 15) + 0.1) * h - (b - 1.5) * a * (1 / 3)) * h
-    return (((series * h - a) * h + 1) * h * slope.take(i) + value.take(i)).astype(dtype)
+    y = ((series * h - a) * h + 1) * h * slope.take(i) + value.take(i)
+    return xp.copysign(y, x).astype(dtype)  # erf of −0 is −0
 
 
 def erfc(xp, x):
-    """erfc of an array: the same series in float64, longer, since a is up to 28.
+    """erfc of an array, in its own floating dtype: the same series, longer in float64, where a is up to 28.
 
     Its terms s₁ = h, s₂, … obey (k + 1)(k + 2) sₖ₊₂ = −2 (a h (k + 1) sₖ₊₁ + h² k sₖ).
     """
     own = getattr(xp, "erfc", None)
     if own is not None:
         return own(x)
-    i, a, h = nearest(xp, x.astype(np.float64))
+    i, a, h, dtype = nearest(xp, x)
     value, slope = table(xp, exact_erfc, a.dtype)
-    total, term, before = h, h, 0 * h
-    for k in range(7):
-        term, before = -2 / ((k + 1) * (k + 2)) * (a * h * (k + 1) * term + h * h * k * before), term
+    total, term, before, step, square = h, h, 0 * h, a * h, h * h
+    for k in range(7 if a.dtype.itemsize == 8 else 3):
+        term, before = -2 / (k + 2) * step * term - 2 * k / ((k + 1) * (k + 2)) * square * before, term
         total = total + term
-    return (value.take(i) - slope.take(i) * total).astype(x.dtype if x.dtype.kind == "f" else float)
+    return (value.take(i) - slope.take(i) * total).astype(dtype)
 
 
 def nearest(xp, x):
-    """The nearest point of the grid to each x: its place i, its value a, and h = x − a. A NaN is left to h."""
+    """The nearest point of the grid to each x: its place i, its value a, h = x − a, and the dtype of the result.
+
+    A NaN is left to h.
+    """
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(float)
+    x = x.astype(np.float32 if dtype.itemsize < 4 else dtype)
     x = xp.minimum(xp.maximum(x, LOW), HIGH)
     step = xp.rint(xp.fmax(x, LOW) * PER_ONE)
     a = step * (1 / PER_ONE)
-    return (step - LOW * PER_ONE).astype(np.intp), a, x - a
+    return (step - LOW * PER_ONE).astype(np.intp), a, x - a, dtype
 
 
 @lru_cache
@@ -177,6 +182,13 @@ FAR = (
 
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+NEAR_TWO = (  # of ln Γ(2 + e) / e for |e| ≤ ½, from the highest power down: interpolated at Chebyshev's nodes, to 2⁻⁵⁴
+    6.379047507619774e-08, -1.3412819758517287e-07, 2.0304806751615227e-07, -4.303558760359961e-07,
+    9.578663334114758e-07, -2.0449201467015115e-06, 4.374374916915131e-06, -9.438458716242811e-06,
+    2.050726741605779e-05, -4.4926351103833334e-05, 9.945750909889392e-05, -0.00022315475074520367,
+    0.0005096695248853096, -0.0011927539120010226, 0.002890510330738737, -0.0073855510286681535, 0.02058080842778457,
+    -0.06735230105319814, 0.3224670334241132, 0.42278433509846713,
+)  # fmt: skip
 
 
 class Special(Elementwise):
@@ -203,6 +215,17 @@ class ErfInv(Special):
     def partials(self, y, x): return (y * y).exp() * (sqrt(pi) / 2),
 
 
+def log_gamma_below_8(xp, z):
+    """ln Γ(z), 0 ≤ z < 8, from ln Γ(2 + e) by Γ(z + 1) = z Γ(z): near its zeros at 1 and 2 no digits cancel."""
+    steps = xp.minimum(xp.rint(z), 8) - 2
+    e, factor, y = z - (steps + 2), xp.where(steps < -1, z * (z + 1), xp.where(steps < 0, z, 1)), 0.0
+    for k in range(1, 7):
+        factor = factor * xp.where(steps >= k, z - k, 1)
+    for a in NEAR_TWO:
+        y = y * e + a
+    return y * e + xp.where(steps < 0, -1, 1) * xp.log(factor)
+
+
 @dataclass(frozen=True)
 class PolyGamma(Special):
     """y = the derivative of ln |Γ| of order n + 1 (A & S 6.1.40, 6.3.18, 6.4.11, led to by 6.1.15–17 and 6.4.6–7)"""
@@ -216,12 +239,12 @@ class PolyGamma(Special):
 
     def double(self, xp, x):
         n, z = self.n, xp.where(x < 0, 1 - x, x)
-        far, series, beside = z + n + 10, 0.0, x - xp.rint(x)
+        far, series, beside = z + n + 10 if n >= 0 else xp.maximum(z, 8), 0.0, x - xp.rint(x)
         for k in range(len(BERNOULLI), 0, -1):
             series = (series + BERNOULLI[k - 1] * factorial(2 * k + n - 1) / factorial(2 * k)) / (far * far)
         if n < 0:
-            steps = sum(xp.log(z + k) for k in range(9))
-            y = (far - 0.5) * (xp.log(far) - 1) + (log(2 * pi) - 1) / 2 + series * far - steps
+            y = (far - 0.5) * (xp.log(far) - 1) + (log(2 * pi) - 1) / 2 + series * far
+            y = xp.where(z < 8, log_gamma_below_8(xp, z), y)
             mirrored = log(pi) - xp.log(xp.abs(xp.sin(pi * beside))) - y
             return xp.where(xp.isinf(x), inf, xp.where(x < 0, mirrored, y))
         steps = sum(((z + k) ** (-1.0 - n) for k in range(1, n + 10)), z ** (-1.0 - n))

@@ -70,48 +70,63 @@ static inline unsigned short to_half(double x)
     return to_half(from_bits((double)y == x ? bits : odd));
 }
 
+// x y + z, rounded once where the processor can: only where it is asked for, so that what an op says is rounded as NumPy
+// rounds it, and a formula that cancels digits cancels the same ones.
+#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
+static inline float multiply_add(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+static inline double multiply_add(double x, double y, double z) { return __builtin_fma(x, y, z); }
+#else
+template <class T> static inline T multiply_add(T x, T y, T z) { return x * y + z; }
+#endif
+
 // Coefficients of the highest power first.
-template <class T, class... More> static inline T polynomial(T x, T p, More... c) { ((p = p * x + c), ...); return p; }
+template <class T, class... More> static inline T polynomial(T x, T p, More... c)
+{
+    ((p = multiply_add(p, x, T(c))), ...);
+    return p;
+}
 
 // The upper half of a number's digits: its square is exact.
 static inline float upper(float x) { return from_bits(bits_of(x) & ~0xfff); }
 static inline double upper(double x) { return from_bits(bits_of(x) & ~0x7ffffffLL); }
 
 // -- e^x = 2^n e^r with |r| <= ln 2 / 2. 2^n = a b is multiplied in twice, so that what is subnormal comes out rounded.
-//    1 is subtracted before: e^x - 1 = b (a (e^r - 1) + (a - 1 / b)).
+//    1 is subtracted before: e^x - 1 = b (a (e^r - 1) + (a - 1 / b)). `exp_times` is e^(x + low) y, rounded once.
 //    Polynomials: Cephes (Moshier), expf; the Taylor polynomial of degree 13 in double, whose rest is below 2^-60.
 #define exp exp_
 #define expf exp_
 #define expm1 expm1_
 #define expm1f expm1_
 
-static inline float exp_(float x, bool less_1 = false)
+static inline float exp_times(float x, float low, float y, bool less_1 = false)
 {
     x = x > 89.f ? 89.f : x < -104.f ? -104.f : x;
-    const float n = __builtin_rintf(x * 1.44269504f), r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+    const float n = __builtin_rintf(x * 1.44269504f), r = (x - n * 0.693359375f) - n * -2.12194440e-4f + low;
     const float p = polynomial(r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                                1.6666665459e-1f, 5.0000001201e-1f);
     const int m = n == n ? (int)n : 0, half = m >> 1, rest = m - half;
-    const float a = from_bits((half + 127) << 23), b = from_bits((rest + 127) << 23);
-    return (a * (p * (r * r) + r) + (less_1 ? a - from_bits((127 - rest) << 23) : a)) * b;
+    const float a = from_bits((half + 127) << 23), b = from_bits((rest + 127) << 23), c = from_bits((127 - rest) << 23);
+    return multiply_add(a, multiply_add(p, r * r, r), less_1 ? a - c : a) * y * b;
 }
 
-static inline double exp_of_parts(double n, double r, bool less_1 = false)
+static inline double exp_of_parts(double n, double r, double y = 1., bool less_1 = false)
 {
     const double p = polynomial(r, 1. / 6227020800., 1. / 479001600., 1. / 39916800., 1. / 3628800., 1. / 362880.,
                                 1. / 40320., 1. / 5040., 1. / 720., 1. / 120., 1. / 24., 1. / 6., .5);
     const long long m = n == n ? (long long)n : 0, half = m >> 1, rest = m - half;
     const double a = from_bits((half + 1023) << 52), b = from_bits((rest + 1023) << 52);
-    return (a * (p * (r * r) + r) + (less_1 ? a - from_bits((1023 - rest) << 52) : a)) * b;
+    const double c = from_bits((1023 - rest) << 52);
+    return multiply_add(a, multiply_add(p, r * r, r), less_1 ? a - c : a) * y * b;
 }
 
-static inline double exp_(double x, bool less_1 = false)
+static inline double exp_times(double x, double low, double y, bool less_1 = false)
 {
     x = x > 710. ? 710. : x < -746. ? -746. : x;
     const double n = __builtin_rint(x * 1.4426950408889634);
-    return exp_of_parts(n, (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10, less_1);
+    return exp_of_parts(n, (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10 + low, y, less_1);
 }
 
+template <class T> static inline T exp_(T x, bool less_1 = false) { return exp_times(x, T(0), T(1), less_1); }
 template <class T> static inline T expm1_(T x) { const T y = exp_(x, true); return x == 0 ? x : y; }
 
 // -- log x = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); s = f / (2 + f). What is subnormal is scaled first.
@@ -200,22 +215,22 @@ static inline double pow_(double x, double y)
     return with_sign(x, y, x == x && y == y ? exp_of_parts(n, t * 0.69314718055994531) : x + y);
 }
 
-// -- erf x = x P(x^2) up to 1; from there on 1 - erfc x, where erfc x = e^(-x^2) u Q(v), u = 1 / (x + c), v from 1
-//    to -1. The square is taken in two parts. P, Q: interpolated at Chebyshev's nodes, to 2^-26 and 2^-55.
+// -- erf x = x + x P(x^2) up to 1; from there on 1 - erfc x, where erfc x = e^(-x^2) Q(v) / (x + c), v = (a - b x) / (x + c) from
+//    1 to -1. The square is taken in two parts. P, Q: interpolated at Chebyshev's nodes, to 2^-26 and 2^-55.
 #define erf erf_
 #define erff erf_
 #define erfc erfc_
 #define erfcf erfc_
 
-static inline float near_erf(float x)
+static inline float more_erf(float x)
 {
-    return x + x * polynomial(x * x, 7.875875e-05f, -8.0168643e-04f, .0051890872f, -.026854211f, .11283594f,
+    return polynomial(x * x, 7.875875e-05f, -8.0168643e-04f, .0051890872f, -.026854211f, .11283594f,
                               -.37612626f, .12837917f);
 }
 
-static inline double near_erf(double x)
+static inline double more_erf(double x)
 {
-    return x + x * polynomial(x * x, -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07,
+    return polynomial(x * x, -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07,
                               1.6447424703317362e-06, -1.492473690741966e-05, 1.2055294904839707e-04,
                               -8.548325975389692e-04, .0052239776071164225, -.02686617064323777, .11283791670945006,
                               -.37612638903183543, .12837916709551257);
@@ -223,39 +238,39 @@ static inline double near_erf(double x)
 
 static inline float far_erfc(float x)
 {
-    const float u = 1.f / (x + 2.f), v = u * (4.652174f - 1.6521739f * x);
-    return u * polynomial(v, 1.1895094e-05f, 2.2962484e-05f, -2.865111e-04f, -9.481923e-04f, .006211483f, .06510512f,
-                          .2996297f, .9130043f);
+    const float d = x + 2.f, v = multiply_add(-1.6521739f, x, 4.652174f) / d;
+    return polynomial(v, 1.1895094e-05f, 2.2962484e-05f, -2.865111e-04f, -9.481923e-04f, .006211483f, .06510512f,
+                          .2996297f, .9130043f) / d;
 }
 
 static inline double far_erfc(double x)
 {
-    const double u = 1. / (x + 3.), v = u * (5.304182509505703 - 1.3041825095057034 * x);
-    return u * polynomial(v, 4.343244204489046e-11, -4.017684551756806e-11, -6.8046008887761e-10, 7.736464002582821e-10,
+    const double d = x + 3., v = multiply_add(-1.3041825095057034, x, 5.304182509505703) / d;
+    return polynomial(v, 4.343244204489046e-11, -4.017684551756806e-11, -6.8046008887761e-10, 7.736464002582821e-10,
                           8.50324666080829e-09, -9.266681579429772e-09, -1.1568731164806982e-07, 5.070351976186011e-08,
                           1.7594165960132106e-06, 1.9058715356323484e-06, -2.585801687925009e-05,
                           -1.0866079646353904e-04, 1.2002478817404192e-04, .0031093178960175144, .017816508059748066,
-                          .06743221482878589, .1970689982250914, .4718477401442403, .9530704198571669);
+                          .06743221482878589, .1970689982250914, .4718477401442403, .9530704198571669) / d;
 }
 
 template <class T> static inline T tail(T x)
 {
     x = x > 30 ? T(30) : x;
     const T high = upper(x), square = high * high, more = (x - high) * (x + high), sum = square + more;
-    return exp_(-sum) * (far_erfc(x) * (1 - ((square - sum) + more)));
+    return exp_times(-sum, sum - square - more, far_erfc(x));
 }
 
 template <class T> static inline T erf_(T x)
 {
-    const T size = fabs(x), near = near_erf(x), left = tail(size) - 1, far = x > 0 ? -left : left;
+    const T size = fabs(x), near = multiply_add(x, more_erf(x), x), left = tail(size) - 1, far = x > 0 ? -left : left;
     const T y = size < 1 ? near : far;
-    return x == x ? y : x;
+    return x == x && x != 0 ? y : x;
 }
 
 template <class T> static inline T erfc_(T x)
 {
-    const T size = fabs(x), near = 1 - near_erf(x), right = tail(size), left = 2 - right, far = x > 0 ? right : left;
-    const T y = size < 1 ? near : far;
+    const T size = fabs(x), near = multiply_add(-x, more_erf(x), 1 - x), right = tail(size);
+    const T y = size < 1 ? near : x > 0 ? right : 2 - right;
     return x == x ? y : x;
 }
 
@@ -289,20 +304,18 @@ static inline float sine(float x, int turns)
 static inline float sin_(float x) { const float y = sine(x, 0); return x == 0.f ? x : y; }
 static inline float cos_(float x) { return sine(x, 1); }
 
-// -- tanh x in single: x P(x^2) / Q(x^2), fitted to the least relative error, 2.3e-8, up to 9.1, where it is 1. All
-//    terms are positive, so that none cancels another. In double: Cephes, tanh.c, near 0; else 1 - 2 / (e^(2x) + 1)
+// -- tanh x: Cephes, tanhf.c and tanh.c, near 0; else 1 - 2 / (e^(2x) + 1), which is 1 from 20 on.
 #define tanh tanh_
 #define tanhf tanh_
 
 static inline float tanh_(float x)
 {
-    const float t = x > 9.01f ? 9.01f : x < -9.01f ? -9.01f : x, z = t * t;
-    const float p = polynomial(z, 1.3175972880359393e-08f, 2.048007254610839e-05f, 3.4877446923166928e-03f,
-                               1.3374420204340332e-01f, 1.f);
-    const float q = polynomial(z, 7.703411336678559e-07f, 3.2728104584215956e-04f, 2.5847138623938365e-02f,
-                               4.670773406574301e-01f, 1.f);
-    const float y = t * p / q;
-    return y > 1.f ? 1.f : y < -1.f ? -1.f : y;
+    const float size = fabs(x), z = x * x;
+    const float p = polynomial(z, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f,
+                               -3.33332819422e-1f);
+    const float some = size < 20.f ? size : 20.f, far = 1.f - 2.f / (exp_(2.f * some) + 1.f);
+    const float y = size < .625f ? multiply_add(size * z, p, size) : far;
+    return x == x ? copysignf(y, x) : x;
 }
 
 static inline double tanh_(double x)

@@ -23,7 +23,7 @@ from ..c import Expr, NotWritten
 from ..group import reducer, statements
 from .loops import GroupStep
 from .reduce import LANES, PIECE, SMALL_PRODUCT
-from .writer import CppWriter, check, library_of
+from .writer import CppWriter, check, library_of, may_cancel
 
 IN_CACHE = 1 << 12  # elements of a block of rows
 
@@ -142,8 +142,8 @@ def body_of(node: Node) -> Graph | None:
 
 @lru_cache(maxsize=256)
 def written(body: Graph) -> GroupStep | None:
-    """A group in words of C; None where C has none for all of it."""
-    if 0 in loop_shape(next(y for y in body.outputs if y)):
+    """A group in words of C; None where C has none for all of it, or would give other digits."""
+    if 0 in loop_shape(next(y for y in body.outputs if y)) or any(map(may_cancel, body.nodes)):
         return None
     values = {x: Expr(f"x{k}", x.spec.dtype) for k, x in enumerate(body.inputs)}
     try:
@@ -173,6 +173,9 @@ class NativeRowRun(RowRun):
 
     def fits(self, step: Step) -> bool:
         return super().fits(step) and CppWriter().can(step)
+
+    def keeps_bits(self, step: Step) -> bool:
+        return True  # C adds up each row in one order
 
     def height(self, width: int) -> int:
         """The most rows that a block in the cache has and that go into all rows evenly."""

@@ -25,7 +25,11 @@ NARROW = 64  # columns of a product that are kept in registers
 SMALL_PRODUCT = 1 << 18  # multiplications: from there on NumPy's BLAS is faster
 
 Named = Callable[[str], str]
-STARTS = {np.add: 0, np.multiply: 1, np.maximum: -inf, np.minimum: inf}
+STARTS = {
+    np.add: 0,
+    np.maximum: -inf,
+    np.minimum: inf,
+}  # no product: in lanes it may overflow where it would not in order
 
 
 def gathered(
@@ -239,7 +243,7 @@ def product(step: Step) -> list[str]:
         return contraction(step, EinsumStep("il,lj->ij"))
     high = next(rows for rows in (4, 3, 2, 1) if m % rows == 0)
     rows, kind = range(high), stored(z.dtype)
-    adds = " ".join(f"r{p}[j] += x{p} * y;" for p in rows)
+    adds = " ".join(f"r{p}[j] = multiply_add(x{p}, y, r{p}[j]);" for p in rows)
     stores = " ".join(f"a2[(i + {p}) * {zi} + j * {zj}] = r{p}[j];" for p in rows)
     return [
         f"for (index i = 0; i < {m}; i += {high}) {{",

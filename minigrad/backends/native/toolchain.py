@@ -29,7 +29,7 @@ from platformdirs import user_cache_path
 
 FLAGS = (
     *("-x", "c++", "-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math"),
-    *("-ffp-contract=fast", "-fopenmp-simd", "-shared", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w"),
+    *("-ffp-contract=off", "-fopenmp-simd", "-shared", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w"),
     *("-ffreestanding", "-nostdlib", *(("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ())),
 )
 PATIENCE = 120  # seconds that a compiler may take

@@ -23,9 +23,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...compiler.passes.fuse import is_full_reduction
+from ...compiler.passes.fuse import Fused, is_full_reduction
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
 from ...compiler.program.tiling import TiledLoop
+from ...core.node import Node
+from ...ops import LogAddExp
+from ...ops.special import Special
 from ..c import CALLS, FUNCTIONS, C, NotWritten, stored, words
 from .loops import GroupStep, copy, elementwise, group, is_number
 from .reduce import contraction, product, reduced_group, reduction
@@ -59,9 +62,11 @@ class CppWriter:
 
     def function(self, step: Step) -> str:
         """The name of the function that does what a step does, written if there is none yet."""
-        does = step.does
+        does, node = step.does, step.node
         for v in step.operands:
             check(v)
+        if node is not None and any(map(may_cancel, node.op.body.nodes if isinstance(node.op, Fused) else [node])):
+            raise NotWritten(step.text)
         if step.loop is not None:
             return self.added("rows", step, self.rows(step.loop))
         if isinstance(does, GroupStep):
@@ -124,6 +129,14 @@ class CppWriter:
         name = self.names.get(step) or self.function(step)
         given = [place(v) for v in step.operands if not is_number(v)]
         return f"{name}({', '.join([*given, *[memory] * (step.loop is not None)])});"
+
+
+def may_cancel(node: Node) -> bool:
+    """Whether an op may leave a small difference of large numbers, whose digits depend on how each of them was rounded.
+
+    So near their zeros ln(eˣ + eʸ), ln |Γ| and ψ have NumPy's digits only if NumPy's functions compute them.
+    """
+    return isinstance(node.op, LogAddExp) or (isinstance(node.op, Special) and node.spec.dtype.itemsize > 4)
 
 
 def check(v: Buffer) -> None:

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from ...core.graph import Graph
 from ...core.node import Node
-from ...ops import Exp, LogSumExp, Reshape, RMSNormalise, Softmax, Standardise, Sub
+from ...ops import Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
+from ...ops.normalise import weights as exponentials_of
 from ...tensor.rewrite import Rewrite, about, again, simplify
 from ...tensor.symbol import Symbol
 from .fast_math import POOLED
@@ -45,13 +46,13 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
 
 @about(Exp)
 def weights(node: Node) -> Node | None:
-    """e^(x − ln Σ eˣ)  →  softmax x, whose parts are those of ln Σ eˣ"""
+    """e^(x − ln Σ eˣ)  →  e / Σ e, whose parts are those of ln Σ eˣ"""
     match node:
         case Node(Exp(), (Node(Sub(), (x, total)),)):
             y = total.inputs[0] if isinstance(total.op, Reshape) else total
             if isinstance(y.op, LogSumExp) and y.inputs == (x,) and len(y.op.axes) == 1:
                 rows = LogSumExp(y.op.axes, keepdims=True).reduced(x.spec.shape)
-                return Node(Softmax(*y.op.axes), (x,)) if total.spec.shape == rows else None
+                return exponentials_of(Symbol(x), y.op.axes).node if total.spec.shape == rows else None
     return None
 
 

@@ -20,14 +20,13 @@ import numpy as np
 
 from ...base.dimension import divided, is_unknown
 from ...core.node import Node
-from ...ops.activation import Relu, ReluDifferential, Sigmoid
+from ...ops.activation import Relu, ReluDifferential
 from ...ops.arithmetic import Add, Div, Mul, Neg, Sub
 from ...ops.comparison import Kept, LessEqual, Not
 from ...ops.convolution import Convolution
 from ...ops.leaf import Const
 from ...ops.matmul import Affine, MatMul
 from ...ops.movement import BroadcastTo, Reshape
-from ...ops.pointwise import Tanh
 from ...ops.pooling import ArgMaxPool, MaxPool, PutTaps
 from ...ops.reduce import Mean, Sum, SumOfProducts
 from ...tensor.rewrite import Rewrite, about, in_order, number
@@ -47,35 +46,43 @@ def zero(node: Node) -> Node | None:
     return None
 
 
-@about(Mul, Div)
+@about(Div)
 def quotient(node: Node) -> Node | None:
-    """x · (1 / y)  →  x / y;  but x / y  →  x · (1 / y) where y is a number, or one for many x: a product is quicker"""
+    """x / c  →  x · (1 / c), a quicker product, to 1.5 ulp: for a number c that has no subnormal or infinite inverse"""
     match node:
-        case Node(Mul(), (x, Node(Div(), (Node(Const(1)), y))) | (Node(Div(), (Node(Const(1)), y)), x)):
-            return None if is_shared(y, x) else Node(Div(), (x, y))
-        case Node(Div(), (x, Node(Const(c)) as k)) if c and k.spec.is_float:
-            return Node(Mul(), (x, number(1 / c, k.spec)))
-        case Node(Div(), (x, y)) if y.spec.is_float and is_shared(y, x):
-            return Node(Mul(), (x, Node(Div(), (number(1.0, y.spec.with_shape(())), y))))
+        case Node(Div(), (x, Node(Const(c)) as k)) if k.spec.dtype == node.spec.dtype and is_float(x, k):
+            return Node(Mul(), (x, number(1 / c, k.spec))) if is_normal(c, k) and is_normal(1 / c, k) else None
     return None
-
-
-def is_shared(y: Node, x: Node) -> bool:
-    """Whether there are far more x than y."""
-    return x.spec.size >= 8 * y.spec.size and x.spec.size >= 1 << 10
 
 
 @about(Mul, Add)
 def factors(node: Node) -> Node | None:
-    """(x · a) · b  →  x · (a b);  (x + a) + b  →  x + (a + b), for numbers a and b"""
+    """(x · a) · b  →  x · (a b);  (x + a) + b  →  x + (a + b), for numbers a and b, each way rounded but once
+
+    x · (a b)      to 1.5 ulp: only if |a| and |b| are both at least 1 or both at most 1, so that x · a is infinite, or
+                   has no digits left, only where the result is and has, and if a b is neither infinite nor subnormal
+    x + (a + b)    to an ulp of the largest of x, a and b: only if these are too small to make a finite x infinite
+    """
     match node:
         case Node(Mul() | Add(), (inner, Node(Const(b)) as k) | (Node(Const(b)) as k, inner)) if type(inner.op) is type(
             node.op
         ):
             match inner:
                 case Node(op, (x, Node(Const(a)) as j) | (Node(Const(a)) as j, x)) if is_float(j, k, x):
-                    return Node(op, (x, number(a * b if isinstance(op, Mul) else a + b, k.spec)))
+                    if not j.spec.dtype == k.spec.dtype == x.spec.dtype:
+                        return None
+                    if isinstance(op, Add):
+                        small = float(np.finfo(k.spec.dtype).max * np.finfo(k.spec.dtype).eps) / 4
+                        return Node(op, (x, number(a + b, k.spec))) if abs(a) < small > abs(b) else None
+                    same_way = (abs(a) <= 1) == (abs(b) <= 1) or 1 in (abs(a), abs(b))
+                    return Node(op, (x, number(a * b, k.spec))) if same_way and is_normal(a * b, k) else None
     return None
+
+
+def is_normal(c: float, k: Node) -> bool:
+    """Whether a number has all its digits in the dtype of a constant: it is not 0, subnormal, infinite or NaN."""
+    bounds = np.finfo(k.spec.dtype)
+    return bool(bounds.smallest_normal <= abs(c) <= bounds.max)
 
 
 def is_float(*xs: Node) -> bool:
@@ -155,29 +162,7 @@ def copies(node: Node) -> Node | None:
     return None
 
 
-@about(Sigmoid)
-def logistic(node: Node) -> Node | None:
-    """σ(x)  →  ½ tanh(½ x) + ½ in single precision, where tanh takes half as long as exp; and ½ (a x + b) at once
-
-    Where σ is nearly 0 it is then exact to 6e-8, not to seven digits.
-    """
-    match node:
-        case Node(Sigmoid(), (x,)) if x.spec.dtype == np.float32:
-            half = number(0.5, x.spec.with_shape(()))
-            return Node(Add(), (Node(Mul(), (Node(Tanh(), (halved(x, half),)), half)), half))
-    return None
-
-
-def halved(x: Node, half: Node) -> Node:
-    """½ x; of a y + b with numbers a and b, ½ a y + ½ b."""
-    match x:
-        case Node(Add(), (Node(Mul(), (Node(Const(a)), y) | (y, Node(Const(a)))), Node(Const(b)))):
-            return Node(Add(), (Node(Mul(), (y, number(a / 2, half.spec))), number(b / 2, half.spec)))
-    return Node(Mul(), (x, half))
-
-
 FAST_MATH: tuple[Rewrite, ...] = (zero, quotient, factors, sums, mean, copies)
-BY_TANH: tuple[Rewrite, ...] = (logistic,)  # which NumPy has for several numbers at once
 BY_BLAS: tuple[Rewrite, ...] = (lines, product)  # when nothing else is left to say of sums
 
 

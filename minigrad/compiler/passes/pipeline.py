@@ -21,7 +21,7 @@ from ...tensor.precision import widened
 from ...tensor.rewrite import RULES, share, simplify
 from .dce import dce
 from .decompose import decompose
-from .fast_math import BY_BLAS, BY_TANH, FAST_MATH
+from .fast_math import BY_BLAS, FAST_MATH
 from .fold import fold
 from .fuse import epilogues, fuse
 from .liveness import bytes_moved, ordered, peak_bytes
@@ -38,11 +38,11 @@ BEGIN: tuple[Pass, ...] = (dce, narrow, decompose, fold)
 END: tuple[Pass, ...] = (share, epilogues, partial(remat, ops=QUICK), partial(fuse, reductions=True), ordered)
 FAST: tuple[Pass, ...] = (
     *BEGIN,
-    partial(simplify, rules=RULES + FAST_MATH + BY_TANH),
+    partial(simplify, rules=RULES + FAST_MATH),
     partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS),
     *END,
 )
-NATIVE: tuple[Pass, ...] = (  # a sum is no product with ones there, and exp as quick as tanh
+NATIVE: tuple[Pass, ...] = (  # a sum is no product with ones there
     *BEGIN,
     partial(simplify, rules=RULES + FAST_MATH),
     partial(transposes, rules=FAST_TRANSPOSES),

@@ -28,7 +28,7 @@ from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Op
 from ...ops import Add, BroadcastTo, Max, Mean, Min, Mul, Sum
-from .buffer import Buffer, Section, Shape, Step, contiguous, laid_out, reshaped, shell
+from .buffer import Buffer, EinsumStep, Section, Shape, Step, contiguous, laid_out, reshaped, shell
 from .lower import BLOCK, Lowering, layout, recorded
 from .memory_plan import MemoryPlan, lies_over, plan
 from .record import Recorder
@@ -367,7 +367,13 @@ class RowRun:
 
     def takes(self, step: Step) -> bool:
         """Whether the step can be one of them; if so, it is."""
-        if step.leads is None or step.loop is not None or not step.writes or not self.fits(step):
+        if (
+            step.leads is None
+            or step.loop is not None
+            or not step.writes
+            or not self.fits(step)
+            or not self.keeps_bits(step)
+        ):
             return False
         rows, made = step.written[0].shell.shape[0], {out.root for out in step.written}
         byrow: dict[Buffer, bool] = {}
@@ -391,6 +397,11 @@ class RowRun:
             return bool(rows == self.rows)
         size = max(v.shell.size for v in leading_operands(step))
         return bool(rows > 1 and size > BLOCK >= size // rows)
+
+    def keeps_bits(self, step: Step) -> bool:
+        """Whether block by block a step adds up in the same order: of several long rows `einsum` buffers pieces."""
+        width = max(v.shell.size for v in step.operands) // step.written[0].shell.shape[0]
+        return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
 
     def passes(self, step: Step) -> bool:
         """Whether the step may be left for later, or is a view, which is no work; if so, it is."""
