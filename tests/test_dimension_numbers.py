@@ -35,8 +35,6 @@ def row(name, f):
         row("int", lambda x: x * int(x.shape[0])),
         row("abs", lambda x: x * abs(x.shape[0] - 3)),
         row("linspace", lambda x: mg.linspace(0, 1, x.shape[0])),
-        row("median", lambda x: x.median(1).values),
-        row("quantile", lambda x: x.quantile(0.5)),
         row("mask", lambda x: x[x > 0]),
         row("split", lambda x: x.split(1, 1)[0]),
         row("unbind", lambda x: x.unbind(0)[0]),
@@ -90,6 +88,14 @@ def test_what_depends_on_the_run_is_refused(f):
         row("array and integer", lambda x: x[None, 0, mg.tensor([[0, 0]])]),
         row("diag", lambda x: x.diag() + (x @ x.T).diagonal().sum()),
         row("eye", lambda x: mg.eye(*x.shape) + x),
+        row("median", lambda x: x.median(1).values),
+        row("quantile", lambda x: x.quantile(0.5)),
+        row("median of all", lambda x: x.median()),
+        row("quantile along an axis", lambda x: x.quantile(0.3, 0)),
+        row("quantiles", lambda x: x.quantile([0.1, 0.5, 1.0], 1, interpolation="nearest")),
+        row(
+            "gradient of a quantile", mg.func.grad(lambda v: (v.quantile(0.3, 0, interpolation="midpoint") ** 2).sum())
+        ),
         row("arange", lambda x: mg.arange(1, x.shape[0] + 1).unsqueeze(1) * x),
         row("first rows", lambda x: mg.ones(16, 1)[: x.shape[0]] * x),
         row("one_hot", lambda x: mg.nn.functional.one_hot(x.argmax(1), 9)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops, random
+from ..base.dimension import needed
 from ..base.errors import ShapeError
 from ..functions.activation import leaky_relu
 from ..functions.creation import ones_like
@@ -38,7 +39,8 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 def pdist(input: Any, p: float = 2.0) -> Any:
     """‖xᵢ − xⱼ‖ₚ for each pair of rows i < j, in one axis."""
     x = operand(input)
-    first, second = np.triu_indices(len(x), 1)
+    needed("pdist, to pair the rows,", x.shape[0])
+    first, second = np.triu_indices(x.shape[0], 1)
     return (x[first] - x[second]).norm(p, -1)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from ..base.dimension import out_of_order
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from ..core.modes import no_grad
+from ..functions.creation import arange, ones, zeros
 from ..functions.indexing import searchsorted, within
+from ..functions.movement import pad
 from ..methods import Operand
 from ..tensor.lift import operand, operands
 
@@ -47,15 +49,16 @@ def embedding(
         raise ShapeError(f"embedding reads rows of a table (num_embeddings, embedding_dim), and got {W.spec}")
     if index.dtype.kind not in "iu":
         raise DTypeError(f"embedding is indexed by integers, and got {index.spec}: use .astype(int)")
-    last = W.shape[0] - 1
-    index = within(index, 0, last, f"the indices of embedding are 0 to {last}")
+    rows = W.shape[0]
+    index = within(index, 0, rows - 1, f"the indices of embedding are 0 to {rows - 1}")
     if max_norm is not None:
         with no_grad():
             lengths = W[index].norm(norm_type, -1, keepdims=True)
             W[index] = W[index] * (max_norm / (lengths + 1e-7)).where(lengths > max_norm, 1.0)
     y = W[index]
     if scale_grad_by_freq:
-        seen = W.lift(np.zeros(len(W))).index_add(0, index.reshape(-1), np.ones(index.size))[index].unsqueeze(-1)
+        where: Any = {"dtype": np.float64, "device": W.spec.device}
+        seen = zeros(rows, **where).index_add(0, index.reshape(-1), ones(index.size, **where))[index].unsqueeze(-1)
         y = y.detach() + (y - y.detach()) / seen.astype(y.dtype)
     if padding_idx is None:
         return y
@@ -89,31 +92,32 @@ def embedding_bag(
     if index.ndim not in (1, 2) or (index.ndim == 1) != (offsets is not None):
         raise ShapeError(f"embedding_bag needs bags (B, n), or (n,) with offsets, and got {index.spec} and {offsets}")
     n_bags, bag = bags_of(W, index, offsets, include_last_offset)
-    index = index.reshape(-1)
+    index, where = index.reshape(-1), {"device": W.spec.device}
     rows = embedding(index, W, None, max_norm, norm_type, scale_grad_by_freq)
     counts = index == index if padding_idx is None else index != row_of(W, padding_idx)
-    if mode == "max" and index.size:  # of no rows, every bag is empty
-        inside = (bag == np.arange(n_bags)[:, None]) & counts
-        return rows.where(inside.unsqueeze(2), -np.inf).max(1)[0].where(inside.any(1, keepdims=True), 0.0)
+    if mode == "max":
+        inside = (bag == arange(n_bags, **where).unsqueeze(1)) & counts
+        seen = pad(rows.where(inside.unsqueeze(2), -np.inf), (0, 0, 0, 1), value=-np.inf)  # a bag may be empty
+        return seen.max(1)[0].where(inside.any(1, keepdims=True), 0.0)
     if per_sample_weights is not None:
         rows = rows * W.lift(per_sample_weights).reshape(-1, 1)
     rows = rows.where(counts.unsqueeze(1), 0.0)
     rows = rows.real_valued() if mode == "mean" else rows
-    total = W.lift(np.zeros((n_bags, W.shape[1]), rows.dtype)).index_add(0, bag, rows)
+    total = zeros(n_bags, W.shape[1], dtype=rows.dtype, **where).index_add(0, bag, rows)
     if mode == "sum":
         return total
-    sizes = W.lift(np.zeros(n_bags)).index_add(0, bag, counts.astype(float)).clamp(min=1)
+    sizes = zeros(n_bags, dtype=np.float64, **where).index_add(0, bag, counts.astype(float)).clamp(min=1)
     return total / sizes.unsqueeze(1).astype(rows.dtype)
 
 
 def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any]:
     """How many bags there are, and in which each index is."""
-    places = W.lift(np.arange(index.size))
     if index.ndim == 2:
-        return index.shape[0], places // max(index.shape[1], 1)
+        bags = arange(index.shape[0], device=W.spec.device)
+        return index.shape[0], bags.unsqueeze(1).broadcast_to(index.shape).reshape(-1)
     starts = W.lift(offsets if isinstance(offsets, Operand) else np.asarray(offsets))
     starts = starts[:-1] if include_last_offset else starts
-    return starts.shape[0], searchsorted(starts, places, right=True) - 1
+    return starts.shape[0], searchsorted(starts, arange(index.size, device=W.spec.device), right=True) - 1
 
 
 def row_of(W: Any, padding_idx: int) -> int:

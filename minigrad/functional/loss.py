@@ -268,7 +268,7 @@ def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]
     if x.ndim > 2:
         rows = x.permute(0, *range(2, x.ndim), 1).reshape(t.size, C)
     classes, kept = t.reshape(t.size), None
-    if 0 <= ignore_index < C or not all_within(classes, 0, C - 1):
+    if not all_within(classes, 0, C - 1) or 0 <= ignore_index < C:
         kept = classes != ignore_index
         classes = within(classes * kept, 0, C - 1, f"the classes of {x.spec} are 0 to {C - 1}")
     return rows, classes, kept
@@ -441,7 +441,7 @@ def ctc_loss(
         loss = ctc_loss(logp.unsqueeze(1), t.reshape(1, -1), lengths.reshape(1), sizes.reshape(1), blank,
                         "mean" if reduction == "mean" else "none", zero_infinity)  # fmt: skip
         return loss if reduction == "mean" else reduced(loss.squeeze(0), reduction)
-    needed("ctc_loss, to go through its moments,", *logp.shape)
+    needed("ctc_loss, to go through its moments,", logp.shape[0])
     t = in_rows(t, np.asarray(target_lengths), blank) if t.ndim == 1 else t
     t, lengths, sizes = inside(logp, t, lengths, sizes)
     loss = -ln_said(logp, t, lengths, sizes, blank)
@@ -471,9 +471,10 @@ def ln_said(logp: Any, t: Any, lengths: Any, sizes: Any, blank: int) -> Any:
     T, N, _ = logp.shape
     places = 2 * t.shape[1] + 1  # a blank around each letter
     path = pad(stack([t * 0 + blank, t], 2).reshape(N, places - 1), (0, 1), value=blank)
-    leaps = pad((path[:, 2:] != path[:, :-2]) & (path[:, 2:] != blank), (2, 0), value=False)[:, :places]
+    order = arange(places, device=logp.spec.device)
+    leaps = (path != path.roll(2, 1)) & (path != blank) & (order > 1)
     said = logp.gather(2, path.unsqueeze(0).broadcast_to(T, N, places)).clamp(min=NEVER)
-    alpha = said.lift(np.where(np.arange(places) > 0, NEVER, 0.0)).astype(said.dtype).broadcast_to(N, places)
+    alpha = said.lift(NEVER).where(order > 0, 0.0).broadcast_to(N, places)
     for moment in range(T):
         step, leap = (pad(alpha, (n, 0), value=NEVER)[:, :places] for n in (1, 2))
         onward = said[moment] + stack([alpha, step, leap.where(leaps, NEVER)]).logsumexp(0)

@@ -12,6 +12,7 @@ import numpy as np
 from .. import ops
 from ..base.dimension import is_unknown, needed
 from ..base.errors import ShapeError
+from ..functions.creation import zeros
 from ..functions.indexing import within
 from ..functions.movement import pad
 from ..methods.arguments import whole
@@ -138,7 +139,7 @@ def max_unpool(
         raise ShapeError(f"max_unpool of {x.spec} gives about {usual}, up to a stride away, and {wanted} was asked")
     rows, places = x.reshape(*x.shape[:-n], prod(size)), x.lift(indices).reshape(*x.shape[:-n], prod(size))
     places = within(places, 0, prod(wanted) - 1, f"the places of a plane {wanted} are 0 to {prod(wanted) - 1}")
-    empty = rows.lift(np.zeros((*x.shape[:-n], prod(wanted)), x.dtype))
+    empty = zeros(*x.shape[:-n], prod(wanted), dtype=x.dtype, device=x.spec.device)
     return empty.scatter(-1, places, rows).reshape(*x.shape[:-n], *wanted)
 
 

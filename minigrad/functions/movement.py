@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..base.dimension import unsaid
 from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import broadcast_shape
 from ..methods import Operand
 from ..methods.arguments import hears_dim
 from ..tensor.lift import operand, operands
+
+
+def of_shape(x: Any, shape: tuple[int, ...], rule: str) -> Any:
+    """x, whose shape must be this one. Where lengths are unknown while a graph is built, each run compares them."""
+    op: Any = ops.OfShape(tuple(map(unsaid, shape)), rule)
+    op.infer(x.spec)
+    return x if x.spec.shape == op.shape else x.apply(op)
+
 
 # -- many to one ----------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import needed, out_of_order, unsaid
+from ..base.dimension import is_unknown, needed, out_of_order, unsaid
 from ..base.errors import BoundsError, ShapeError
 from ..core.op import Op
 from ..ops.scan import along
@@ -262,15 +262,14 @@ class Reductions:
         Of all, tied elements share the gradient equally; along an axis one of them has it all.
         """
         if axis is None:
-            needed(f"median of {self.spec}, to find the middle,", *self.spec.shape)
             middle = self.reshape(self.size).median(0).values
             others = (self != middle) & (middle == middle)
             return self.masked_fill(others, -inf).amax() if self.spec.is_float else middle
         x, a = self._single(axis)
-        needed(f"median of {self.spec}, to find the middle,", n := x.spec.shape[a])
+        n = x.spec.shape[a]
         if n == 0:
             raise ShapeError(f"median of {self.spec}: no elements have no middle. Check the size first")
-        places = x.apply(ops.ArgSort(a)).narrow(a, (n - 1) // 2, 1)
+        places = element(x.apply(ops.ArgSort(a)), a, (x.shape[a] - 1) // 2)
         if x.spec.is_float:
             unknown = x != x
             first = unknown.apply(ops.ArgMax(a, True))
@@ -290,29 +289,39 @@ class Reductions:
         if isinstance(level, list | tuple):
             levels = [self.quantile(p, axis, keepdims, interpolation=interpolation) for p in (q if learns else level)]
             return levels[0].apply(ops.Stack(0), *levels[1:])
-        needed(f"quantile of {self.spec}, to find the place,", *(self.shape if axis is None else ()))
         x, a = (self.reshape(self.size), 0) if axis is None else self._single(axis)
         n = x.shape[a]
-        if n == 0 or not 0 <= level <= 1:
+        if x.spec.shape[a] == 0 or not 0 <= level <= 1:
             raise BoundsError(f"quantile needs 0 ≤ q ≤ 1 and some elements, and got {level} of {self.spec}")
-        needed(f"quantile of {self.spec}, to find the place,", n)
-        up = level * (n - 1)
-        low = min(floor(up), max(n - 2, 0))
-        part = {"linear": up - low, "lower": floor(up) - low, "higher": -floor(-up) - low}.get(interpolation)
-        if interpolation in ("nearest", "midpoint"):
-            part = round(up) - low if interpolation == "nearest" else 0.5 if up != floor(up) else up - low
-        if part is None:
+        if interpolation not in ROUNDED:
             raise ValueError(f"interpolation is linear, lower, higher, nearest or midpoint, and got {interpolation!r}")
         ordered = x._sorted(a, False).values
-        y = ordered.narrow(a, low, 1)
-        if part:
+        if is_unknown(x.spec.shape[a]) and not learns:
+            y = x._between(ordered, a, level, interpolation)
+        else:
+            needed(f"quantile of {self.spec}, with a gradient for q,", n)
+            up = level * (n - 1)
+            low = min(floor(up), max(n - 2, 0))
+            y, part = ordered.narrow(a, low, 1), ROUNDED[interpolation](up) - low
+            between = ordered.narrow(a, low + 1, 1) if part else y
             if learns and interpolation == "linear" and up != floor(up):
                 part = q.astype(y.dtype) * (n - 1) - low
-            y = y.lerp(ordered.narrow(a, low + 1, 1), part)
+            y = y.lerp(between, part) if between is not y else y
         if x.spec.is_float:  # NaN, being sorted last, is there if anywhere
-            y = y.where((x == x).all(a, True), ordered.narrow(a, n - 1, 1))
+            y = y.where((x == x).all(a, True), element(ordered, a, n - 1))
         kept = tuple(1 if axis is None or i == a else m for i, m in enumerate(self.shape))
         return y.reshape(kept if flag(keepdims) else y.shape[:a] + y.shape[a + 1 :])
+
+    def _between(self, ordered: Any, a: int, q: float, interpolation: str) -> Any:
+        """The element q of the way up an axis of unknown length: the places are worked out by the run."""
+        if not self.spec.is_float:
+            needed(f"quantile of {self.spec}, to find the place,", self.spec.shape[a])
+        last: Any = self.lift(np.zeros(1)) + (self.shape[a] - 1)
+        up = last * q
+        low = up.floor().minimum((last - 1).clamp(min=0))
+        part = (ROUNDED[interpolation](up) - low).astype(self.dtype).reshape((1,) * self.ndim)
+        y, above = (ordered.index_select(a, place.astype(np.int64)) for place in (low, (low + 1).minimum(last)))
+        return y.lerp(above, part).where(part != 0, y)
 
     # -- running: y[t] from all x[≤ t], and the differences that undo it --------------------------------
 
@@ -448,3 +457,19 @@ class Reductions:
         x, a = self._single(axis)
         places = x.apply(op(a))
         return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
+
+
+def element(x: Any, axis: int, place: Any) -> Any:
+    """The element at one place of an axis, which stays with length 1; a run may work the place out."""
+    if is_unknown(unsaid(place)):
+        return x.index_select(axis, x.lift(np.zeros(1, np.int64)) + place)
+    return x.narrow(axis, place, 1)
+
+
+ROUNDED: dict[str, Callable[[Any], Any]] = {  # interpolation → where an element between two places is read
+    "linear": lambda up: up,
+    "lower": lambda up: up // 1,
+    "higher": lambda up: -(-up // 1),
+    "nearest": round,
+    "midpoint": lambda up: (up // 1 - -up // 1) / 2,
+}

@@ -19,8 +19,8 @@ from .. import functional
 from ..base.device import Device
 from ..base.errors import ShapeError
 from ..functional.activation import attention_weights
-from ..functions.creation import full
-from ..functions.movement import cat, pad
+from ..functions.creation import arange, full
+from ..functions.movement import cat, of_shape, pad
 from ..tensor.lift import operand
 from ..tensor.tensor import Tensor
 from . import init
@@ -138,7 +138,7 @@ class MultiheadAttention(Module):
     def _with_more_keys(self, k: Any, v: Any, mask: Any) -> tuple[Any, Any, Any]:
         """Behind what was given a key and value that are learnt, and zeros, where these are wanted: for all to see."""
         if self.bias_k is not None and self.bias_v is not None:
-            one = (len(k), 1, self.embed_dim)
+            one = (k.shape[0], 1, self.embed_dim)
             k, v = (cat([x, b.broadcast_to(*one)], 1) for x, b in ((k, self.bias_k), (v, self.bias_v)))
         if self.add_zero_attn:
             k, v = (pad(x, (0, 0, 0, 1)) for x in (k, v))
@@ -192,17 +192,17 @@ class MultiheadAttention(Module):
         mask: Any = None
         if attn_mask is not None:
             mask = barred(q, attn_mask)
-            if mask.shape not in ((L, S), (N * H, L, S)):
-                raise ShapeError(f"attn_mask is ({L}, {S}) or ({N * H}, {L}, {S}) here, and got {mask.spec}")
+            shapes: Any = {2: (L, S), 3: (N * H, L, S)}
+            mask = of_shape(mask, shapes.get(mask.ndim, (L, S)), f"attn_mask is ({L}, {S}) or ({N * H}, {L}, {S}) here")
             mask = mask if mask.ndim == 2 else mask.reshape(N, H, L, S)
         elif is_causal:
-            mask = barred(q, ~np.tri(L, S, dtype=bool))
+            places = arange(S, device=q.spec.device)
+            mask = barred(q, places > arange(L, device=q.spec.device).unsqueeze(1))
         if key_padding_mask is None:
             return mask
         padding = barred(q, key_padding_mask)
-        if padding.shape not in ((N, S), (S,)[: N == 1]):
-            raise ShapeError(f"key_padding_mask is ({N}, {S}) here, and got {padding.spec}")
-        padding = padding.reshape(N, 1, 1, S)
+        shape = (S,) if q.spec.shape[0] == padding.ndim == 1 else (N, S)
+        padding = of_shape(padding, shape, f"key_padding_mask is ({N}, {S}) here").reshape(N, 1, 1, S)
         return padding if mask is None else mask + padding
 
 

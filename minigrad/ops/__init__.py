@@ -36,7 +36,7 @@ from .comparison import (
 from .convolution import Convolution, ConvolutionFilter, ConvolutionTranspose, Fold, Unfold, Windows
 from .effect import AssignAdd, AssignSub, Barrier, ControlDep, Group, Keep, Print, PyFunc, Read, StopGradient, TupleGet
 from .index import Gather, Index, IndexAdd, IndexSet, Last, Scatter, ScatterAdd, SearchSorted
-from .leaf import Alias, Clone, Const, Input, Leaf, Move, Several, Within
+from .leaf import Alias, Clone, Const, Input, Leaf, Move, OfShape, Several, Within
 from .linalg import (
     Cholesky, Cofactors, Det, Eigenvalues, Eigenvectors, Exchanged, Inverse, LogAbsDet, Lu, MatrixExp, Orthonormal,
     Pivots, PseudoInverse, SignDet, Solve, Svd,

@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 
 from ..base.device import CPU, device_of
+from ..base.dimension import is_unknown
 from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
@@ -259,7 +260,8 @@ class Fold(Linear):
 
     def infer(self, y):
         places = self.window.places(self, self.size)
-        if y.ndim != 3 or y.shape[1] % self.window.taps or y.shape[2] != prod(places):
+        rest = y.shape[1] % self.window.taps if y.ndim == 3 else 0
+        if y.ndim != 3 or (rest and not is_unknown(rest)) or y.shape[2] != prod(places):
             wanted = f"(N, C · {self.window.taps}, {prod(places)}), a column for each of {places} windows"
             raise ShapeError(f"fold into {self.size} needs {wanted}, and got {y}")
         return y.with_shape((y.shape[0], y.shape[1] // self.window.taps, *self.size))

@@ -7,7 +7,7 @@ from math import copysign, prod
 from typing import Any
 
 from ..base.device import Device, device_of
-from ..base.dimension import Unknown
+from ..base.dimension import Unknown, bounds
 from ..base.errors import BoundsError, ShapeError
 from ..base.spec import Spec
 from ..core.op import Linear, Op
@@ -67,6 +67,29 @@ class Several(Alias):
         if x.size and prod(x.shape[a] for a in self.axes) == 1:
             raise ShapeError(f"{self.rule}, and got {x}")
         return x
+
+
+@dataclass(frozen=True)
+class OfShape(Linear):
+    """y = x, which must have this shape. Where lengths are unknown while a graph is built, each run compares them.
+
+    rule    who requires the shape, in words
+    """
+
+    shape: tuple[int, ...]
+    rule: str
+
+    inline = False
+    is_view = True
+
+    def infer(self, x):
+        low_high = [bounds(n - m) for n, m in zip(x.shape, self.shape)]
+        if len(x.shape) != len(self.shape) or not all(low <= 0 <= high for low, high in low_high):
+            raise ShapeError(f"{self.rule}: expected shape ({', '.join(map(str, self.shape))}), got {x}")
+        return x.with_shape(self.shape)
+
+    def forward(self, xp, x): return x[...]
+    def adjoint(self, gy, x): return gy.apply(OfShape(x.spec.shape, self.rule))
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ class Recurrent(Stepping):
 
     def before(self, y, start):
         """s[t − 1]"""
-        return start.unsqueeze(1).apply(Concatenate(1), y[:, :-1])
+        return start.unsqueeze(1).apply(Concatenate(1), y)[:, : y.spec.shape[1]]
 
     def vjp(self, gy, y, a, U, start, *c):
         h, K, A, rest = self.slopes(y, a, U, start, *c)

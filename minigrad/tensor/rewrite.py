@@ -27,7 +27,7 @@ from ..core.op import Elementwise, Op
 from ..ops.activation import Relu
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Sub
 from ..ops.comparison import And, Equal, Maximum, Minimum, Not, NotEqual, Or, Where, Xor
-from ..ops.leaf import Alias, Clone, Const, Several, const
+from ..ops.leaf import Alias, Clone, Const, OfShape, Several, const
 from ..ops.matmul import Affine, MatMul
 from ..ops.movement import BroadcastTo, Contiguous, Flip, Reshape, Transpose
 from ..ops.pointwise import Abs, Cast
@@ -153,14 +153,14 @@ def same_twice(node: Node) -> Node | None:
 # -- moves ----------------------------------------------------------------------------------------------
 
 
-@about(Reshape, Transpose, BroadcastTo, Flip, Alias, Several)
+@about(Reshape, Transpose, BroadcastTo, Flip, Alias, Several, OfShape)
 def settled(node: Node) -> Node | None:
     """Two moves that are one, and moves that move nothing
 
     A reshape of what does not lie in order copies it; the sum of a copy adds in another order. Such a reshape stays.
     """
     match node:
-        case Node(Reshape(shape), (x,)) if shape == x.spec.shape:
+        case Node(Reshape(shape) | OfShape(shape, _), (x,)) if shape == x.spec.shape:
             return x
         case Node(Reshape() as op, (Node(Reshape() as inner, (x,)),)) if type(inner) is Reshape and in_order(x):
             return Node(op, (x,))

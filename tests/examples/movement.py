@@ -25,6 +25,7 @@ EXAMPLES = {
     ops.Triu: [(ops.Triu(k), signed(3, 2)) for k in (0, -1)],
     ops.Alias: [(ops.Alias(), signed(2, 3))],
     ops.Several: [(ops.Several((0,)), signed(2, 3))],
+    ops.OfShape: [(ops.OfShape((2, 3), "an example"), signed(2, 3))],
     ops.Within: [(ops.Within(-9, 9, "small numbers"), signed(2, 3))],
     ops.Clone: [(ops.Clone(), signed(2, 3))],
     ops.Move: [(ops.Move(CPU), signed(2, 3))],
