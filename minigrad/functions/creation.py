@@ -35,7 +35,8 @@ def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, r
     """A tensor of one value. Raises ShapeError on a negative length."""
     where, shape, kind = place(device), lengths(size), np.float64 if dtype is None else dtype
     if any(map(is_unknown, shape)) or isinstance(value, Dimension):
-        return own_memory(tensor(value, kind, requires_grad, where).broadcast_to(shape))
+        filled: Tensor = own_memory(tensor(value, kind, requires_grad, where).broadcast_to(shape))
+        return filled
     return Tensor(where.xp.full(shape, value, kind), None, requires_grad, where)
 
 

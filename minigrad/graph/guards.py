@@ -88,7 +88,7 @@ def seen(what: Any, attribute: str) -> Any:
     if isinstance(what, ModuleLike):
         if attribute in WALKS:
             return contents(tuple(getattr(what, attribute)()))
-        return contents(vars(what).get(attribute, MISSING))
+        return contents(type(what) if attribute == "__class__" else vars(what).get(attribute, MISSING))
     if isinstance(what, type):
         return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
     if attribute == "value":

@@ -319,7 +319,8 @@ class OneCycleLR(Cycle):
             raise ValueError(f"pct_start is the part of the steps that goes up, from 0 to 1, and got {pct_start}")
         if anneal_strategy not in CURVES:
             raise ValueError(f"anneal_strategy is one of {sorted(CURVES)}, and got {anneal_strategy!r}")
-        self.total_steps, self.curve = count(self, "total_steps", total_steps), CURVES[anneal_strategy]
+        self.total_steps, self.anneal_strategy = count(self, "total_steps", total_steps), anneal_strategy
+        self.curve = CURVES[anneal_strategy]
         top = pct_start * total_steps - 1
         self.ends = [top, 2 * top, total_steps - 1] if three_phase else [top, total_steps - 1]
         self.levels = [1, div_factor, 1, 1 / final_div_factor] if three_phase else [1, div_factor, 1 / final_div_factor]
@@ -378,6 +379,7 @@ class CyclicLR(Cycle):
         self.up = count(self, "step_size_up", step_size_up)
         self.down = self.up if step_size_down is None else count(self, "step_size_down", step_size_down)
         self.scale_mode, self.scale = scales[mode] if scale_fn is None else (scale_mode, scale_fn)
+        self.mode, self.gamma = mode, gamma
         self.max_lrs, first = each_group(optimizer, "max_lr", max_lr), each_group(optimizer, "base_lr", base_lr)
         super().__init__(optimizer, first, (base_momentum, max_momentum) if cycle_momentum else None, last_epoch)
 

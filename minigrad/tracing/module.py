@@ -48,6 +48,7 @@ def read(module: Any, name: str) -> Any:
         builder.noticed(module, name)
         if name not in vars(module):
             builder.noticed(type(module), name)
+            builder.noticed(module, "__class__")
     return object.__getattribute__(module, name)
 
 

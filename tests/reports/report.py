@@ -28,7 +28,7 @@ class Inputs:
         return [mg.tensor(a.copy(), requires_grad=asked) for a, asked in zip(self.arrays, self.floats)]
 
 
-def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, raises=None):
+def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, raises=None, refused=None):
     """A decorator: the program becomes a test that holds it to its value and gradients in each mode.
 
     source       where it was reported: owner/repository#number
@@ -37,6 +37,7 @@ def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, rais
     gradients    of the sum of what it returns, an array for each input of floats; None: no input requires one
     modes        where it runs; the others are not for such programs
     raises       the part of an error's message: the program is refused by it, and has no value
+    refused      the same of every mode but eager
     """
     arrays = [np.asarray(a, dtype=None if isinstance(a, np.ndarray) else float) for a in arrays]
 
@@ -45,8 +46,8 @@ def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, rais
         def test(mode, tmp_path):
             inputs = Inputs(arrays, tmp_path, gradients is not None)
             with np.errstate(all="ignore"):
-                if raises is not None:
-                    with pytest.raises(Exception, match=raises):
+                if error := raises or (refused if mode != "eager" else None):
+                    with pytest.raises(Exception, match=error):
                         run(mode, program, inputs)
                     return
                 result, slopes = run(mode, program, inputs)

@@ -169,7 +169,7 @@ def test_a_branch_waits_for_an_effect_from_outside(choice):
 # -- aliases ----------------------------------------------------------------------------------------------
 
 
-@report("minigrad", [3, 1], value=[13.5], modes=["eager", *COMPILED])
+@report("minigrad", [3, 1], value=[13.5], modes=["eager", *COMPILED], refused="memory|view")
 def test_a_slice_of_what_a_loop_edits(x):
     c = x * 1
     a = c[:1]
@@ -179,7 +179,7 @@ def test_a_slice_of_what_a_loop_edits(x):
     return a * 2
 
 
-@report("minigrad", [3, 1], value=13.5 * np.ones(1), modes=["eager", *COMPILED])
+@report("minigrad", [3, 1], value=13.5 * np.ones(1), modes=["eager", *COMPILED], refused="memory|view")
 def test_a_carried_slice_of_what_a_loop_edits(x):
     c = x * 1
     a = c[:1]
@@ -189,7 +189,7 @@ def test_a_carried_slice_of_what_a_loop_edits(x):
     return a
 
 
-@report("minigrad", [3, 1], value=[4.5, 1.5], modes=["eager", *COMPILED])
+@report("minigrad", [3, 1], value=[4.5, 1.5], modes=["eager", *COMPILED], refused="memory|view")
 def test_what_a_branch_chose_is_edited(x):
     c, z = x * 1, x * 2
     a = c if x.sum() > 0 else z
@@ -198,7 +198,7 @@ def test_what_a_branch_chose_is_edited(x):
     return a * 1
 
 
-@report("minigrad", [3, 1], value=[13], modes=["eager", *COMPILED])
+@report("minigrad", [3, 1], value=[13], modes=["eager", *COMPILED], refused="memory|view")
 def test_pythons_max_returns_one_of_the_two(x):
     a, b = x[:1] * 1, x[1:] * 1
     c = max(a, b)
@@ -310,7 +310,7 @@ def test_the_state_of_another_optimiser_is_refused(kind, other):
         return optimiser
 
     target, state = stepped(kind), stepped(other).state_dict()
-    if kind is other:
+    if kind is other or (kind, other) == (optim.Adam, optim.AdamW):  # which stays decoupled, as PyTorch's does
         target.load_state_dict(state)
         return
     with pytest.raises((ValueError, KeyError, TypeError, mg.base.errors.MinigradError)):

@@ -52,7 +52,8 @@ def weights(node: Node) -> Node | None:
             y = total.inputs[0] if isinstance(total.op, Reshape) else total
             if isinstance(y.op, LogSumExp) and y.inputs == (x,) and len(y.op.axes) == 1:
                 rows = LogSumExp(y.op.axes, keepdims=True).reduced(x.spec.shape)
-                return exponentials_of(Symbol(x), y.op.axes).node if total.spec.shape == rows else None
+                same: Symbol = exponentials_of(Symbol(x), y.op.axes)  # type: ignore[no-untyped-call]
+                return same.node if total.spec.shape == rows else None
     return None
 
 
