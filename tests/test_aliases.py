@@ -635,14 +635,19 @@ def test_a_part_of_an_unknown_length_that_was_checked_is_no_copy_without_a_word(
 
 
 @way
-def test_what_was_printed_is_the_tensor_itself(way, capsys):
+def test_an_edit_of_what_was_printed_is_not_lost(way):
+    """In eager mode it is the tensor itself; in a graph it is what comes out of the print, and the edit is refused."""
+
     def f(x):
         y = x * 1
         mg.print(y).mul_(2)
         return y
 
-    assert way(f)(mg.tensor([1.0, 2.0])).tolist() == [2, 4]
-    assert "1." in capsys.readouterr().out
+    if way(len) is len:
+        assert f(mg.tensor([1.0, 2.0])).tolist() == [2, 4]
+        return
+    with pytest.raises(EditedError, match="view"):
+        way(f)(mg.tensor([1.0, 2.0]))
 
 
 @way

@@ -171,14 +171,15 @@ OUT_OF_RANGE = {
 def test_a_loose_rule_does_not_apply_beyond_the_range_it_states(case):
     """x · (1e-30 · 1e-30) was 0 at 1e38, where x · 1e-30 · 1e-30 is 1e-22; 0 / 1e-310 was NaN."""
     f = OUT_OF_RANGE[case]
-    x = np.array([0, 1e-45, 1e-38, 1e-30, 1, 1e30, 1e38, 3.4e38, np.inf, np.nan] * 2000, "f4") * np.float32(-1)
+    x = -np.array([0, 1e-45, 1e-38, 1e-30, 1, 1e30, 1e38, 3.4e38, np.inf, np.nan] * 2000, "f4")
     graph = graph_of(f, Spec(x.shape, "f4"))
 
     assert kinds(simplify(graph, rewrite.RULES + fast_math.FAST_MATH)) == kinds(simplify(graph))
     for first in (1e-45, 3e38):
         x[0] = first
         for mode in (True, "native"):
-            found, expected = mg.function(f, jit_compile=mode)(mg.tensor(x)), f(mg.tensor(x))
+            with np.errstate(all="ignore"):
+                found, expected = mg.function(f, jit_compile=mode)(mg.tensor(x)), f(mg.tensor(x))
             np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=5e-7)
 
 

@@ -27,9 +27,8 @@ def test_with_jit_compile_sums_are_taken_in_fused_loops_and_agree_but_for_roundi
 
     assert traced(x).item() == pytest.approx(pooled(x).item(), rel=1e-5)  # float32 has 7 digits
     plain(x)
-    assert traced.source != plain.source
-    assert "tanh" in traced.source
-    assert "tanh" not in plain.source
+    assert "dot(" in traced.source
+    assert "dot(" not in plain.source
 
 
 def test_a_derivative_is_compiled_as_its_function_is():
@@ -49,7 +48,7 @@ def test_a_method_keeps_the_options_of_its_decorator():
 
     model = Model()
     model.pooled(mg.tensor(X))
-    assert "tanh" in model.pooled.source
+    assert "dot(" in model.pooled.source
 
 
 def trained(steps, traced, between=lambda optimizer, i: None):

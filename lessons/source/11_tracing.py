@@ -280,19 +280,20 @@ reveal("outside", second)
 # %% [markdown]
 # 10 × 3 + 1. The tensor is **captured**: the graph has an input that looks into it at every run, and sees what was
 # written there. This is how the parameters of a layer are read, and trained. The number 1 was copied into the graph.
-# One trap is left. We give the *name* `w` to another tensor. Which of the two does the graph read?
+# One question is left. We give the *name* `w` to another tensor, which holds 1000. What does a third call give?
 
 # %%
 w = mg.tensor(1000.0)
 affine(mg.tensor(3.0)).item()
 
 # %% [markdown]
-# Still the old one, which holds 10: a graph holds tensors, and knows nothing of names.
+# 1000 × 3 + 100. The graph still holds the old tensor. But before each run the function checks whether its names still
+# stand for the same tensors, and traces again if not. Python runs once more, and this time it reads 100 for `b`.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# The last cell surprises the experienced most. Rule: the graph holds the object, not the name. Write into a tensor
-# (`fill_`, `copy_`, an optimiser's step), or pass it as an argument. A Module that is given another parameter *is*
-# noticed, and traced again.
+# The last cell surprises the experienced most: TensorFlow and JAX keep the old tensor without a word. A number is copied
+# silently; tensors, modules, and what modules hold are checked. Still, write into a tensor (`fill_`, `copy_`, an
+# optimiser's step), or pass it as an argument: a trace for each new tensor is slow.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `if` again: AutoGraph

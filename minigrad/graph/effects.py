@@ -99,7 +99,7 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
             return group(builder.effect(op))
         y = builder.apply(op, tuple(tensors))
         y.may_be(builder.lift(tensors[0]).memory)  # in eager mode y is the tensor itself
-        return tensors[0] if getattr(tensors[0], "builder", builder).chained else y
+        return y
 
 
 class Probe:

@@ -44,7 +44,7 @@ class Guards:
         self.pulled, self.changes = pulled, changes
         self.specs = [x.spec for x in self.captured]
         self.learned = [x.tracked for x in self.captured]
-        self.bindings: list[tuple[str, Callable[[], Any], Any]] = []
+        self.bindings: list[Binding] = []
         self.counted: list[tuple[Any, str, Any]] = []
         self.watched: list[tuple[Any, str, Any]] = []
         for (_, attribute), (what, value) in noted.items():
@@ -57,7 +57,7 @@ class Guards:
             return False
         if self.pulled and [x.tracked for x in self.captured] != self.learned:
             return False
-        if not all(states(now()) == value for _, now, value in self.bindings) or not holds(self.watched):
+        if not all(map(Binding.holds, self.bindings)) or not holds(self.watched):
             return False
         changes = ModuleLike.changes
         if self.changes != changes and not holds(self.counted):
@@ -72,7 +72,7 @@ class Guards:
                 yield f"{name} was {spec} and is {x.spec}"
             if self.pulled and x.tracked != learned:
                 yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
-        yield from (f"{name} has another value" for name, now, value in self.bindings if states(now()) != value)
+        yield from (f"{binding.name} has another value" for binding in self.bindings if not binding.holds())
         for (_, attribute), (of, value) in self.noted.items():
             if not holds([(of, attribute, value)]):
                 yield change(of(), attribute, value, seen(of(), attribute))
@@ -129,14 +129,29 @@ def is_settled(value: Any) -> bool:
     return not isinstance(value, tuple)
 
 
-def states(x: Any) -> list[Same]:
+def states(x: Any) -> list[Any]:
     """The modules and tensors in a variable."""
     parts = x.values() if type(x) is dict else x if isinstance(x, list | tuple) else (x,)
-    return [Same(part) for part in parts if isinstance(part, Tensor | ModuleLike)]
+    return [part for part in parts if isinstance(part, Tensor | ModuleLike)]
 
 
-def bindings(f: Any) -> list[tuple[str, Callable[[], Any], list[Same]]]:
-    """(name, how to look, what is there) for each variable of a function, or attribute of its object, with states."""
+class Binding:
+    """A variable of a function, and the modules and tensors in it when the function was traced.
+
+    look    returns what the variable holds
+    """
+
+    def __init__(self, name: str, look: Callable[[], Any]):
+        self.name, self.look = name, look
+        self.ids, self.refs = [*map(id, states(look()))], [*map(ref, states(look()))]
+
+    def holds(self) -> bool:
+        """Whether they are in it still. No Python function is called for each: there may be thousands."""
+        return [*map(id, states(self.look()))] == self.ids and all([of() is not None for of in self.refs])
+
+
+def bindings(f: Any) -> list[Binding]:
+    """The variables of a function, and the attributes of its object, that hold modules or tensors."""
     owner, function = getattr(f, "__self__", None), inspect.unwrap(getattr(f, "__func__", f))
     places: list[tuple[str, Callable[[], Any]]] = []
     if inspect.isfunction(function):
@@ -146,7 +161,7 @@ def bindings(f: Any) -> list[tuple[str, Callable[[], Any], list[Same]]]:
     if not isinstance(owner, ModuleLike):
         attributes = getattr(owner, "__dict__", {})
         places += [(f"self.{name}", partial(attributes.get, name)) for name in attributes]
-    return [(name, now, value) for name, now in places if (value := states(now()))]
+    return [Binding(name, look) for name, look in places if states(look())]
 
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:

@@ -77,12 +77,13 @@ def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph 
     nodes = nodes_of(part)
     edits = {nodes[key]: moment for key, moment in part.written.items() if key in nodes}
     pairs = pairs_of(part) if edits or len(part.outputs) > 1 else set()
+    results = [*part.outputs, *ys, *(c.symbol for c in part.edited.values())]
     for node, moment in edits.items():
         for other, what in {**part.starts, **part.origins()}.items():
             if frozenset((node, other)) not in pairs:
                 continue
             is_same_each_turn = bool(part.starts) and other not in part.inputs
-            refuse_read(part, [*part.outputs, *ys], other, -1 if is_same_each_turn else moment, node)
+            refuse_read(part, results, other, -1 if is_same_each_turn else moment, node)
             if test is not None and is_same_each_turn and id(what) in test.captured:
                 refuse_read(test, test.outputs, test.captured[id(what)].input, -1, node)
     return pairs

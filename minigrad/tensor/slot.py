@@ -60,3 +60,6 @@ class Beside:
 
     def lift(self, o: Any, beside: Spec) -> Slot:
         return self.slot.lift(o)
+
+    def noticed(self, what: Any, attribute: str) -> None:
+        """An array as it was is read by its value."""

@@ -142,6 +142,11 @@ def reshape(op: ops.Reshape, n: Any) -> Op:
 
 
 @widened.register
+def of_shape(op: ops.OfShape, n: Any) -> Op:
+    return replace(op, shape=(n, *op.shape))
+
+
+@widened.register
 def transpose(op: ops.Transpose, n: Any) -> Op:
     return ops.Transpose((0, *further(op.axes)))
 

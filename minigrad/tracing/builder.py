@@ -244,8 +244,9 @@ class GraphBuilder(Pulled):
         before, target.node = target.node, y.node
         if not current.mode.recording and target.spec.is_float:  # x has another value, and the history that it had
             target.node = self.node(ops.StopGradient(), (target.node, before))
-        if target is not x and not self.is_own(x):
-            self.edited[id(x)] = self.captured[id(x)]
+        what = self.owner(x) if isinstance(x, Tracer) and x.builder is self and x.is_given else x
+        if id(what) in self.captured and not self.is_own(what):
+            self.edited[id(what)] = self.captured[id(what)]
 
     def edits(self, x: Tracer, source: Tracer) -> None:
         """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""

@@ -84,13 +84,18 @@ def test_bubblewrap_is_begun_from_where_it_was_found(tmp_path, monkeypatch):
     assert bubblewrap(Limits(), 0, 0, [])[0] == str(tmp_path / "bwrap")
 
 
-def test_it_reaches_nobody_who_listens_on_this_machine(inside):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        socket.create_connection(("127.0.0.1", port), 5).close()  # from here it is reached
+@pytest.mark.parametrize("family", ["AF_INET", "AF_UNIX"])
+def test_it_reaches_nobody_who_listens_on_this_machine(inside, family):
+    """A socket of AF_UNIX with a name of its own, and no file, is reached wherever the network is."""
+    with socket.socket(getattr(socket, family)) as server:
+        server.bind(("127.0.0.1", 0) if family == "AF_INET" else f"\0minigrad-{os.getpid()}")
+        server.listen()
+        address = server.getsockname()
+        with socket.socket(server.family) as client:
+            client.connect(address)  # from here it is reached
         assert inside(
             "import socket", "def reached():", "    try:",
-            f"        socket.create_connection(('127.0.0.1', {port}), 2).close()", "        return True",
+            f"        socket.socket(socket.{family}).connect({address!r})", "        return True",
             "    except OSError:", "        return False", "reached()",
         ) is False  # fmt: skip
 

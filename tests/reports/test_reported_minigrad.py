@@ -226,6 +226,31 @@ def test_a_diagonal_edited(x):
     return y
 
 
+@report("minigrad", [0, 1, 2], [2], value=[2, 3, 4], modes=["eager", *COMPILED])
+def test_a_loop_in_a_branch_edits_what_comes_from_outside(x, n):
+    """The edit was lost where the loop stood in a branch."""
+    y = x * 1
+    if n.sum() > 0:
+        i = n * 0
+        while i < n:
+            y += 1
+            i = i + 1
+    return y
+
+
+@report(
+    "minigrad", np.arange(4.0).reshape(2, 2), [1], value=[[1, 2], [3, 4]], modes=["eager", *COMPILED], refused="memory"
+)
+def test_a_view_from_before_a_loop_beside_edits_of_its_base(x, n):
+    """The loop read the view as it was before the loop."""
+    y = x * 1
+    row, i = y[0], n * 0
+    while i < n:
+        y.add_(row.sum())
+        i = i + 1
+    return y
+
+
 # -- numbers ----------------------------------------------------------------------------------------------
 
 
