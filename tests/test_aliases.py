@@ -655,11 +655,11 @@ def test_a_view_of_a_leaf_is_not_edited_where_that_is_recorded(way):
 @pytest.mark.parametrize(
     ("edit", "reason"),
     [
-        (lambda y: y.T.reshape(-1).mul_(2), "a view, or a copy"),
-        (lambda y: y.T.contiguous()[0].mul_(2), "a view, or a copy"),
-        (lambda y: y[:, 1:].reshape(-1)[0].mul_(2), "a view, or a copy"),
-        (lambda y: y.expand(2, 2, 3)[0].mul_(2), "several elements are one"),
-        (lambda y: y.unfold(1, 2, 1)[0].mul_(2), "several elements are one"),
+        (lambda y: y.T.reshape(-1).mul_(2), "a view or a copy"),
+        (lambda y: y.T.contiguous()[0].mul_(2), "a view or a copy"),
+        (lambda y: y[:, 1:].reshape(-1)[0].mul_(2), "a view or a copy"),
+        (lambda y: y.expand(2, 2, 3)[0].mul_(2), "several of its elements share memory"),
+        (lambda y: y.unfold(1, 2, 1)[0].mul_(2), "several of its elements share memory"),
     ],
 )
 def test_what_may_be_a_copy_or_shows_an_element_twice_is_not_edited(edit, reason):

@@ -117,7 +117,7 @@ def test_a_mask_of_another_shape_is_refused_by_the_run(name, wrong):
         return  # which is the right one
     with pytest.raises(ShapeError):
         f(x, *masks)
-    with pytest.raises(MinigradError, match=r"mask is|length"):
+    with pytest.raises(MinigradError, match=r"mask must be|length"):
         traced(x, *masks)
 
 

@@ -179,7 +179,7 @@ def test_a_plateau_reduces_a_group_that_was_added_later():
         (lambda o: lr_scheduler.OneCycleLR(o, 1.0, 10), "bounds for 1 groups.*has 2"),
         (lambda o: lr_scheduler.CyclicLR(o, 0.1, 1.0, 10), "bounds for 1 groups.*has 2"),
         (lambda o: lr_scheduler.LambdaLR(o, [lambda t: 1.0]), "lr_lambda needs one value.*2 groups"),
-        (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "no base for its rate 0.1"),
+        (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "no base rate gives its rate 0.1"),
     ],
 )
 def test_a_late_group_that_a_schedule_has_no_curve_for_is_refused(make, words):

@@ -419,7 +419,7 @@ def test_a_container_that_is_given_symbols_in_place_is_refused():
         m.cache["x"] = x
         return x
 
-    with pytest.raises(GraphError, match=r"cache of a Holder, a dict, was given a tensor in place.*assign a new dict"):
+    with pytest.raises(GraphError, match=r"a tensor in cache of a Holder, a dict, in place.*assign a new dict"):
         mg.function(holder(forward)())(mg.tensor(X))
 
 

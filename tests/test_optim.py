@@ -333,7 +333,7 @@ SPOILT_OPTIONS = {
     "betas": ({"betas": (0.9, 1.0)}, "betas"),
     "a flag in letters": ({"maximize": "no"}, "maximize.*True or False"),
     "an unknown option": ({"learning_rate": 1}, "another kind.*learning_rate"),
-    "a flag without its array": ({"amsgrad": True}, "remembers.*max_exp_avg_sq"),
+    "a flag without its array": ({"amsgrad": True}, "keeps.*max_exp_avg_sq"),
 }
 SPOILT_STATES = {
     "steps below 0": {"step": -1},

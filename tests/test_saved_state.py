@@ -281,7 +281,7 @@ def test_a_module_refuses_what_is_no_number_and_keeps_all_its_values(bias):
     layer = mg.nn.Linear(2, 3)
     before = layer.weight.numpy().copy()
 
-    with pytest.raises(StateError, match="bias is of float64 here"):
+    with pytest.raises(StateError, match="bias has dtype float64 here"):
         layer.load_state_dict({"weight": np.zeros((2, 3)), "bias": bias})
     np.testing.assert_array_equal(layer.weight.numpy(), before)
 

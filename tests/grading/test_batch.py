@@ -85,7 +85,7 @@ def test_an_untouched_copy_does_not_count_before_what_was_worked_in(names, tmp_p
         (folder / f"{name}.ipynb").write_bytes(data)
     course = Course(ROOT / "exercises")
 
-    (only,) = course.chosen(submissions(tmp_path / "in", worked=course.worked))
+    (only,) = course.chosen(submissions(tmp_path / "in", is_edited=course.is_edited))
     assert only.data() == RIGHT
 
 

@@ -155,7 +155,7 @@ def test_names_that_look_alike_are_told(tmp_path):
         put(tmp_path, f"{name}/01_a.ipynb")
     submissions(tmp_path, told.append)
 
-    assert told == ["names that look alike, 'Bob', 'bob', 'bob\\u200b': are they one student?"]
+    assert told == ["the names 'Bob', 'bob', 'bob\\u200b' look alike: are they one student?"]
 
 
 def test_a_zip_of_a_student_at_canvas_is_theirs_and_what_editors_keep_in_it_is_not_looked_at(tmp_path):
