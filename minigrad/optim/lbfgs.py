@@ -135,7 +135,7 @@ class LBFGS(UpdateRule):
         vectors = [*chain.from_iterable(past["pairs"]), *(past[name] for name in "gd" if name in past)]
         if any(np.shape(x) != (n,) for x in vectors):
             raise ShapeError(
-                f"the vectors in this LBFGS state must have {n} elements, as many as the parameters, and have not"
+                f"each vector in an LBFGS state must have {n} elements, as many as the parameters together"
             )
         super().load_state_dict(state_dict)
         self.past = deepcopy(past)

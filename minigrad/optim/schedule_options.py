@@ -59,7 +59,7 @@ def refuse_other(schedule: Any, state: Any, *changing: str) -> None:
             )
     if "schedule" in state and (unknown := state.keys() - own.keys() - CHANGING - {"schedulers"}):
         raise ValueError(
-            f"this state is of another schedule: it has {', '.join(sorted(unknown))}, which {name} has not"
+            f"this state is of another schedule: it has {', '.join(sorted(unknown))}, which {name} does not have"
         )
     for each in changing:
         x = state.get(each)
