@@ -1,6 +1,6 @@
-"""What other engines compute from an ONNX file: ONNX Runtime, its optimiser off and on, and onnx's reference.
+"""Runs ONNX files in other engines: ONNX Runtime, with its optimiser off and on, and onnx's reference.
 
-They run in a process of their own: there are files at which ONNX Runtime ends its process, and a test has to say so.
+The engines run in a separate process, because some files crash ONNX Runtime, and a test has to report that.
 """
 
 import pickle
@@ -16,7 +16,7 @@ ENDED = "the process ended"
 
 
 def answers(models):
-    """For each (model, arrays) what each engine gives: a list of arrays, or an error as text."""
+    """For each (model, arrays), the result of each engine: a list of arrays, or the text of an error."""
     with tempfile.TemporaryDirectory() as folder:
         task, done = Path(folder, "task"), Path(folder, "done")
         task.write_bytes(pickle.dumps(models))
@@ -30,13 +30,13 @@ def answers(models):
 
 
 def records(path):
-    """((number of a model, engine), what it gave), one after another; of two with the same key the last counts."""
+    """Yield ((number of a model, engine), its result); a later record replaces an earlier one with the same key."""
     with path.open("rb") as file:
         while file.peek(1):
             yield pickle.load(file)
 
 
-def computed(engine, model, arrays):
+def run_engine(engine, model, arrays):
     if engine == "reference":
         import onnx
         from onnx.reference import ReferenceEvaluator
@@ -56,7 +56,7 @@ def computed(engine, model, arrays):
 
 
 def main(task, done):
-    """Goes on after the last model and engine that were begun: at these the process before ended."""
+    """Continue after the last model and engine that were started: these crashed the previous process."""
     begun = {key for key, _ in records(done)} if done.exists() else set()
     with done.open("ab") as file:
         for i, (model, arrays) in enumerate(pickle.loads(task.read_bytes())):
@@ -66,7 +66,7 @@ def main(task, done):
                 file.write(pickle.dumps(((i, engine), ENDED)))
                 file.flush()
                 try:
-                    found = [np.asarray(y) for y in computed(engine, model, arrays)]
+                    found = [np.asarray(y) for y in run_engine(engine, model, arrays)]
                 except Exception as error:
                     found = f"{type(error).__name__}: {error}"[:300]
                 file.write(pickle.dumps(((i, engine), found)))

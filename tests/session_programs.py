@@ -1,7 +1,7 @@
 """Random programs of effects for sessions: assignments, prints, Python functions, branches, loops, and waits.
 
-A program is a Python function of L, which is one of two: `Static` builds a session's graph, `Sequential` runs each line
-where it stands, on floats, by these rules:
+A program is a Python function of L, a library. With `Static` it builds a session's graph; with `Sequential` each line
+runs at once, on floats, by these rules:
 
     an assignment changes what the variable holds now
     a read inside a control_dependencies block gives what the variable holds now
@@ -123,9 +123,9 @@ class Static:
 class Writer:
     """Writes a program.
 
-    chained    each line waits for the one before it, and only the last is fetched
-    values     the names of what has a value, by scope; every scope sees those around it
-    ops        the names of what can be waited for, of the outermost scope
+    chained    whether each line waits for the one before it, and only the last is fetched
+    values     the names of values, by scope; a scope sees those of the scopes around it
+    ops        the names of ops of the outermost scope, for which a block can wait
     """
 
     def __init__(self, random, chained):
@@ -150,7 +150,7 @@ class Writer:
         return f"{first} * 0.5 {self.random.choice('+-')} {self.atom()}"
 
     def waits(self, most=2):
-        """The handles of a block: always one of the outermost scope, perhaps as a group made here."""
+        """The handles that a block waits for: at least one of the outermost scope, perhaps in a group made here."""
         names = [self.random.choice(self.ops) for _ in range(self.random.randint(1, most))]
         local = [name for scope in self.values[1:] for name in scope]
         names += [self.random.choice(local)] if local and self.random.random() < 0.3 else []
@@ -219,7 +219,7 @@ class Writer:
         return [self.statement(depth, level, edits) for _ in range(count)][-1]
 
     def program(self):
-        """The text of a program, which returns what is fetched."""
+        """The text of a program, which returns the handles to fetch."""
         self.write(0, "def program(L, x):")
         for _ in range(self.random.randint(2, 6)):
             depth = 1
@@ -233,13 +233,13 @@ class Writer:
 
 
 def text_of(seed):
-    """The program of a number."""
+    """The text of the program of this seed."""
     random = Random(seed)
     return Writer(random, random.random() < 0.5).program()
 
 
 def trouble(text, jit_compile=False):
-    """How two runs in a session differ from the reference; None where they do not."""
+    """How two runs in a session differ from the reference; None if they do not."""
     space = {}
     exec(text, space)
     graph = mg.Graph()

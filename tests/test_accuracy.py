@@ -1,4 +1,4 @@
-"""Every elementwise op in every mode against eager mode: on numbers of every size, and on special ones."""
+"""Compare every elementwise op in every mode with eager mode, on numbers of every size and on special values."""
 
 import os
 from inspect import signature
@@ -33,7 +33,7 @@ LIMITS = {ops.Erfc: 6, ops.Gelu: 7, ops.GeluDifferential: 8, ops.GeluTanhDiffere
 
 
 def points(dtype, count):
-    """Numbers of every size, those around 0 that functions are about, and the special ones."""
+    """Numbers of every size, numbers near the interesting points of functions, and special values."""
     rng = np.random.default_rng(0)
     low, high = EXPONENTS[dtype]
     sizes = np.ldexp(1 + rng.random(count), rng.integers(low, high, count)) * rng.choice([-1, 1], count)
@@ -70,8 +70,8 @@ def wide(y):
 def off_by(op, found, expected, xs):
     """Errors in ulp of the result: infinite where NaN, infinities or signs of 0 differ.
 
-    A result below 128 times the smallest normal number counts as that: some factor of it may be subnormal. Where two
-    terms of one size cancel, an ulp is that of the terms.
+    For a result below 128 times the smallest normal number, the ulp is that of this bound, since a factor of the result
+    may be subnormal. Where two terms of one size cancel, the ulp is that of the terms.
     """
     dtype = str(expected.dtype).removeprefix("minigrad.")
     a, b = wide(found), wide(expected)
@@ -104,7 +104,7 @@ def supported(op, xs):
 @pytest.mark.parametrize("dtype", DIGITS)
 @pytest.mark.parametrize("mode", MODES)
 def test_every_op_gives_what_eager_mode_gives_within_4_ulp(mode, dtype):
-    """And without jit_compile the same bits. Native gelu by tanh was -6e-4 at -1e4; compiled sigmoid was 0 at -20."""
+    """Without jit_compile the bits are the same. Native GELU by tanh was -6e-4 at -1e4; sigmoid was 0 at -20."""
     cases = [(op, xs, y) for op in TABLE if (y := supported(op, xs := operands(op, dtype, COUNT))) is not None]
 
     def everything(*args):
@@ -131,7 +131,7 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 @pytest.mark.parametrize("mode", MODES)
 @table("dtype", INTEGERS)
 def test_every_op_of_integers_gives_or_refuses_what_eager_mode_does(dtype, mode):
-    """2 ** -1 of integers was 0 in native code, where NumPy refuses it."""
+    """The integer 2 ** -1 was 0 in native code; NumPy raises an error."""
     ends = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     numbers = np.array([*ends, 0, 1, 2, 3, 7, *([] if ends[0] == 0 else [-1, -2, -3])] * 2, dtype)
     cases, refused = [], []
@@ -163,7 +163,7 @@ def test_every_op_of_integers_gives_or_refuses_what_eager_mode_does(dtype, mode)
 
 @table("f", [mg.lgamma])
 def test_the_logarithm_of_gamma_has_all_digits_near_its_zeros(f):
-    """At 1 and 2 four digits in ten were wrong: it was a difference of numbers near 15. Series: A & S 6.1.33."""
+    """Near 1 and 2, four of ten digits were wrong, by subtracting numbers near 15. Series: A & S 6.1.33."""
     e = np.array([1e-3, 1e-6, 1e-9, -1e-6, 2.0**-40])
     for zero, slope, curve, third in ((1, -0.5772156649015329, 0.8224670334241132, -0.40068563438653143),
                                       (2, 0.42278433509846713, 0.3224670334241132, -0.06735230105319810)):  # fmt: skip
@@ -186,7 +186,7 @@ SUMS = {
 @pytest.mark.parametrize("shape", [(300, 300), (3, 20_000), (8, 8193), (9, 5000)])
 @table("name", SUMS)
 def test_arrays_cut_into_blocks_have_the_bits_of_eager_mode(name, shape):
-    """A softmax of 300 by 300 differed by 1e-15: eagerly no maximum was taken off."""
+    """A softmax of 300 by 300 differed by 1e-15: eager mode did not subtract the maximum."""
     f, x = SUMS[name], mg.tensor(np.random.default_rng(0).normal(size=shape).astype("f4"), requires_grad=True)
 
     def value_and_gradient(x):

@@ -1,4 +1,4 @@
-"""What shares memory by run shares it in a graph, with the edits and their gradients; or the edit is refused."""
+"""Tensors that share memory in eager mode share it in a graph, with edits and gradients; or the edit is refused."""
 
 from collections import Counter
 
@@ -485,7 +485,7 @@ def test_an_edit_of_what_a_branch_or_a_loop_may_have_passed_on_is_refused(f):
 @pytest.mark.parametrize(
     "f", [two_results_of_a_loop, two_carries_of_one_memory, what_a_scan_collects, what_a_scan_goes_along_is_edited]
 )
-def test_a_session_refuses_it_too(f):
+def test_a_session_refuses_these_programs_too(f):
     with mg.Graph().as_default() as graph:
         x, a = mg.placeholder("float64", (2,)), mg.placeholder("float64", (2,))
 
@@ -591,7 +591,7 @@ LINES = {line.strip(): text is EDITS for text in (EDITS, TRACED) for line in tex
 @pytest.mark.parametrize("tail", ["", "grad"])
 @pytest.mark.share(4)
 def test_an_edit_of_a_view_is_one_of_its_base_and_of_every_other_view(lines, tail):
-    """By run, traced, compiled, in PyTorch, and by session, which knows no layout: values, gradients and theirs."""
+    """Values, gradients and second gradients agree: eager, traced, compiled, in a session, and in PyTorch."""
     text = ("y = x0*1", *lines.split("; "))
     made = Program((((2, 3), "f8", True),) * 2, text, ("z" if "z =" in lines else "y",), tail)
     counts = Counter()
@@ -622,8 +622,8 @@ def test_an_argument_a_buffer_and_a_parameter_are_edited_by_their_views(way):
     assert_all_equal(*found)
 
 
-def test_a_part_of_an_unknown_length_that_was_checked_is_no_copy_without_a_word():
-    """narrow() of an unknown length is a copy, by which it is checked: `y.narrow(0, 0, 1).mul_(2)` left y as it was."""
+def test_an_edit_of_a_narrow_of_unknown_length_is_refused():
+    """narrow() of an unknown length makes a copy to check its bounds: `y.narrow(0, 0, 1).mul_(2)` did not change y."""
 
     def f(x):
         y = x * 1
@@ -660,19 +660,19 @@ def test_a_view_of_a_leaf_is_not_edited_where_that_is_recorded(way):
 @pytest.mark.parametrize(
     ("edit", "reason"),
     [
-        (lambda y: y.T.reshape(-1).mul_(2), "a view, or a copy"),
-        (lambda y: y.T.contiguous()[0].mul_(2), "a view, or a copy"),
-        (lambda y: y[:, 1:].reshape(-1)[0].mul_(2), "a view, or a copy"),
-        (lambda y: y.expand(2, 2, 3)[0].mul_(2), "several elements are one"),
-        (lambda y: y.unfold(1, 2, 1)[0].mul_(2), "several elements are one"),
+        (lambda y: y.T.reshape(-1).mul_(2), "a view or a copy"),
+        (lambda y: y.T.contiguous()[0].mul_(2), "a view or a copy"),
+        (lambda y: y[:, 1:].reshape(-1)[0].mul_(2), "a view or a copy"),
+        (lambda y: y.expand(2, 2, 3)[0].mul_(2), "several of its elements share memory"),
+        (lambda y: y.unfold(1, 2, 1)[0].mul_(2), "several of its elements share memory"),
     ],
 )
-def test_what_may_be_a_copy_or_shows_an_element_twice_is_not_edited(edit, reason):
+def test_an_edit_of_a_possible_copy_or_of_repeated_elements_is_refused(edit, reason):
     with pytest.raises(EditedError, match=reason):
         mg.function(lambda x: edit(x * 1))(mg.ones(2, 3))
 
 
-def test_a_reshape_that_was_a_view_of_one_argument_is_refused_for_one_of_another_layout():
+def test_an_edit_of_a_reshape_is_refused_for_an_argument_of_another_layout():
     f = mg.function(lambda x: (x.reshape(-1)[:1].mul_(2), x)[1])
     x = mg.tensor(np.ones((2, 3)))
 

@@ -1,6 +1,6 @@
 """Attention with masks where batch and lengths are unknown: as a function, in a session, in files, in ONNX Runtime.
 
-Masks were refused with "whether batch == 1 is known only when the graph runs". Eager is the referee.
+Masks were refused with "whether batch == 1 is known only when the graph runs". Eager mode is the oracle.
 """
 
 import numpy as np
@@ -108,16 +108,16 @@ def test_onnx_runtime_with_dynamic_axes(f, tmp_path):
 @table("name", ["padding", "mask", "mask of each head"])
 @pytest.mark.parametrize("wrong", [(2, 1), (2, 6), (3, 5)])
 def test_a_mask_of_another_shape_is_refused_by_the_run(name, wrong):
-    """A mask of length 1 would broadcast, without a word."""
+    """A mask of length 1 would broadcast silently."""
     f = CALLS[name]
     traced = mg.function(f, input_signature=specs(NONE), autograph=False)
     x, *masks = arguments(2, 5)
     masks = [mask if mask.shape == other.shape else other for mask, other in zip(masks, arguments(*wrong)[1:])]
     if name == "mask" and wrong == (3, 5):
-        return  # which is the right one
+        return  # the right shape
     with pytest.raises(ShapeError):
         f(x, *masks)
-    with pytest.raises(MinigradError, match=r"mask is|length"):
+    with pytest.raises(MinigradError, match=r"mask must be|length"):
         traced(x, *masks)
 
 

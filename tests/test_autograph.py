@@ -591,7 +591,7 @@ def test_the_square_root_is_right():
     assert in_graph(square_root, 2.0) == pytest.approx(np.sqrt(2), abs=1e-9)
 
 
-# -- max and min give one of their operands --------------------------------------------------------------
+# -- max and min return one of their operands --------------------------------------------------------------
 
 PAIRS = [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.0, np.nan), (np.nan, 1.0), (0.0, -0.0), (-0.0, 0.0)]
 CHOICES = {
@@ -607,7 +607,7 @@ CHOICES = {
 
 @table("choice, pair", [(choice, pair) for choice in CHOICES for pair in PAIRS])
 def test_max_and_min_choose_as_python_does(choice, pair):
-    """They became maximum and minimum: of a tie each operand had half the gradient, and max(1, nan) was nan."""
+    """They were traced as maximum and minimum: in a tie each operand got half the gradient, and max(1, nan) was nan."""
 
     def value_and_gradients(f):
         a, b = (mg.tensor(x, requires_grad=True) for x in pair)
@@ -621,8 +621,8 @@ def test_max_and_min_choose_as_python_does(choice, pair):
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
 
-def test_what_max_gives_may_be_edited_as_an_operand_of_it_so_the_edit_is_refused():
-    """It was 3, and by Python 15: the result had memory of its own."""
+def test_an_edit_of_the_result_of_max_is_refused_since_it_may_be_an_operand():
+    """The trace gave 3 where Python gives 15: the result had memory of its own."""
 
     def of_the_operand(a, b):
         x, y = a * 1, b * 1
@@ -637,7 +637,7 @@ def test_what_max_gives_may_be_edited_as_an_operand_of_it_so_the_edit_is_refused
         return x
 
     for f in (of_the_operand, of_the_result):
-        with pytest.raises(EditedError, match="may have passed"):
+        with pytest.raises(EditedError, match="may return the other"):
             function(f)(mg.tensor(3.0), mg.tensor(1.0))
 
 

@@ -1,4 +1,4 @@
-"""What waits for an op waits for it in branches and loops too, and every effect that a run needs happens, in order."""
+"""control_dependencies blocks work inside branches and loops, and every effect that a run needs happens, in order."""
 
 from random import Random
 
@@ -64,8 +64,8 @@ WAITS = {
 }
 
 
-def ran(build, value=1.0):
-    """What the program of a variable gives in a session, and what the variable holds then."""
+def outcome(build, value=1.0):
+    """The result of the program in a session, and the value of its variable afterwards."""
     with mg.Graph().as_default() as graph:
         v = mg.Variable(np.float64(value), name="v")
         fetched = build(v)
@@ -77,7 +77,7 @@ def ran(build, value=1.0):
 
 @table("place, read, wait", [(p, r, w) for p in PLACES for r in READS for w in WAITS], groups=3)
 def test_a_read_in_a_block_of_a_branch_or_a_loop_sees_what_the_block_waits_for(place, read, wait):
-    """The block was dropped there: the assignment did not run, or ran, and the read was the old value."""
+    """The block was ignored there: the assignment did not run, or it ran and the read gave the old value."""
 
     def build(v):
         inc = v.assign_add(1.0)
@@ -88,7 +88,7 @@ def test_a_read_in_a_block_of_a_branch_or_a_loop_sees_what_the_block_waits_for(p
 
         return PLACES[place](body, v)
 
-    assert ran(build) == (2, 2)
+    assert outcome(build) == (2, 2)
 
 
 @table("place", PLACES)
@@ -102,10 +102,10 @@ def test_an_op_without_a_value_runs_where_a_branch_or_a_loop_waits_for_it(place)
 
         return PLACES[place](body, v)
 
-    assert ran(build) == (5, 2)
+    assert outcome(build) == (5, 2)
 
 
-def test_what_a_branch_returns_of_ops_outside_runs():
+def test_an_op_outside_that_a_branch_returns_runs():
     def returned(v):
         inc = group(v.assign_add(1.0))
         return mg.cond(number(False), lambda: (inc, v * 3), lambda: (no_op(), v * 3))[1]
@@ -114,11 +114,11 @@ def test_what_a_branch_returns_of_ops_outside_runs():
         inc = group(v.assign_add(1.0))
         return branch(lambda: tuple_([v * 3], control_inputs=[inc])[0], v)
 
-    assert ran(returned) == (3, 2)
-    assert ran(tied) == (3, 2)
+    assert outcome(returned) == (3, 2)
+    assert outcome(tied) == (3, 2)
 
 
-def test_a_read_before_the_block_is_of_the_start_of_the_run():
+def test_a_read_before_the_block_gives_the_value_at_the_start_of_the_run():
     def build(v):
         inc = v.assign_add(1.0)
 
@@ -129,7 +129,7 @@ def test_a_read_before_the_block_is_of_the_start_of_the_run():
 
         return mg.cond(number(True), body, lambda: (v * 0, v * 0, v * 0))
 
-    assert ran(build) == ((1, 1, 2), 2)
+    assert outcome(build) == ((1, 1, 2), 2)
 
 
 def test_read_value_stays_what_it_was_when_a_block_uses_it_later():
@@ -138,10 +138,10 @@ def test_read_value_stays_what_it_was_when_a_block_uses_it_later():
         with after([inc]):
             return kept * 1
 
-    assert ran(build) == (1, 2)
+    assert outcome(build) == (1, 2)
 
 
-def test_a_loop_that_assigns_what_its_blocks_read_reads_what_the_turn_before_left():
+def test_blocks_in_a_loop_read_what_the_previous_turn_assigned():
     def in_the_body(v):
         inc = v.assign_add(1.0)
 
@@ -180,13 +180,13 @@ def test_a_loop_that_assigns_what_its_blocks_read_reads_what_the_turn_before_lef
 
         return mg.while_loop(lambda i, a: i < 3, body, (number(0), number(0.0)))[1]
 
-    assert ran(in_the_body) == (2 + 3 + 4, 5)
-    assert ran(in_the_test) == (3, 5)
-    assert ran(in_a_branch_of_it) == (2 + 3 + 4, 5)
+    assert outcome(in_the_body) == (2 + 3 + 4, 5)
+    assert outcome(in_the_test) == (3, 5)
+    assert outcome(in_a_branch_of_it) == (2 + 3 + 4, 5)
 
 
 def test_gradients_reach_a_variable_that_is_read_in_a_block():
-    """They were None inside the block."""
+    """Gradients were None inside the block."""
 
     def inside(v):
         with after([v.assign_add(1.0)]):
@@ -211,11 +211,11 @@ def test_gradients_reach_a_variable_that_is_read_in_a_block():
         return gradients(turns(lambda: branch(body, v), v), [v])[0]
 
     for build in (inside, in_a_branch, of_a_branch):
-        assert ran(build) == (4, 2), build
+        assert outcome(build) == (4, 2), build
 
 
 def test_an_effect_without_operands_waits_and_is_given_none():
-    """The block was dropped; and the second py_func of no operands was called with the result of the first."""
+    """The block was ignored, and a second py_func without operands was called with the result of the first."""
 
     def waiting(v):
         with after([v.assign_add(1.0)]):
@@ -225,13 +225,13 @@ def test_an_effect_without_operands_waits_and_is_given_none():
         with after([v.assign_add(1.0)]):
             return [py_func(lambda: np.float64(7), [], float), py_func(lambda: np.float64(8), [], float)]
 
-    assert ran(waiting) == (None, 2)
-    assert ran(called) == ([7, 8], 2)
+    assert outcome(waiting) == (None, 2)
+    assert outcome(called) == ([7, 8], 2)
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_what_is_printed_before_a_loop_that_prints_is_printed(jit_compile, capsys):
-    """It hung on the counter of the loop, which nobody read, and was dropped with it."""
+    """The print depended on the counter of the loop, which nothing read, and was removed with it."""
 
     def body(i, a):
         mg.print("turn")

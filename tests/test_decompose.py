@@ -200,7 +200,7 @@ def test_a_peak_that_stays_in_the_cache_is_left_alone():
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_rows_with_infinities_have_no_softmax_compiled_either(dtype):
-    """Compiled, softmax of (inf, 1, 2) was (NaN, 0, 0), and its cross-entropy inf; PyTorch and eager mode have NaN."""
+    """Compiled, softmax of (inf, 1, 2) was (NaN, 0, 0) and its cross-entropy inf; PyTorch and eager mode give NaN."""
     nan, inf = np.nan, np.inf
     rows = [[inf, 1, 2], [-inf, -inf, -inf], [-inf, 1, 2], [nan, 1, 2], [inf, inf, 1], [inf, -inf, 1], [inf, nan, 1]]
     x, k = mg.tensor(np.array(rows)).astype(getattr(mg, dtype)), mg.tensor(np.ones(len(rows), int))

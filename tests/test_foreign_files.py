@@ -1,4 +1,4 @@
-"""mg.load of files that other libraries wrote: the error names the library, and says how to come from there."""
+"""mg.load of files that other libraries wrote: the error names the library, and says how to convert the file."""
 
 import io
 import pickle
@@ -48,14 +48,14 @@ FOREIGN = {  # (a name, the bytes, what the error says)
 
 
 @table("name", FOREIGN)
-def test_a_file_of_another_library_is_named_with_the_way_from_there(name, tmp_path):
+def test_the_error_names_the_library_of_a_file_and_how_to_convert_it(name, tmp_path):
     data, words = FOREIGN[name]
     (tmp_path / name).write_bytes(data)
     with pytest.raises(SavedFileError, match=f"(?s){name} is no whole safetensors file: .*{words}"):
         mg.load(tmp_path / name)
 
 
-def test_what_the_error_says_of_pytorch_is_so(tmp_path):
+def test_the_way_that_the_error_names_for_pytorch_works(tmp_path):
     """A file by torch.save is refused, and its state_dict, saved as the error says, is loaded."""
     torch = pytest.importorskip("torch")
     to_safetensors = pytest.importorskip("safetensors.torch").save_file

@@ -1,4 +1,4 @@
-"""What a signal handler interrupts ends there: it is not run again, op by op, to find what failed."""
+"""A run that a signal handler interrupts ends at once: it is not run again, op by op, to find what failed."""
 
 import io
 import signal
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the sy
 
 
 class TimeLimit(Exception):
-    """What a time limit raises."""
+    """The error that a time limit raises."""
 
 
 class Handler:
@@ -64,7 +64,7 @@ class Turns:
 
 
 class File(io.StringIO):
-    """A file that takes its time: the signal comes while it is written."""
+    """A slow file: the signal arrives while it is written to."""
 
     def __init__(self, turn):
         super().__init__()
@@ -137,7 +137,7 @@ def alarm():
 
 @table("run", RUNS)
 def test_a_loop_that_a_handler_stops_is_not_run_again(alarm, run):
-    """It began again, op by op, to find the op that failed; a loop without end had no end."""
+    """The run was repeated, op by op, to find the op that failed; an endless loop then never ended."""
     alarm(stop)
     turn = Turns()
     with pytest.raises(TimeLimit):
@@ -146,7 +146,7 @@ def test_a_loop_that_a_handler_stops_is_not_run_again(alarm, run):
 
 
 @table("handler", HANDLERS)
-def test_whatever_a_handler_raises_comes_out_as_it_is(alarm, handler):
+def test_the_error_that_a_handler_raises_is_not_changed(alarm, handler):
     raising, error = HANDLERS[handler]
     alarm(raising)
     turn = Turns()
@@ -180,7 +180,7 @@ def test_the_search_for_what_failed_can_be_interrupted(alarm):
     assert len(calls) == 2
 
 
-def test_an_error_of_an_op_is_named_as_ever():
+def test_an_error_of_an_op_still_names_the_op():
     def failing(x):
         raise ValueError("bad")
 

@@ -128,7 +128,7 @@ LATE = {
 
 @pytest.mark.parametrize("make", LATE.values(), ids=LATE)
 def test_a_group_added_after_a_schedule_follows_the_same_curve_from_its_own_rate(make):
-    """zip() failed. PyTorch does the same with the schedules that accept late groups."""
+    """zip() raised an error. PyTorch gives the same rates in the schedules that accept late groups."""
     optimizer, whole = sgd(), mg.optim.SGD([{"params": leaf(1.0)}, {"params": leaf(2.0), "lr": 0.05}], lr=0.1)
     schedule, early = make(optimizer), make(whole)
     for _ in range(4):
@@ -179,10 +179,10 @@ def test_a_plateau_reduces_a_group_that_was_added_later():
         (lambda o: lr_scheduler.OneCycleLR(o, 1.0, 10), "bounds for 1 groups.*has 2"),
         (lambda o: lr_scheduler.CyclicLR(o, 0.1, 1.0, 10), "bounds for 1 groups.*has 2"),
         (lambda o: lr_scheduler.LambdaLR(o, [lambda t: 1.0]), "lr_lambda needs one value.*2 groups"),
-        (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "no base for its rate 0.1"),
+        (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "no base rate gives its rate 0.1"),
     ],
 )
-def test_a_late_group_that_a_schedule_has_no_curve_for_is_refused(make, words):
+def test_a_late_group_is_refused_by_a_schedule_without_a_curve_for_it(make, words):
     optimizer = sgd()
     schedule = make(optimizer)
     optimizer.add_param_group({"params": [leaf(2.0)]})
@@ -207,7 +207,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
-def test_a_schedule_refuses_a_state_that_its_constructor_would_and_keeps_its_own(change):
+def test_a_schedule_refuses_an_invalid_state_and_keeps_its_own(change):
     schedule = lr_scheduler.StepLR(sgd(), 3)
     state = schedule.state_dict()
 

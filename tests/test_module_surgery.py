@@ -1,4 +1,4 @@
-"""What is done to a module after it was traced is seen by the next call: results are those of a twin, run eagerly."""
+"""Changes of a module after it was traced are seen by the next call: a twin, run eagerly, gives the same results."""
 
 import gc
 from functools import partial
@@ -28,7 +28,7 @@ class Scale(nn.Module):
 
 
 class Gain:
-    """No module: an object that a module holds."""
+    """A plain object that a module holds."""
 
     def __init__(self):
         self.by, self.steps, self.inner = 1.25, [0.5, 0.25], SimpleNamespace(by=1.5)
@@ -104,24 +104,24 @@ def state_of_another(m):
     m.load_state_dict({name: x * 1.5 for name, x in m.state_dict().items()})
 
 
-def pruned(m):
+def prune(m):
     nn.utils.prune.l1_unstructured(m.body[0], "weight", 4)
 
 
-def unpruned(m):
-    pruned(m)
+def unprune(m):
+    prune(m)
     nn.utils.prune.remove(m.body[0], "weight")
 
 
-def shared(m):
+def share_weights(m):
     m.rows[0].weight = m.body[0].weight
 
 
-def swapped(m):
+def swap_parts(m):
     m.body[0], m.body[2] = m.body[2], m.body[0]
 
 
-# What is done → the functions that do it, with a call before, between and after.
+# The change → the functions that make it, with a call before, between and after.
 CHANGES = {
     "another module in a Sequential": lambda m: m.body.__setitem__(1, nn.Tanh()),
     "the module at a negative index": lambda m: m.body.__setitem__(-1, nn.Tanh()),
@@ -131,7 +131,7 @@ CHANGES = {
     "delete": lambda m: m.body.__delitem__(1),
     "pop": lambda m: m.body.pop(1),
     "delete a slice": lambda m: m.body.__delitem__(slice(0, 2)),
-    "swap two parts": swapped,
+    "swap two parts": swap_parts,
     "ModuleList: another": lambda m: m.rows.__setitem__(1, nn.Sigmoid()),
     "ModuleList: append": lambda m: m.rows.append(nn.Sigmoid()),
     "ModuleList: delete": lambda m: m.rows.__delitem__(0),
@@ -156,7 +156,7 @@ CHANGES = {
     "a view of a buffer": lambda m: setattr(m, "row", m.shift[1:2]),
     "a parameter": lambda m: setattr(m.body[0], "weight", nn.Parameter(mg.ones(3, 3, dtype=float))),
     "a parameter becomes None": lambda m: setattr(m.body[0], "bias", None),
-    "a shared parameter": shared,
+    "a share_weights parameter": share_weights,
     "load_state_dict": state_of_another,
     "eps": lambda m: setattr(m.norm, "eps", 0.5),
     "momentum": lambda m: setattr(m.norm, "momentum", 0.9),
@@ -187,8 +187,8 @@ CHANGES = {
     "an attribute over one of the class": lambda m: setattr(m.body[2], "factor", 5.0),
     "forward of an instance": forward_of,
     "a method of an instance": lambda m: setattr(m, "helper", lambda x: x * 9),
-    "a pruned parameter": pruned,
-    "a parameter pruned, and not": unpruned,
+    "a prune parameter": prune,
+    "a parameter prune, and not": unprune,
     "another dtype": lambda m: m.gains.float(),
 }
 # How the module is called: `trace` is mg.function, or gives the function back for the twin.
@@ -414,12 +414,12 @@ def test_a_trace_that_was_not_run_leaves_a_module_as_it_was():
     assert module.h is before
 
 
-def test_a_container_that_is_given_symbols_in_place_is_refused():
+def test_storing_a_symbol_in_a_container_in_place_is_refused():
     def forward(m, x):
         m.cache["x"] = x
         return x
 
-    with pytest.raises(GraphError, match=r"cache of a Holder, a dict, was given a tensor in place.*assign a new dict"):
+    with pytest.raises(GraphError, match=r"a tensor in cache of a Holder, a dict, in place.*assign a new dict"):
         mg.function(holder(forward)())(mg.tensor(X))
 
 
@@ -434,7 +434,7 @@ def test_a_parameter_that_is_assigned_a_result_is_refused():
         mg.function(module)(mg.tensor(X))
 
 
-# -- what does not trace again, and what is said of it --------------------------------------------------
+# -- changes that need no new trace, and explanations --------------------------------------------------
 
 
 def test_training_traces_once():
@@ -456,7 +456,7 @@ def test_training_traces_once():
         optimizer.zero_grad()
         loss(x).backward()
         optimizer.step()
-        net.seen = net.steps = i  # which no forward pass reads
+        net.seen = net.steps = i  # no forward pass reads these
         nn.Linear(3, 3).eval()
 
     assert step.trace_count <= 2  # with a .grad, and without
@@ -490,12 +490,12 @@ def test_what_has_changed_is_explained(sentence):
     f = mg.function(net)
     f(mg.tensor(X))
     EXPLAINED[sentence](net)
-    gc.collect()  # what was replaced is named all the same
+    gc.collect()  # a part that was replaced and freed is still named
     f(mg.tensor(X))
     assert sentence in " ".join(f.explain().split())
 
 
-def test_a_variable_that_is_another_module_is_seen():
+def test_a_variable_that_is_set_to_another_module_is_seen():
     net = nn.Linear(3, 3).double()
     f = mg.function(lambda x: net(x) * 2)
     f(mg.tensor(X))

@@ -19,7 +19,7 @@ ROWS = np.array([[1.0, np.nan, -2.0, 3.0], [np.nan] * 4, [0.0, 5.0, np.inf, -1.0
 IN_ORDER = np.sort(ROWS, 1)
 PAIRS = np.stack([ROWS[:, :-1], ROWS[:, 1:]])
 
-# name → ours, of the rows, and NumPy's, which has NaN win by itself
+# name → our function of the rows, and NumPy's, in which NaN wins
 EXTREMA = {
     "max": (lambda x: x.max(), np.nan),
     "min": (lambda x: x.min(), np.nan),
@@ -55,7 +55,7 @@ EXTREMA = {
 @pytest.mark.share(5)
 @pytest.mark.parametrize("way", WAYS)
 @table("name", EXTREMA, groups=4)
-def test_nan_is_the_extremum_of_what_it_is_in(name, way):
+def test_the_extremum_of_numbers_with_nan_is_nan(name, way):
     ours, wanted = EXTREMA[name]
     for dtype in DTYPES:
         y = WAYS[way](ours)(mg.tensor(ROWS).astype(getattr(mg, dtype)))
@@ -64,8 +64,8 @@ def test_nan_is_the_extremum_of_what_it_is_in(name, way):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_nan_is_behind_all_numbers_where_elements_are_told_apart(dtype):
-    """bfloat16 has no order with NaN in it: unique() gave the same numbers again, and isin() found none of them."""
+def test_unique_and_isin_sort_nan_behind_all_numbers(dtype):
+    """bfloat16 does not order NaN: unique() repeated numbers, and isin() found none of them."""
     x = mg.tensor(ROWS).astype(getattr(mg, dtype))
     different, counts = mg.unique(x, return_counts=True)
 
@@ -78,7 +78,7 @@ def test_nan_is_behind_all_numbers_where_elements_are_told_apart(dtype):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_infinity_becomes_the_largest_number_of_the_dtype(dtype, way):
-    """float16 is computed in float32, and float32's largest number is ∞ there."""
+    """float16 is computed in float32, whose largest number is ∞ in float16."""
     x = mg.tensor([np.inf, -np.inf, np.nan]).astype(getattr(mg, dtype))
     largest = float(mg.finfo(x.dtype).max)
 

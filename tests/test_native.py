@@ -430,7 +430,7 @@ def test_groups_and_reductions_of_half_precision_are_c_too():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(16,), (3, 40), (1000, 2)])
 def test_a_product_overflows_only_where_it_does_in_order(shape, dtype):
-    """Side by side, the large factors met: of 0, 1e200, 0, 1e200, … the product was NaN, as 0 times infinity."""
+    """Products in lanes multiplied the large factors: of 0, 1e200, 0, 1e200, … the product was 0 · ∞, which is NaN."""
     large = 1e200 if dtype == "float64" else 1e30
     for factors in ([0, large], [1 / large, large], [large, 1 / large, 1 / large, large], [-large, 0.5 / large]):
         x = mg.tensor(np.resize(factors, shape).astype(dtype))

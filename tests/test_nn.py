@@ -504,7 +504,7 @@ def public(home):
 
 
 def test_functions_and_what_holds_them_are_pickled():
-    """mg.relu named the file of the method as its own, where pickle does not find it, nor of a layer that holds it."""
+    """mg.relu had the __module__ of its method, so neither it nor layers with it could be pickled."""
     for home in (mg, nn.functional, mg.special):
         assert all(pickle.loads(pickle.dumps(f)) is f for f in public(home))
     generator = mg.Generator(3)

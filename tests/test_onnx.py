@@ -242,7 +242,7 @@ def test_a_training_graph_for_batches_of_all_lengths(path):
 
 
 def test_convolutions_in_double_precision_run_where_lengths_are_known(path):
-    """ONNX Runtime has no Conv of float64: products of windows then, and a warning where a length is left open."""
+    """ONNX Runtime has no Conv of float64: windows are multiplied instead, with a warning for unknown lengths."""
     net, x = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.AvgPool2d(2), nn.ConvTranspose2d(4, 1, 2)), f4(2, 2, 6, 6)
     net, x = net.double(), mg.tensor(x.numpy().astype("f8"))
 

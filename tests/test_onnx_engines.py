@@ -1,5 +1,5 @@
-"""Exported files at the edges, lengths 0 and 1 and options on one side: ONNX Runtime, its optimiser off and on, and
-onnx's reference compute from each what we compute."""
+"""Exported files at edge cases, lengths 0 and 1 and one-sided options, give our results in ONNX Runtime, with its
+optimiser off and on, and in onnx's reference."""
 
 import itertools
 import re
@@ -26,7 +26,7 @@ from test_onnx import REFUSED, f4, single
 REFERENCE_HAS_NO = {ops.ConvolutionTranspose, ops.AvgUnpool}  # its ConvTranspose has no groups
 
 
-def exported(f, args, folder, axes=None):
+def exported_bytes(f, args, folder, axes=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mg.onnx.export(f, args, folder / "model.onnx", dynamic_axes=axes or {})
@@ -34,7 +34,7 @@ def exported(f, args, folder, axes=None):
 
 
 def differences(rows, folder):
-    """Of rows (title, function, arguments of the export, axes, arguments of the run, engines) those that differ."""
+    """The rows (title, function, arguments of the export, axes, arguments of the run, engines) that differ."""
     models, asked = [], []
     for name, f, args, axes, given, engines in rows:
         try:
@@ -42,7 +42,7 @@ def differences(rows, folder):
                 wanted = [y.numpy() for y in leaves(f(*given))]
         except Exception:
             continue  # operands that do not fit together: refused eagerly
-        models.append((exported(f, args, folder, axes), [x.numpy() for x in given]))
+        models.append((exported_bytes(f, args, folder, axes), [x.numpy() for x in given]))
         asked.append((name, wanted, engines))
     return [
         f"{name}: {engine} gives {found[engine]} for {wanted}"
@@ -79,18 +79,18 @@ def at_edges():
 
 
 EDGES = list({name: (name, *row) for name, *row in at_edges()}.values())
-# Parts of derivatives: operands of these lengths, which no function asks for together, do not fit.
+# Parts of derivatives: no function combines operands of these lengths.
 ODD = ("ConvolutionFilter(", "AvgUnpool(", "TakeTaps(", "CrossEntropy f32[3, 0]")
 
 
 @pytest.mark.parametrize("part", [pytest.param(i, marks=pytest.mark.share(6)) for i in range(12)])
 def test_every_op_at_lengths_0_and_1(part, tmp_path):
-    """An any() of nothing was True, a contraction over nothing ended the process."""
+    """any() of no elements was True, and a contraction over no elements crashed the process."""
     rows = [row for row in EDGES[part::12] if not row[0].startswith(ODD)]
     assert not (found := differences(rows, tmp_path)), "\n".join(found)
 
 
-# -- options on one side, and lengths that a run tells --------------------------------------------------
+# -- one-sided options, and unknown lengths --------------------------------------------------
 
 WIDTHS = ((0, 1), (1, 0), (2, 0), (0, 0), (1, 2), (0, -1), (-1, 0), (1, -1), (-1, 2))
 TEXTS = """
@@ -126,7 +126,7 @@ def rows_of(named):
 
 @pytest.mark.parametrize("part", [pytest.param(i, marks=pytest.mark.share(3)) for i in range(6)])
 def test_options_on_one_side(part, tmp_path):
-    """ONNX Runtime's optimiser answered to a margin on one side with a column too many."""
+    """With a margin on one side, ONNX Runtime's optimiser added a column."""
     assert not (found := differences(rows_of(ONE_SIDED)[part::6], tmp_path)), "\n".join(found)
 
 
@@ -163,8 +163,8 @@ def open_rows():
 
 
 @pytest.mark.share(2)
-def test_lengths_that_a_run_tells(tmp_path):
-    """The length of a diagonal was that of the other axis, a variance of nothing was −0, its mean 0."""
+def test_unknown_lengths(tmp_path):
+    """The length of a diagonal was that of the other axis; of no elements the variance was −0 and the mean 0."""
     assert not (found := differences(open_rows(), tmp_path)), "\n".join(found)
 
 
@@ -190,7 +190,7 @@ def checked_in_the_run():
 
 @pytest.mark.share(2)
 def test_what_a_run_checks(tmp_path):
-    """Of int8, and of a table of unknown length, embedding was not exported, nor was narrow from the end."""
+    """embedding with int8 indices or a table of unknown length was not exported, nor was narrow from the end."""
     rows = [(*row, (row[2][0], f4(*shape)), ENGINES) for *row, shape in checked_in_the_run()]
     assert not (found := differences(rows, tmp_path)), "\n".join(found)
 
@@ -200,6 +200,6 @@ def test_places_outside_are_refused_in_the_run():
             (F.embedding, (classes("i1"), f4(4, 3)), {"weight": [0]}, (classes("i1"), f4(2, 3))),
             (lambda x: x.narrow(0, -2, 2), (f4(4, 3),), {"x": [0]}, (f4(1, 3),))]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        models = [(exported(f, args, Path(folder), axes), [x.numpy() for x in xs]) for f, args, axes, xs in rows]
+        models = [(exported_bytes(f, args, Path(folder), axes), [x.numpy() for x in xs]) for f, args, axes, xs in rows]
     for found in answers(models):
         assert all(isinstance(found[engine], str) and ENDED not in found[engine] for engine in ENGINES), found

@@ -1,4 +1,4 @@
-"""ONNX files of other writers: what ONNX Runtime takes is read, with its numbers."""
+"""ONNX files of other writers: a file that ONNX Runtime accepts is read, with the same results."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def check_like_onnx_runtime(made, x):
     np.testing.assert_allclose(mg.onnx.load(data)(x).numpy(), found["ONNX Runtime"][0], rtol=1e-5)
 
 
-# -- graphs that say less, or in another order ----------------------------------------------------------
+# -- graphs with missing parts, or in another order ----------------------------------------------------------
 
 CHAIN = [helper.make_node(kind, [x], [y]) for kind, x, y in (("Relu", "b", "y"), ("Neg", "a", "b"), ("Sin", "x", "a"))]
 INNER = {
@@ -52,12 +52,12 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_says_less_is_read(name):
+def test_a_file_with_missing_parts_is_read(name):
     check_like_onnx_runtime(FILES[name](), np.random.default_rng(0).standard_normal((2, 3)).astype("f4"))
 
 
 def test_branches_in_another_order_are_read():
-    """Which ONNX Runtime refuses; the same in order is the oracle."""
+    """ONNX Runtime refuses such a file; the sorted file is the oracle."""
     x = np.ones((2, 3), "f4")
     made = model([helper.make_node("If", ["c"], ["y"], **INNER), *SCATTERED[1:]], y=value("y"), arrays=[ZERO])
     np.testing.assert_allclose(mg.onnx.load(made.SerializeToString())(x).numpy(), -np.sin(x), rtol=1e-6)
@@ -71,7 +71,7 @@ def test_a_shape_that_is_left_out_is_not_checked():
 
 
 @pytest.mark.parametrize("nodes", [[("Relu", "b", "y"), ("Neg", "y", "b")], [("Relu", "y", "y")], [("Relu", "q", "y")]])
-def test_a_circle_or_a_gap_is_refused(nodes):
+def test_a_cycle_or_a_missing_value_is_refused(nodes):
     made = model([helper.make_node(kind, [x], [y]) for kind, x, y in nodes])
     with pytest.raises(SavedFileError, match="no valid ONNX model"):
         mg.onnx.load(made.SerializeToString())
@@ -86,7 +86,7 @@ SCALES = ((0.6, 0.6), (0.5, 0.5), (0.3, 0.9), (1.5, 2.3), (0.5, 2), (2, 0.4), (3
 @pytest.mark.parametrize("opset", [9, 10])
 @pytest.mark.parametrize("shape", [(1, 1, 4, 7), (1, 2, 5, 10), (1, 1, 23, 3)])
 def test_a_picture_of_an_old_opset_is_made_of_the_same_pixels(opset, mode, shape):
-    """Opset 10 makes a picture smaller by the pixel above, not below, as its own example has it."""
+    """Opset 10 shrinks a picture by taking the pixel above, not below, as in its own example."""
     x = np.arange(np.prod(shape), dtype="f4").reshape(shape)
     models = []
     for scale in SCALES:

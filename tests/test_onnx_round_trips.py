@@ -1,4 +1,4 @@
-"""Programs at random, exported to ONNX and loaded again: every engine, and what is loaded, agrees with eager.
+"""Random programs, exported to ONNX and loaded again: every engine, and the loaded program, agrees with eager mode.
 
 NIGHTLY=1 tries 5,000 of them instead of these few; `python tests/test_onnx_round_trips.py 1000 7` tries 1,000 from
 seed 7 on, and prints those that differ.
@@ -28,8 +28,8 @@ PROGRAMS = 5_000 if os.environ.get("NIGHTLY") else 60
 BATCH = 60
 
 
-def made_of(seed):
-    """A program that leaves no .grad behind, and first lengths, (of the export, of the run), where a run tells them."""
+def program_of(seed):
+    """A program that leaves no .grad, and its first lengths (of the export, of the run) if they are unknown."""
     r = Random(seed)
     made = program(r)
     tail = "" if made.tail == "backward" else made.tail
@@ -47,17 +47,17 @@ def model_of(made, lengths):
         return path.read_bytes()
 
 
-def loaded(model, xs, wrap):
+def run_loaded(model, xs, wrap):
     return [array(y) for y in leaves(wrap(mg.onnx.load(model))(*xs))]
 
 
 def trials(seeds):
-    """Of programs that are exported (seed, program, arrays, model, what eager gives); of the others the reasons."""
+    """(seed, program, arrays, model, eager results) of programs that can be exported; the reasons for the others."""
     refused = Counter()
     found = []
     for seed in seeds:
         with silence():
-            made, lengths = made_of(seed)
+            made, lengths = program_of(seed)
             try:
                 wanted = [array(y) for y in made.function(mg)(*made.leaves(mg, lengths))]
                 if any(y is None for y in wanted):
@@ -69,7 +69,7 @@ def trials(seeds):
 
 
 def differences(seeds):
-    """Texts about what differs, and how many programs were compared."""
+    """Descriptions of the differences, and the number of programs that were compared."""
     found, refused = trials(seeds)
     texts = []
     given = answers([(model, xs) for _, _, xs, model, _ in found])
@@ -77,7 +77,7 @@ def differences(seeds):
         for name, wrap in (("loaded", lambda f: f), ("loaded, traced", mg.function)):
             with silence():
                 try:
-                    engines[name] = loaded(model, xs, wrap)
+                    engines[name] = run_loaded(model, xs, wrap)
                 except GraphError as reason:
                     refused[str(reason)[:60]] += 1
                 except Exception as error:

@@ -307,7 +307,7 @@ def test_an_optimiser_shows_its_groups():
 # -- states of others ---------------------------------------------------------------------------
 
 
-def stepped(kind):
+def take_steps(kind):
     """A parameter, its optimiser of this kind, and its state after two steps."""
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     optimizer = kind([w], lr=0.1)
@@ -317,12 +317,12 @@ def stepped(kind):
 
 @pytest.mark.parametrize("kind", [*EVERY, mg.optim.Muon], ids=lambda kind: kind.__name__)
 def test_an_optimiser_refuses_the_state_of_every_other_kind(kind):
-    """Adam took RAdam's, and AdamW became Adam with L2. AdamW's alone is Adam's too, as in PyTorch."""
-    optimizer, own = stepped(kind)
+    """Adam loaded RAdam's state, and AdamW became Adam with L2. Only AdamW's state fits Adam, as in PyTorch."""
+    optimizer, own = take_steps(kind)
     for other in {*EVERY, mg.optim.Muon} - {kind}:
         if (kind, other) != (mg.optim.Adam, mg.optim.AdamW):
             with pytest.raises(ValueError):
-                optimizer.load_state_dict(stepped(other)[1])
+                optimizer.load_state_dict(take_steps(other)[1])
             assert repr(optimizer.state_dict()) == repr(own)
 
 
@@ -333,7 +333,7 @@ SPOILT_OPTIONS = {
     "betas": ({"betas": (0.9, 1.0)}, "betas"),
     "a flag in letters": ({"maximize": "no"}, "maximize.*True or False"),
     "an unknown option": ({"learning_rate": 1}, "another kind.*learning_rate"),
-    "a flag without its array": ({"amsgrad": True}, "remembers.*max_exp_avg_sq"),
+    "a flag without its array": ({"amsgrad": True}, "keeps.*max_exp_avg_sq"),
 }
 SPOILT_STATES = {
     "steps below 0": {"step": -1},
@@ -348,8 +348,8 @@ SPOILT_STATES = {
 
 
 @pytest.mark.parametrize(("change", "words"), SPOILT_OPTIONS.values(), ids=SPOILT_OPTIONS)
-def test_what_a_constructor_refuses_is_refused_on_loading(change, words):
-    optimizer, own = stepped(mg.optim.Adam)
+def test_options_that_the_constructor_refuses_are_refused_on_loading(change, words):
+    optimizer, own = take_steps(mg.optim.Adam)
     spoilt = {**own, "param_groups": [own["param_groups"][0] | change]}
 
     with pytest.raises(ValueError, match=words):
@@ -359,7 +359,7 @@ def test_what_a_constructor_refuses_is_refused_on_loading(change, words):
 
 @pytest.mark.parametrize("change", SPOILT_STATES.values(), ids=SPOILT_STATES)
 def test_a_spoilt_state_is_refused_and_nothing_of_it_is_loaded(change):
-    optimizer, own = stepped(mg.optim.Adam)
+    optimizer, own = take_steps(mg.optim.Adam)
 
     with pytest.raises(ValueError):
         optimizer.load_state_dict({**own, "state": {0: own["state"][0] | change}})
@@ -368,7 +368,7 @@ def test_a_spoilt_state_is_refused_and_nothing_of_it_is_loaded(change):
 
 @pytest.mark.parametrize("kind", [mg.optim.SGD, mg.optim.AdamW])
 def test_options_that_do_not_go_together_are_refused_on_loading(kind):
-    optimizer, own = stepped(kind)
+    optimizer, own = take_steps(kind)
     change = {"nesterov": True} if kind is mg.optim.SGD else {"decoupled_weight_decay": False}
 
     with pytest.raises(ValueError):
@@ -376,8 +376,8 @@ def test_options_that_do_not_go_together_are_refused_on_loading(kind):
 
 
 def test_a_state_that_names_other_parameters_than_its_groups_is_refused():
-    """JSON makes texts of numbers, and nothing was loaded, without a word."""
-    optimizer, own = stepped(mg.optim.Adam)
+    """JSON turns integer keys into strings, and then nothing was loaded, silently."""
+    optimizer, own = take_steps(mg.optim.Adam)
 
     with pytest.raises(ValueError, match=r"\[0\].*\['0'\]"):
         optimizer.load_state_dict({**own, "state": {"0": own["state"][0]}})

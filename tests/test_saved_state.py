@@ -252,8 +252,8 @@ def test_an_order_that_cannot_be_continued_is_refused():
     assert DataLoader(data, batch_sampler=batched).state_dict()["sampler"]["epoch"] == 0
 
 
-def test_the_state_of_a_loader_of_another_order_is_refused():
-    """The position was counted in other batches, or in another order, without a word."""
+def test_the_state_of_a_loader_with_another_order_is_refused():
+    """The position was applied to other batches, or to another order, silently."""
     data = TensorDataset(np.arange(6))
     loader = DataLoader(data, 2, shuffle=True, generator=1)
     state, shares = loader.state_dict(), mg.distributed.DistributedSampler(data, 2, 0)
@@ -276,12 +276,12 @@ def test_the_state_of_a_loader_of_another_order_is_refused():
 
 
 @pytest.mark.parametrize("bias", [np.full(3, 1j), np.array(["a", "b", "c"]), np.array([1, 2, None])])
-def test_a_module_refuses_what_is_no_number_and_keeps_all_its_values(bias):
+def test_a_module_refuses_values_that_are_not_numbers_and_keeps_its_own(bias):
     """The weight was written before the bias failed; the imaginary part was dropped."""
     layer = mg.nn.Linear(2, 3)
     before = layer.weight.numpy().copy()
 
-    with pytest.raises(StateError, match="bias is of float64 here"):
+    with pytest.raises(StateError, match="bias has dtype float64 here"):
         layer.load_state_dict({"weight": np.zeros((2, 3)), "bias": bias})
     np.testing.assert_array_equal(layer.weight.numpy(), before)
 

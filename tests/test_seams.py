@@ -139,7 +139,7 @@ class OfAnAttribute(Square):
 
 @pytest.mark.parametrize("square", [Square, OfAnAttribute])
 @pytest.mark.parametrize("loss", [lambda y: (y * x).sum(), lambda y: (y * y).sum(), lambda y: y.sum()])
-def test_a_gradient_of_it_is_a_number_whose_gradient_is_refused_and_never_zero(square, loss):
+def test_a_second_gradient_through_once_differentiable_is_refused_and_never_zero(square, loss):
     g, wanted = (mg.grad(loss(f(x)), x, create_graph=True)[0] for f in (square.apply, lambda x: x * x))
 
     np.testing.assert_array_equal(g.detach(), wanted.detach())
@@ -158,7 +158,7 @@ class Through(Square):
         return gy
 
 
-def test_where_it_reads_nothing_the_rest_has_a_second_gradient():
+def test_the_rest_of_a_graph_has_a_second_gradient():
     (g,) = mg.grad(Through.apply(x).sum() + (x**3).sum(), x, create_graph=True)
 
     np.testing.assert_array_equal(mg.grad(g.sum(), x)[0], 6 * x.detach())

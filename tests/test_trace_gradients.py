@@ -555,7 +555,7 @@ def test_gradients_are_set_to_zero_in_a_graph_as_in_python(whose):
 @pytest.mark.parametrize("view", [lambda x: x.view(3, 4), lambda x: x.view_as(x)])
 @pytest.mark.parametrize("x", [leaf(), leaf(X.T).detach().T.requires_grad_(True)], ids=["in order", "strided"])
 def test_a_view_in_the_same_shape_is_another_tensor_in_a_trace_too(x, view):
-    """It was x itself there, and the gradient towards it that of x."""
+    """In a trace the view was x itself, and had the gradient of x."""
 
     def slope():
         v = view(x)

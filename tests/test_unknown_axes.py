@@ -1,7 +1,7 @@
-"""Every layer and function with each axis unknown: it gives what eager gives at all lengths, or is refused by name.
+"""Every layer and function with each axis unknown gives the eager results at all lengths, or is refused.
 
-What is refused when the graph is built has a row in the table "Unknown lengths" of docs/differences.md, which is read
-here; a row that is no longer true fails. Eager is the referee, for values and gradients.
+The calls that are refused when the graph is built are listed in the table "Unknown lengths" of docs/differences.md,
+which is read here; a row that is no longer true fails. Eager mode is the oracle, for values and gradients.
 """
 
 import os
@@ -28,7 +28,7 @@ REFUSED = [(entry, re.findall("`(.)`", letters)) for calls, letters in TABLE for
 
 
 class Row:
-    """A row of the table: how the call is made, and of which arguments."""
+    """A row of the table: a call, and its arguments."""
 
     def __init__(self, text):
         *made, self.call, arguments = text.split(" | ")
@@ -95,7 +95,7 @@ def unknowns(row):
 
 
 def refusal(row, unknown):
-    """None if one trace is right at every length; else the error with which it is refused when it is built."""
+    """None if one trace is right at every length; else the error that the trace raises when it is built."""
     traced = mg.function(row.with_gradients, input_signature=row.specs(unknown), autograph=False)
     built = outcome(lambda *xs: traced.trace_for(*xs) and (), *row.arguments({}))
     if isinstance(built, Exception):

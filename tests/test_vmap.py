@@ -115,7 +115,7 @@ REDUCTIONS = {
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
 @table("f", REDUCTIONS.values(), ids=REDUCTIONS)
 def test_a_reduction_of_single_numbers_reduces_no_axis(f):
-    """Rules wrote x.sum(self.axes), and where there were no axes that added up all slices: thirds for [1, 1, 1]."""
+    """Rules used x.sum(self.axes), which without axes summed over all slices: thirds for [1, 1, 1]."""
     X, dX = mg.tensor(np.array([1.0, 2.0, -3.0])), mg.tensor(np.full(3, 1.5))
 
     def push(x, dx):

@@ -1,6 +1,6 @@
-"""vmap of functions at random, with derivatives, compilers and another vmap around it: a loop over the slices is right.
+"""vmap of random functions, inside derivatives, compilers and another vmap. The oracle is a loop over the slices.
 
-A run of the default takes a share of the blocks; `--tier all` takes them all.
+A default run takes a share of the blocks; `--tier all` takes all of them.
 """
 
 import random
@@ -40,7 +40,7 @@ SCOPE = {"mg": mg, "func": func, "F": mg.nn.functional, "I": np.array([0, 0]), "
 
 
 class Program:
-    """A function of slices as text, arguments side by side, and where they lie: all of one seed."""
+    """A function of slices as text, its arguments, and their mapped axes, all drawn from one seed."""
 
     def __init__(self, seed):
         draw = random.Random(seed)
@@ -84,7 +84,7 @@ class Program:
 
 
 def slope(f):
-    """The gradients of a number made of f's result."""
+    """The gradients of a scalar function of f's result."""
     return func.grad(lambda *xs: (f(*xs) * 1.5).sin().sum(), (0, 1))
 
 
@@ -93,12 +93,12 @@ def push(f):
     return lambda *xs: [func.jvp(f, xs, tuple(x * 0.5 + 1 for x in xs))[1]]
 
 
-def listed(f):
+def as_list(f):
     return lambda *xs: [f(*xs)]
 
 
 INSIDE = {
-    "value": listed,
+    "value": as_list,
     "gradient": slope,
     "tangent": push,
     "slope of a slope": lambda f: slope(lambda *xs: slope(f)(*xs)[0]),

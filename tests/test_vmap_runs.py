@@ -96,7 +96,7 @@ def test_a_function_in_a_graph_becomes_ops_of_that_graph():
 
 
 def test_a_traced_vmap_maps_what_vmap_maps():
-    """A keyword, and a default, of the function inside were put in the place of an argument, and mapped."""
+    """A keyword or a default of the inner function was passed by position, and so mapped over."""
     W, inner = X[:, 0], lambda x, w=2.0: x.sum() * w
 
     for way in (mg.function, mg.jit):

@@ -1,8 +1,8 @@
-"""Every function of mg.functional and every layer of mg.nn with a call: what test_unknown_axes.py makes unknown.
+"""A call of every function of mg.functional and every layer of mg.nn, for test_unknown_axes.py.
 
 A row is `call | arguments`, or `layer | call of the layer m | arguments`. An argument is `name axes`: a letter is a
-length, which is made unknown in turn, and a digit is fixed. Behind a colon is what the argument holds, normal numbers
-if nothing:
+length, which is made unknown in turn, and a digit is a fixed length. A colon starts the contents of the argument, which
+are normal numbers by default:
 
     :b    booleans              :p    numbers between 0 and 1     :s    −1 and 1
     :+    positive numbers      :5    integers from 0 to 4

@@ -292,8 +292,8 @@ affine(mg.tensor(3.0)).item()
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The last cell surprises the experienced most: TensorFlow and JAX keep the old tensor without a word. A number is copied
-# silently; tensors, modules, and what modules hold are checked. Still, write into a tensor (`fill_`, `copy_`, an
-# optimiser's step), or pass it as an argument: a trace for each new tensor is slow.
+# silently; tensors, modules, and what modules hold are checked. Still, write into a tensor (`fill_`, `copy_`, a step
+# of an optimiser), or pass it as an argument: a trace for each new tensor is slow.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `if` again: AutoGraph

@@ -183,7 +183,7 @@ class GradScaler:
         scale, *options, calm = (state_dict[name] for name in self.state_dict())
         rule = Rule(*options)
         if not isinstance(calm, int) or calm < 0:
-            raise ValueError(f"_growth_tracker is a number of steps, and got {calm!r}")
+            raise ValueError(f"_growth_tracker must be a non-negative integer, got {calm!r}")
         self.set_scale(scale)
         self.rule, self.growth_tracker = rule, calm
 

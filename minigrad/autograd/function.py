@@ -249,10 +249,10 @@ def place(x: Tensor | None, args: tuple[Any, ...], given: tuple[Any, ...]) -> Pl
 
 
 def once_differentiable(backward: Any) -> Any:
-    """A Function's backward that has no derivative: gradients that it gives are numbers, and a second derivative that
-    would go through it raises NoGradientError.
+    """Mark a Function's backward as not differentiable: the gradients that it returns have no history, and a second
+    derivative through them raises NoGradientError.
 
-    In a graph, backward is written down as ops, whose derivatives are known; there it is as it was.
+    In a graph, backward becomes ops, which have derivatives; the mark has no effect there.
     """
 
     @wraps(backward)
@@ -269,7 +269,7 @@ def once_differentiable(backward: Any) -> Any:
 
 
 class End(Function):
-    """x, which was computed of `reads` in a way that has no derivative."""
+    """The identity on x, which a once_differentiable backward computed from `reads`; it has no derivative."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, *reads: Any) -> Any:
@@ -277,7 +277,7 @@ class End(Function):
 
     @staticmethod
     def backward(ctx: Any, *gys: Any) -> Any:
-        raise NoGradientError("a second derivative meets a backward that is marked @once_differentiable")
+        raise NoGradientError("cannot take a second derivative through a backward that is marked @once_differentiable")
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -104,7 +104,7 @@ OF_BOOLEANS = OF_INTEGERS | {
 }
 
 FUNCTIONS = {
-    # -- of two numbers, one: NaN wins, as in NumPy (C's fmax lets it lose); of 0 and -0, the second
+    # -- one of two numbers: NaN wins, as in NumPy (C's fmax drops it); of 0 and -0 the second wins
     "maximum": """\
 template <class T> __device__ inline T maximum(T x, T y) { return x > y || x != x ? x : y; }""",
     "minimum": """\
@@ -331,7 +331,7 @@ def ufunc(name: str, *xs: Any) -> Expr:
     if len({d.kind for d in wanted}) > 1:
         raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} mixes them in a way that C does not know")
     if numpys is np.power and wanted[1].kind == "i" and (isinstance(xs[1], Expr) or xs[1] < 0):
-        raise NotWritten("a power of integers whose exponent may be negative: NumPy refuses it when it runs")
+        raise NotWritten("an integer power whose exponent may be negative: NumPy raises an error for it at run time")
     form = form_of(numpys.__name__, wanted[0])
     if dtype.kind in "iu" and (dtype.itemsize < 4 or "ull" in form):
         form = f"({stored(dtype)})({form})"  # back from C's int, or from unsigned long long, which wraps round

@@ -64,12 +64,12 @@ def located(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Excepti
 
 
 def interrupts(error: BaseException) -> bool:
-    """Whether a signal handler raised the error: it alone is given the frame in which it was called."""
+    """Whether a signal handler raised the error: only a handler receives its caller's frame as an argument."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         caller, trace = trace.tb_frame, trace.tb_next
         code, values = trace.tb_frame.f_code, trace.tb_frame.f_locals
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 1]  # the last of *args, if there are
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 1]  # + 1 for *args, if any
         given = [values[name] for name in names if name in values]
         if any(x is caller for each in given for x in (each if type(each) is tuple else (each,))):
             return True

@@ -37,8 +37,8 @@ class Executable:
     graph      as it was built: what runs op by op
     program    the same, compiled
 
-    Where a run fails, the error names the op that failed, and the line where it was built. A run that a signal handler
-    stops, at a time limit say, has not failed: the handler's own error comes out, and nothing runs again.
+    If a run fails, the error names the op that failed, and the line where it was built. A run that a signal handler
+    stops, for example at a time limit, has not failed: the handler's own error is raised, and nothing runs again.
     """
 
     def __init__(self, graph: Graph, program: Callable[..., tuple[Any, ...]]):

@@ -60,7 +60,7 @@ class told(ContextDecorator):
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:
     """Its path below the innermost of the calls that holds it; its class where none does."""
-    with in_mode(builder=None):  # which would be told that parts were read
+    with in_mode(builder=None):  # so that a trace does not note this walk as reads
         inside = ((path, name) for caller, path in reversed(calls) for name, x in caller.named_modules() if x is module)
         path, name = next(inside, (type(module).__name__, ""))
     return f"{path}.{name}" if name else path

@@ -111,7 +111,7 @@ class Op(metaclass=Interned):
         if y.device not in (CPU, META) and (self.is_product or ufunc_of(self, len(xs))):
             return False
         is_moved = all(dtype == y.dtype for dtype in halves) and type(self).flops is not Op.flops
-        return not is_moved or self.flops(y, *xs) != 0 or any(0 in x.shape for x in (y, *xs))  # whose flops say nothing
+        return not is_moved or self.flops(y, *xs) != 0 or any(0 in x.shape for x in (y, *xs))  # 0 flops say nothing
 
     @cached_property
     def plans(self) -> dict[tuple[Spec, ...], Plan]:

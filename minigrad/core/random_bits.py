@@ -143,7 +143,7 @@ class Sequence:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Sequence, (), self.state  # with a lock of its own, as no lock can be copied
+        return Sequence, (), self.state  # the copy makes its own lock: locks cannot be copied
 
     __setstate__ = set_state
 

@@ -157,7 +157,7 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
         finally:
             done.set()
 
-    if sys.excepthook is None:  # a learner's doing, and threading makes no thread without one
+    if sys.excepthook is None:  # a learner's code set it; threading cannot start a thread without it
         sys.excepthook = sys.__excepthook__
     thread = threading.Thread(target=work, daemon=True)
     with silent(), said_again():

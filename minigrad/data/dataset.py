@@ -69,7 +69,7 @@ class RandomSampler(Sampler):
 
     @property
     def seed(self) -> list[int] | None:
-        """The key on which each order depends, if there is one."""
+        """The key that determines every order, if the generator is a key."""
         seed: list[int] | None = self.generator.tolist() if isinstance(self.generator, Tensor) else None
         return seed
 
@@ -139,15 +139,15 @@ class BatchSampler(Sampler):
 
 
 def refuse_other(owner: object, state: Mapping[str, Any], names: Iterable[str], **options: Any) -> None:
-    """Raises StateError unless the state has these names, an epoch that is a number, and its owner's options."""
+    """Raises StateError unless the state has these names, a valid epoch, and the options of its owner."""
     name, epoch = type(owner).__name__, state.get("epoch", 0)
     if absent := [each for each in names if each not in state]:
-        raise StateError(f"{name} needs {', '.join(absent)}, and this state has {', '.join(state)}: it is another's")
+        raise StateError(f"this is not the state of a {name}: it has {', '.join(state)}, and lacks {', '.join(absent)}")
     if not isinstance(epoch, int) or epoch < 0:
-        raise StateError(f"{name} counts epochs from 0, and this state has epoch={epoch!r}")
+        raise StateError(f"epoch in the state of a {name} must be a non-negative integer, got {epoch!r}")
     for option, x in options.items():
         if state.get(option, x) != x:
-            raise StateError(f"this {name} has {option}={x!r}, and the state {state[option]!r}: make it as it was made")
+            raise StateError(f"this {name} has {option}={x!r}, and the state {state[option]!r}: use the saved value")
 
 
 def shuffled(n: int, key: Any) -> list[int]:

@@ -201,7 +201,9 @@ class DataLoader:
         refuse_other(self, state_dict, ("given", "sampler"), batch_size=size)
         sampler, given = self.ordered(), state_dict["given"]
         if given is not None and (not isinstance(given, int) or given < 0):
-            raise StateError(f"a DataLoader counts the batches that it gave, and this state has given={given!r}")
+            raise StateError(
+                f"given, the number of batches returned so far, must be a non-negative integer, got {given!r}"
+            )
         if (sampler is None) != (state_dict["sampler"] is None):
             raise StateError("this state is of a DataLoader with another kind of sampler: give this one the same")
         if sampler is not None:

@@ -28,7 +28,7 @@ from .watch import LAUNCHED, TEXT, Board, fitting
 
 
 def reduction(extremum: np.ufunc) -> MPI.Op:
-    """NumPy's minimum or maximum for MPI, whose own result for NaN depends on the order of the ranks."""
+    """NumPy's minimum or maximum as an MPI op. MPI's own result for NaN depends on the order of the ranks."""
 
     def combine(x: Any, y: Any, datatype: Any) -> None:
         a, b = (np.frombuffer(buffer, to_numpy_dtype(datatype)) for buffer in (x, y))

@@ -54,7 +54,7 @@ class DistributedSampler(Sampler):
         self.epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
-        """What says the order: the epoch; and the options, to be compared when it is loaded."""
+        """The epoch, which determines the order, and the options, which load_state_dict compares."""
         options = {"shuffle": self.shuffle, "seed": self.seed, "drop_last": self.drop_last, "length": len(self.dataset)}
         return {"epoch": self.epoch, "num_replicas": self.num_replicas, **options}
 

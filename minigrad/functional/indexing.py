@@ -124,5 +124,5 @@ def row_of(W: Any, padding_idx: int) -> int:
     """The row that padding_idx names, which may count from the end."""
     n = W.spec.shape[0]
     if out_of_order(-n, padding_idx, n - 1):
-        raise BoundsError(f"padding_idx is one of the {n} rows, and got {padding_idx}")
+        raise BoundsError(f"padding_idx must be one of the {n} rows, got {padding_idx}")
     return padding_idx if padding_idx >= 0 else W.shape[0] + padding_idx

@@ -262,7 +262,7 @@ def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]
         )
     if t.dtype.kind not in "iu":
         raise DTypeError(f"{loss} needs integer classes, and the target is {t.dtype}: use .astype(int)")
-    t = t.astype(np.int64) if t.dtype.kind == "u" else t  # which may not hold ignore_index
+    t = t.astype(np.int64) if t.dtype.kind == "u" else t  # unsigned dtypes may be unable to hold ignore_index
     C = x.shape[axis]  # classes
     rows = x.reshape(1, C) if x.ndim == 1 else x
     if x.ndim > 2:

@@ -19,7 +19,7 @@ from ..tensor.lift import operand, operands
 
 
 def of_shape(x: Any, shape: tuple[int, ...], rule: str) -> Any:
-    """x, whose shape must be this one. Where lengths are unknown while a graph is built, each run compares them."""
+    """x, checked to have this shape. Each run checks the lengths that are unknown when the graph is built."""
     op: Any = ops.OfShape(tuple(map(unsaid, shape)), rule)
     op.infer(x.spec)
     return x if x.spec.shape == op.shape else x.apply(op)

@@ -55,7 +55,7 @@ class Course:
             return called
         try:
             said = read(handed.data() if data is None else data).exercise
-        except Exception:  # what is wrong with it is said when it is graded
+        except Exception:  # grading reports what is wrong with the file
             return ""
         return said if said in self.names() else ""
 
@@ -66,8 +66,8 @@ class Course:
             students.setdefault(each.student, []).append(each)
         return [each for mine in students.values() for each in attempt(self.newest, mine)]
 
-    def worked(self, handed: Handed) -> bool:
-        """Whether it can be read, and is another notebook than the exercise as it was given out."""
+    def is_edited(self, handed: Handed) -> bool:
+        """Whether the file can be read, and differs from the exercise as it was handed out."""
         try:
             data = handed.data()
             mine, given = read(data), read((self.exercises / f"{self.meant(handed, data)}.ipynb").read_bytes())
@@ -76,10 +76,10 @@ class Course:
         return (mine.cells, mine.texts) != (given.cells, given.texts)
 
     def newest(self, mine: list[Handed]) -> list[Handed]:
-        """The file of one student for each exercise."""
+        """One student's newest file for each exercise."""
 
         def age(each: Handed) -> tuple[Any, ...]:
-            return len(mine) > 1 and self.worked(each), any(name in each.file for name in self.names()), each.age
+            return len(mine) > 1 and self.is_edited(each), any(name in each.file for name in self.names()), each.age
 
         return latest(mine, lambda each: (self.meant(each) if len(mine) > 1 else "") or each.file, age)
 
@@ -149,8 +149,8 @@ class Batch:
         about = NOTHING | {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
         about |= {"alone": True} if alone else {}
         try:
-            result = self.kept(self.graded(handed, alone, about))
-        except OSError:  # nothing can be written, for anybody
+            result = self.kept(self.outcome(handed, alone, about))
+        except OSError:  # no result can be written, for any submission
             raise
         except Exception as error:
             result = self.kept(about | failure(error))
@@ -158,8 +158,8 @@ class Batch:
         notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
         return result | {"notes": notes, "besides": list(handed.besides), "warnings": list(handed.warnings)}
 
-    def graded(self, handed: Handed, alone: bool, result: Result) -> Result:
-        """What comes of a submission, whatever is wrong with it or with the grader."""
+    def outcome(self, handed: Handed, alone: bool, result: Result) -> Result:
+        """The result of a submission, also if it is unreadable or the grader fails."""
         try:
             data = handed.data()
             result |= {"exercise": self.course.meant(handed, data), "digest": digest_of(data)}
@@ -205,7 +205,7 @@ class Batch:
 
 
 def failure(error: Exception) -> Result:
-    """What an exception of the grader's own makes of one submission."""
+    """The result of a submission on which the grader itself raised an exception."""
     why = f"the grader itself failed on it: {type(error).__name__}: {error}"[:300]
     return {"status": "failed", "notes": [why], "stopped": ["the grader"]}
 

@@ -95,7 +95,7 @@ class Handed:
 
     @property
     def age(self) -> tuple[str, int, str, str]:
-        """What sorts files of one student: the newest last. A number of any length sorts by its digits."""
+        """The sort key of one student's files, the newest last. A number sorts by its length, then by its digits."""
         again = AGAIN.search(self.path.stem)
         digits = (again[1] or again[2]).lstrip("0") if again else ""
         return self.when, len(digits), digits, self.where
@@ -109,14 +109,14 @@ class Handed:
 
 
 def submissions(
-    place: Path, warn: Callable[[str], None] = lambda sentence: None, worked: Callable[[Handed], bool] = bool
+    place: Path, warn: Callable[[str], None] = lambda sentence: None, is_edited: Callable[[Handed], bool] = bool
 ) -> list[Handed]:
     """The newest file of each student for each notebook, sorted by student. Raises NothingFound.
 
-    Who handed in something else, and no notebook, is in the list with that, which cannot be read.
+    A student who handed in no notebook is listed with another file, which is unreadable.
 
-    warn      is told of files that are nobody's, and of names that look alike
-    worked    whether somebody has worked in a file: an untouched copy is older than any other
+    warn         called with a sentence about files that belong to nobody, or about names that look alike
+    is_edited    whether a student has edited a file: an untouched copy counts as older than any edited one
     """
     tops: dict[str, list[Handed]] = {}
     for each in chain.from_iterable(map(files_of, entries(place))):
@@ -126,14 +126,14 @@ def submissions(
     found = {top: [each for each in mine if each.is_notebook] or mine[:1] for top, mine in tops.items()}
     if not any(each.is_notebook for each in chain.from_iterable(found.values())):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
-    handed = sorted(by_student(found, place, worked), key=lambda each: (each.student, each.file))
+    handed = sorted(by_student(found, place, is_edited), key=lambda each: (each.student, each.file))
     for names in lookalikes({each.student for each in handed}):
-        warn(f"names that look alike, {shortened(names)}: are they one student?")
+        warn(f"the names {shortened(names)} look alike: are they one student?")
     return handed
 
 
 def lookalikes(names: Iterable[str]) -> list[list[str]]:
-    """Names that differ in case, in spaces, or in marks that nobody sees; each as Python writes it."""
+    """Groups of names that differ only in case, spaces or invisible characters; each name as its repr."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
         letters = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cf", "Zs"))
@@ -142,12 +142,12 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
 
 
 def files_of(entry: Handed) -> list[Handed]:
-    """The files that an entry of a place holds, with whose they are."""
+    """The files in an entry, each labelled with its student."""
     return attempt(lambda mine: [*map(labelled, expanded(mine[0]))], [entry])
 
 
 def attempt(stage: Callable[[list[Handed]], list[Handed]], mine: list[Handed]) -> list[Handed]:
-    """What a stage makes of one student's files: a file that cannot be read if the stage fails, so no other is lost."""
+    """stage(mine) for one student's files; if it raises, one unreadable file, so that no other student is lost."""
     try:
         return stage(mine)
     except Exception as error:
@@ -205,7 +205,7 @@ def walked(place: Path) -> Iterator[Handed]:
 
 
 def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
-    """A file; of a student's zip the files in it, each of which is unpacked when it is read."""
+    """Yield a file, or the files in a student's zip, each of which is unpacked when it is read."""
     if each.path.suffix.lower() != ".zip":
         yield each
         return
@@ -218,13 +218,13 @@ def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
         return
     zips = [file for file in files if file.path.suffix.lower() == ".zip"]
     if len(zips) > MOST_ZIPS:
-        yield Handed(each.path, partial(fail, f"{len(zips)} zips in a zip are more than {MOST_ZIPS}"))
+        yield Handed(each.path, partial(fail, f"the zip holds {len(zips)} zips; at most {MOST_ZIPS} are allowed"))
         return
     for file in files:
         yield from expanded(file, depth + 1)
 
 
-@lru_cache(DEEPEST_ZIP + 1)  # or each of its files would have the whole zip read again
+@lru_cache(DEEPEST_ZIP + 1)  # else each of its files would read the whole zip again
 def unzipped(read: Read) -> zipfile.ZipFile:
     """A student's zip. Raises Unreadable before it takes much memory."""
     data = read(LARGEST_ZIP)
@@ -299,7 +299,7 @@ def labelled(each: Handed) -> Handed:
 
 
 def moment(told: dict[str, str]) -> str:
-    """When a system says that it got a file, as text that sorts: 99 before 100, and Dec 1 after Nov 30."""
+    """The time of submission in a file's name, as text that sorts: 99 before 100, and Dec 1 after Nov 30."""
     when = told.get("when", "")
     with suppress(ValueError):
         date, clock, half = when.rsplit(" ", 2)
@@ -318,35 +318,35 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(tops: dict[str, list[Handed]], place: Path, worked: Callable[[Handed], bool]) -> list[Handed]:
+def by_student(tops: dict[str, list[Handed]], place: Path, is_edited: Callable[[Handed], bool]) -> list[Handed]:
     """The newest of each student. A number that stands beside two names is no student's, and each name is one."""
     names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
     students: dict[str, list[Handed]] = {}
     for first, mine in tops.items():
-        for each in attempt(partial(warned, place, first), mine):
+        for each in attempt(partial(add_warnings, place, first), mine):
             named = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
             students.setdefault(named.student, []).append(named)
-    return [each for mine in students.values() for each in attempt(partial(newest, worked), mine)]
+    return [each for mine in students.values() for each in attempt(partial(newest, is_edited), mine)]
 
 
-def newest(worked: Callable[[Handed], bool], mine: list[Handed]) -> list[Handed]:
+def newest(is_edited: Callable[[Handed], bool], mine: list[Handed]) -> list[Handed]:
     """Of each notebook of a student the newest; where there is none, what there is."""
     notebooks = [each for each in mine if each.is_notebook]
     if len(notebooks) > MOST_NOTEBOOKS:
         why = f"{len(notebooks)} notebooks of one student are more than {MOST_NOTEBOOKS}: hand in those that count"
         return [replace(notebooks[0], read=partial(fail, why))]
     if len(notebooks) > 1 and exceeds(notebooks, MOST_BYTES):
-        why = f"the notebooks of one student have more than {MOST_BYTES >> 20} MB: hand in those that count"
+        why = f"the notebooks of one student exceed {MOST_BYTES >> 20} MB together: hand in only those to be graded"
         return [replace(notebooks[0], read=partial(fail, why))]
     files = Counter(each.file for each in notebooks)
     return (
-        latest(notebooks, attrgetter("file"), lambda each: (files[each.file] > 1 and worked(each), each.age))
+        latest(notebooks, attrgetter("file"), lambda each: (files[each.file] > 1 and is_edited(each), each.age))
         or mine[-1:]
     )
 
 
 def exceeds(files: Iterable[Handed], most: int) -> bool:
-    """Whether files have more bytes than that together; no more of them is read."""
+    """Whether the files together have more bytes than `most`; reading stops as soon as they have."""
     for each in files:
         with suppress(Unreadable):
             most -= len(each.data())
@@ -355,8 +355,8 @@ def exceeds(files: Iterable[Handed], most: int) -> bool:
     return False
 
 
-def warned(place: Path, first: str, mine: list[Handed]) -> list[Handed]:
-    """The files under one name, with a warning where they may be several students'."""
+def add_warnings(place: Path, first: str, mine: list[Handed]) -> list[Handed]:
+    """The files under one name, with a warning if they may belong to several students."""
     warnings = taken_for_one(place, first, mine)
     return [replace(each, warnings=warnings) for each in mine]
 

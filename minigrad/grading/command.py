@@ -57,7 +57,7 @@ def grade(
                 before = signal.signal(signal.SIGTERM, signal.default_int_handler)
                 until.callback(signal.signal, signal.SIGTERM, before)
             grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
-            handed = course.chosen(submissions(place, warned, course.worked))
+            handed = course.chosen(submissions(place, warned, course.is_edited))
             if missing := grader.missing():
                 warned(f"not enforced here: {'; '.join(missing)}")
             until.enter_context(only_one(out))

@@ -17,7 +17,7 @@ from .collect import MOODLE, taken
 from .submission import LARGEST, Unreadable
 
 Result = dict[str, Any]
-LONGEST_NAME = 255  # bytes of a folder's name on a disk; in a zip there may be longer ones
+LONGEST_NAME = 255  # bytes of a folder's name on a disk; names in a zip may be longer
 OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # beside each submission; nbgrader releases nothing without
 
 
@@ -37,7 +37,7 @@ def give(place: Path, out: Path, results: Sequence[Result]) -> None:
 
 @contextmanager
 def whatever_it_raises(result: Result) -> Iterator[None]:
-    """A block about one submission, which stops no other; a full disk stops all."""
+    """A block about one submission: its exceptions become a warning, except OSError, as of a full disk."""
     try:
         yield
     except OSError:
@@ -57,14 +57,14 @@ def zipped(files: dict[str, Path]) -> bytes:
 def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
     """A page of STUDENT/EXERCISE/, with what nbgrader has put beside the submission."""
     inner = PurePosixPath(result["where"]).parent
-    files = dict(beside(place, inner)) if len(inner.parts) == 2 else {}
+    files = dict(nbgrader_files(place, inner)) if len(inner.parts) == 2 else {}
     if files:
         for name, data in {f"{inner.name}.html": page.read_bytes(), **files}.items():
             write(out / "feedback" / inner / name, data)
 
 
-def beside(place: Path, inner: PurePosixPath) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of nbgrader's files in a folder that can be read."""
+def nbgrader_files(place: Path, inner: PurePosixPath) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of each of nbgrader's files in a folder that can be read."""
     for name in OF_NBGRADER:
-        with suppress(OSError, Unreadable):  # a path in a zip may be longer than those of a disk
+        with suppress(OSError, Unreadable):  # a path in a zip may be too long for the disk
             yield name, taken(place, inner / name, LARGEST)

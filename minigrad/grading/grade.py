@@ -166,7 +166,7 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     """The result of one part."""
     right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
     lengths = {len(came), len(part.expected)}
-    forged = len(lengths) == 2 and right == min(lengths)  # no probe gives too few or too many
+    forged = len(lengths) == 2 and right == min(lengths)  # honest code answers each probe once
     if forged or any(outcome.kind == "died" for outcome in came):
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came, [])

@@ -43,8 +43,8 @@ SHARE = 0.4  # of all memory, for one process: what one answer takes, all others
 FIRST_TO_GO = "1000"  # of all processes, where the system itself ends one for want of memory
 PR_SET_DUMPABLE = 4  # linux/prctl.h
 COMMON = ("numpy", "minigrad")  # what parts share of what they load
-LAST = ("_", "__", "___")  # names of the last values of cells
-RECURSION = 3_000  # calls in calls: the limit of a kernel whose JupyterLab has completed a name
+LAST = ("_", "__", "___")  # names of the values of the latest cells, as in IPython
+RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
 MINIGRAD = Path(__file__).resolve().parents[1]
 
 
@@ -69,7 +69,7 @@ class Overdue(BaseException):
 
 
 def main() -> None:
-    be_dumpable(False)
+    set_dumpable(False)
     job = load(sys.stdin)
     reply = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -79,10 +79,10 @@ def main() -> None:
     os._exit(0)  # all is said, and to clear up takes longer than some submissions
 
 
-def be_dumpable(so: bool) -> None:
-    """Whether other processes of its user may write to this one's memory: man 2 PR_SET_DUMPABLE."""
-    with contextlib.suppress(AttributeError):  # Linux alone
-        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, int(so))
+def set_dumpable(allowed: bool) -> None:
+    """Allow or forbid other processes of the same user to write to this one's memory: man 2 PR_SET_DUMPABLE."""
+    with contextlib.suppress(AttributeError):  # only Linux has it
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, int(allowed))
 
 
 def watched(job: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def run(cells: list[list[str]], wanted: list[Any], limits: dict[str, float], lef
     def tell(kind: str, name: str, what: Any = None) -> None:
         os.write(writer, dumps([kind, name, what]).encode() + b"\n")
 
-    be_dumpable(True)
+    set_dumpable(True)
     bounded(int(SHARE * limits["memory"]))
     sys.setrecursionlimit(RECURSION)
     kernel = Kernel(limits["cell"], limits["patience"])
@@ -221,7 +221,7 @@ class Kernel:
         tree.body.pop()
         self.value(self.compile(tree, self.file, "exec"))
         value = self.value(self.compile(ast.Expression(last.value), self.file, "eval"))
-        if value is not None and self.namespace.get("_") is self.last:  # else the name is the cells' own
+        if value is not None and self.namespace.get("_") is self.last:  # else a cell has assigned `_`
             self.namespace.update(zip(LAST, [value, *map(self.namespace.get, LAST)]))
             self.last = value
 
@@ -238,7 +238,7 @@ class Kernel:
         return self.run(self.code(f"\n{source}"))
 
     def code(self, source: str) -> str:
-        """A cell in Python alone."""
+        """A cell's source as plain Python, its magics translated."""
         try:
             self.compile(source, self.file, "exec")
         except SyntaxError:

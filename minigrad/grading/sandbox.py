@@ -234,7 +234,7 @@ def runs(*command: str) -> bool:
 def readable() -> Iterator[tuple[str, ...]]:
     """The system's programs and libraries, this Python, its packages and minigrad, but for what nobody may read."""
     yield from system()
-    for path in (*shown(), *links()):  # those above are empty but for these, and can be entered
+    for path in (*shown(), *links()):  # the folders above can be entered, and hold nothing else
         yield from (("--perms", "0755", "--dir", str(above)) for above in reversed(path.parents[:-1]))
     yield from map(bound, shown())
     yield from (("--symlink", str(link.resolve()), str(link)) for link in links())
@@ -259,24 +259,24 @@ def bound(path: Path, place: str = "") -> tuple[str, str, str]:
 
 
 def shown() -> list[Path]:
-    """This Python, its packages, and minigrad: what is bound, none in another.
+    """The folders to bind: this Python, its packages, and minigrad; none of them lies inside another.
 
-    No folder stands there twice, as itself and through a link: what is hidden in it would be seen through the link.
+    Links are resolved, so that no folder is bound twice: a link would show the files that are hidden in the folder.
     """
-    folders = {folder.resolve() for folder in wanted()}
+    folders = {folder.resolve() for folder in needed_folders()}
     folders = {folder for folder in folders if not folder.is_relative_to("/usr")}
     return sorted(f for f in folders if not any(f != other and f.is_relative_to(other) for other in folders))
 
 
 def links() -> list[Path]:
-    """The paths through links by which this Python knows what is bound, but for those in what is bound."""
+    """The paths through links by which this Python refers to bound folders, except paths inside a bound folder."""
     bound = (*map(Path, SYSTEM), *shown())
-    ways = {way for way in wanted() if way != way.resolve() and not any(map(way.is_relative_to, bound))}
+    ways = {way for way in needed_folders() if way != way.resolve() and not any(map(way.is_relative_to, bound))}
     return sorted(way for way in ways if not any(way != other and way.is_relative_to(other) for other in ways))
 
 
-def wanted() -> list[Path]:
-    """What a submission needs, as this Python names it."""
+def needed_folders() -> list[Path]:
+    """The folders that a submission needs, by the paths that this Python uses."""
     stdlib = Path(sysconfig.get_path("stdlib")).parent
     return [Path(sys.prefix), Path(sys.base_prefix), PACKAGE, stdlib, Path(sys.executable).resolve().parents[1]]
 

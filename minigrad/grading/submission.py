@@ -22,7 +22,7 @@ PAUSE = 15  # minutes
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
 MOST_LISTS = 250_000  # lists and objects of the JSON: each takes a hundred times the memory that it has in the file
-MOST_ITEMS = 1_000_000  # in them: a text takes fifty bytes more than it has letters
+MOST_ITEMS = 1_000_000  # in them: a string costs fifty bytes in addition to its characters
 MOST_TEXT = 4 << 20  # characters of all cells
 LONGEST_NAME = 100  # characters of a cell's name
 STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
@@ -69,7 +69,7 @@ def read(data: bytes) -> Submission:
     if len(cells) > MOST_CELLS:
         raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
     if (letters := sum(len(cell.source) for _, cell in cells)) > MOST_TEXT:
-        raise Unreadable(f"the notebook's cells have {letters} characters, and may have {MOST_TEXT}")
+        raise Unreadable(f"the notebook's cells have {letters} characters; at most {MOST_TEXT} are allowed")
     code = tuple(cell for kind, cell in cells if kind == "code")
     texts = tuple(cell for kind, cell in cells if kind == "markdown")
     return Submission(text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, minutes(nb))
@@ -89,7 +89,7 @@ def notebook_in(text: str) -> dict[str, Any]:
     if lists > MOST_LISTS:
         raise Unreadable(f"the file has {lists} lists and objects, and may have {MOST_LISTS}: clear the outputs")
     if items > MOST_ITEMS:
-        raise Unreadable(f"the file has {items} lines and numbers, and may have {MOST_ITEMS}: clear the outputs")
+        raise Unreadable(f"the file has {items} lines and numbers; at most {MOST_ITEMS} are allowed: clear the outputs")
     try:
         nb = json.loads(text)
     except RecursionError:

@@ -21,8 +21,8 @@ from .graph import StaticGraph, builder_or_default
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
     """A block whose ops run after these; None forgets the blocks around it.
 
-    In a traced function, a branch or a loop, effects keep their order without such a block. A branch or a loop that
-    waits for an op of the session's graph outside waits for it as a whole.
+    In a traced function, a branch or a loop, effects keep their order without such a block. If a block inside a branch
+    or a loop names an op of the session's graph outside, the whole branch or loop waits for that op.
     """
     xs = None if control_inputs is None else list(control_inputs)
     return builder_or_default(xs or ()).control_dependencies(xs)

@@ -58,7 +58,7 @@ def differences(before: Arguments, now: Arguments) -> list[str]:
 
 def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
     """id of a tensor that the function may reach → what the function calls it."""
-    f = unwrapped(f)
+    f = unwrap(f)
     found = list(arguments)
     owner = getattr(f, "__self__", None)
     if owner is not None:
@@ -81,7 +81,7 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
     return named
 
 
-def unwrapped(f: Any) -> Any:
+def unwrap(f: Any) -> Any:
     """The function, or method, whose Python code a trace runs first."""
     f = getattr(f, "forward", f)
     f = f.function.python_function if isinstance(f, Bound) else f

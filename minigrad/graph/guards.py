@@ -1,10 +1,10 @@
-"""What a trace was decided by. It is looked at before each run; where it no longer holds, the function is traced anew.
+"""Guards: everything outside that a trace depends on. Each run checks it; after a change the function is traced again.
 
-A dtype or a shape of something captured; an option of an optimiser, and which parameters have made the same number of
-steps with it; whether a leaf had a .grad, whether a parameter learns; the code of a function, which a notebook's
-autoreload edits; the module, or the tensor, behind a variable; and all that Python read of modules: attributes, parts,
-hooks, options. Those change by assignment, which is counted, so in most calls one comparison is enough; only what can
-be edited in place (a list, a dictionary, an array, an object of the user's) is looked at each time.
+A trace depends on the dtype and shape of what it captured; the options of an optimiser, and which parameters have made
+the same number of steps with it; whether a leaf had a .grad, and whether a parameter learns; the code of a function,
+which a notebook's autoreload edits; the module or the tensor behind a variable; and all that Python read of modules:
+attributes, parts, hooks, options. Modules change by assignment, which is counted, so most calls make one comparison.
+Only values that can be edited in place (a list, a dictionary, an array, a user's object) are compared in each call.
 """
 
 from __future__ import annotations
@@ -23,9 +23,14 @@ from ..tracing.module import MISSING, ModuleLike
 from .signature import BY_VALUE, Same
 
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
-WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"  # what they give is what was read of a module
+WALKS = (
+    "_modules",
+    "_own_parameters",
+    "_own_buffers",
+    "_named_parts",
+)  # a walk through a module: its result is what was read
 IMMUTABLE = BY_VALUE | {float, MethodType}
-DEPTH = 6  # so far a value is looked into, through containers and objects
+DEPTH = 6  # levels of containers and objects that are compared
 
 
 class Guards:
@@ -34,8 +39,8 @@ class Guards:
     captured    name → what the graph reads from outside
     noted       (id, attribute) → (a weak reference to whose, what Python read there)
     pulled      whether backward() was called: it reaches what wants a gradient
-    changes     how often modules had changed when the trace began
-    counted     those of `noted` that only a counted change of a module can change
+    changes     ModuleLike.changes when the trace began
+    counted     the part of `noted` that changes only if ModuleLike.changes does
     """
 
     def __init__(self, captured: Mapping[str, Any], noted: Noted, pulled: bool, changes: int):
@@ -75,15 +80,15 @@ class Guards:
         yield from (f"{binding.name} has another value" for binding in self.bindings if not binding.holds())
         for (_, attribute), (of, value) in self.noted.items():
             if not holds([(of, attribute, value)]):
-                yield change(of(), attribute, value, seen(of(), attribute))
+                yield change(of(), attribute, value, observe(of(), attribute))
 
 
 def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
-    """Whether all that was noted is as it was. What is gone has not changed."""
-    return all((what := of()) is None or seen(what, attribute) == value for of, attribute, value in noted)
+    """Whether everything noted is unchanged. An object that was deleted counts as unchanged."""
+    return all((what := of()) is None or observe(what, attribute) == value for of, attribute, value in noted)
 
 
-def seen(what: Any, attribute: str) -> Any:
+def observe(what: Any, attribute: str) -> Any:
     """What Python reads now, of what it read while tracing; of a .grad, whether there is one."""
     if isinstance(what, ModuleLike):
         if attribute in WALKS:
@@ -98,10 +103,10 @@ def seen(what: Any, attribute: str) -> Any:
 
 
 def contents(x: Any, depth: int = DEPTH) -> Any:
-    """A value, to be compared later: what is in it, where that may be edited; else itself, held weakly if possible."""
+    """A value in a form to compare later: its contents, if they can be edited; else itself, held weakly if possible."""
     kind: Any = type(x)
     if kind in IMMUTABLE:
-        return kind, repr(x) if kind is float else x  # which tells 0.0 from −0.0, and one nan is as good as another
+        return kind, repr(x) if kind is float else x  # repr tells 0.0 from −0.0, and makes all NaNs equal
     if isinstance(x, np.ndarray):
         return kind, x.dtype.str, x.shape, x.tobytes()
     if isinstance(x, tuple | list | set | frozenset | dict):
@@ -115,14 +120,14 @@ def contents(x: Any, depth: int = DEPTH) -> Any:
 
 
 def is_counted(what: Any, attribute: str, value: Any) -> bool:
-    """Whether what was noted changes by an assignment to a module alone, and never in place."""
+    """Whether what was noted changes only by assignment to a module, and never in place."""
     if isinstance(what, type):
         return what.__module__.startswith("minigrad.")
     return isinstance(what, ModuleLike) and (attribute in (*WALKS, "_hooks") or is_settled(value))
 
 
 def is_settled(value: Any) -> bool:
-    """Whether nothing in the contents of a value can be edited; a graph reads the elements of tensors at each run."""
+    """Whether nothing in a value can be edited in place, except tensors: each run reads their elements."""
     match value:
         case (type() as kind, *parts):
             return kind in IMMUTABLE or (issubclass(kind, tuple) and all(map(is_settled, parts)))
@@ -147,7 +152,7 @@ class Binding:
 
     def holds(self) -> bool:
         """Whether they are in it still. No Python function is called for each: there may be thousands."""
-        return [*map(id, states(self.look()))] == self.ids and all([of() is not None for of in self.refs])
+        return [*map(id, states(self.look()))] == self.ids and not [of for of in self.refs if of() is None]
 
 
 def bindings(f: Any) -> list[Binding]:
@@ -167,13 +172,13 @@ def bindings(f: Any) -> list[Binding]:
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
     """What was noted while tracing and is another now, in words.
 
-    what    whose it is
+    what    the object that has the attribute
     """
     if isinstance(what, ModuleLike | type):
         return change_of_module(what, attribute, before, now)
     match attribute:
         case "value":
-            return f"{what.spec}, whose elements Python read, has others"
+            return f"the elements of {what.spec}, which Python read, have changed"
         case "grad":
             return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
         case "together":
@@ -185,21 +190,22 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
 
 
 def change_of_module(module: Any, attribute: str, before: Any, now: Any) -> str:
-    """The same of an attribute of a module, or of its class; of a walk, what it gives otherwise."""
+    """How an attribute of a module or of its class has changed, or the result of a walk through the module."""
     if attribute in WALKS:
         old, new = ({name: part for _, (_, name), part, _ in value[1:-1]} for value in (before, now))
         names = [name for name in {**old, **new} if old.get(name, MISSING) != new.get(name, MISSING)]
         pairs = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
         return (
-            ", ".join(change_of_module(module, *pair) for pair in pairs) or f"parts of {module!r} are in another order"
+            ", ".join(change_of_module(module, *pair) for pair in pairs)
+            or f"the order of the parts of {module!r} has changed"
         )
     whose = module.__name__ if isinstance(module, type) else f"a {type(module).__name__}"
-    was, is_now = words(before), words(now)
+    was, is_now = describe(before), describe(now)
     return f"{attribute} of {whose} was {was} and is {'another' if was == is_now else is_now}"
 
 
-def words(value: Any) -> str:
-    """A value that was noted, as one says it."""
+def describe(value: Any) -> str:
+    """A noted value in words, for a message."""
     match value:
         case (type() as kind, *parts):
             return f"a {kind.__name__}" if kind not in IMMUTABLE else parts[0] if kind is float else repr(parts[0])

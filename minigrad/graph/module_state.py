@@ -1,7 +1,7 @@
-"""What a traced function assigns to modules: each run assigns it again, and reads what is there by then.
+"""State: attributes of modules that a traced function assigns. Each run reads them, and assigns new values.
 
-So `self.h = self.cell(x, self.h)` in a forward pass is state, as it is eagerly. While the function is traced the module
-holds symbols; afterwards it holds what it held before, until the first run.
+So `self.h = self.cell(x, self.h)` in a forward pass works as in eager mode. While the function is traced, the module
+holds symbols; afterwards it holds its earlier values again, until the first run.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class ModuleAttribute:
-    """A tensor that a module holds under a name, as something that a graph reads: whatever tensor it is by then.
+    """A tensor in an attribute of a module, captured by name: each run reads the tensor that is there then.
 
-    i    its number among what the attribute consists of
+    i    its index among the leaves of the attribute's value
     """
 
     def __init__(self, module: Any, name: str, value: Any, i: int):
@@ -42,7 +42,7 @@ class ModuleAttribute:
 
 
 def read_slots(builder: Tracing) -> None:
-    """Read tensors that each run replaces by assignment where they are then, and not as those that they were."""
+    """Capture by attribute, not by identity, the tensors that each run replaces by assignment."""
     for (key, name), (module, before) in builder.assigned.items():
         tensors = leaves(before)
         elsewhere = {id(x) for x in tensors if id(x) in builder.known and name not in module._buffers}
@@ -57,24 +57,24 @@ def read_slots(builder: Tracing) -> None:
 
 
 def is_unedited(builder: Tracing, x: Any) -> bool:
-    """Whether x is a tensor from outside that has its value still."""
+    """Whether x is a tensor from outside that the trace has not edited."""
     return isinstance(x, Tensor) and not builder.is_own(x) and builder.capture(x).node is builder.captured[id(x)].input
 
 
-def refuse_kept(builder: Tracing) -> None:
-    """Raises GraphError where a container that a module holds was given symbols, and no assignment says so."""
+def refuse_edited_containers(builder: Tracing) -> None:
+    """Raises GraphError if the trace put symbols into a container of a module without assigning the attribute."""
     for (key, name), (module, _) in builder.noted.items():
         held = vars(module).get(name) if isinstance(module, ModuleLike) and (key, name) not in builder.assigned else ()
         if any(isinstance(x, Tracer) and x.builder is builder for x in leaves(held)):
             raise GraphError(
-                f"{name} of a {type(module).__name__}, a {type(held).__name__}, was given a tensor in place, which a "
-                f"run of the trace does not repeat: assign a new {type(held).__name__} to self.{name}, or return the "
-                "tensor"
+                f"the function stores a tensor in {name} of a {type(module).__name__}, a {type(held).__name__}, in "
+                f"place. Runs of the trace do not repeat that: assign a new {type(held).__name__} to self.{name}, or "
+                "return the tensor"
             )
 
 
 def assign(module: Any, name: str, value: Any) -> None:
-    """Do to a module what the Python function did; unless the module is gone."""
+    """Set or delete an attribute as the traced function did. Does nothing if the module has been deleted."""
     if module is not None and value is not MISSING:
         setattr(module, name, value)
     elif module is not None and name in vars(module):

@@ -1,9 +1,9 @@
-"""What shares memory across the edge of a branch or a loop. A graph hands values over, and each of them apart.
+"""Tensors that share memory across the edge of a branch or a loop, to which a graph passes each value separately.
 
-So where Python edits one of two tensors that look at one memory, the other shows the edit, and a value that was handed
-over does not. What begins as such a pair, or is one after some turn, is found here: once the branch, or the body, is
-written down, for only then is it known what its variables become. A read of the other that would miss the edit is
-refused.
+In Python, an edit of one of two tensors that share memory changes the other too. Values that a graph passes to a branch
+or a loop share no memory, so the other would miss the edit. This module finds pairs of inputs that may share memory, at
+the start or after any turn, and refuses a read that would miss an edit. It runs once the branch or the body is traced,
+because only then is it known what its variables become.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Pairs = set[frozenset[Any]]
 
 
 def memories(x: Any) -> set[int]:
-    """Ids of all memory that x may look at, in its graph and in those around it."""
+    """The ids of all owners of memory that x may share, in its graph and in those around it."""
     if not isinstance(x, Tracer):
         return {id(versions.owner(x.value))}
     found = {id(memory) for memory in x.origins()}
@@ -35,7 +35,7 @@ def memories(x: Any) -> set[int]:
 
 
 def pairs_of(part: Subgraph) -> Pairs:
-    """Inputs of the part, two by two, that may look at one memory, before the first turn or after any."""
+    """Pairs of inputs of the part that may share memory, before the first turn or after any."""
     together: dict[int, list[Any]] = {}
     for node, x in {**part.starts, **part.origins()}.items():
         for memory in memories(x):
@@ -51,26 +51,26 @@ def pairs_of(part: Subgraph) -> Pairs:
 
 
 def nodes_of(part: Subgraph) -> dict[int, Any]:
-    """Id of an argument, or of what was captured, → the input that it begins as."""
+    """id of an argument, or of a captured symbol → the input node that it begins as"""
     return {id(c.symbol): c.input for c in part.captured.values()} | dict(zip(map(id, part.symbols), part.inputs))
 
 
 def sources_of(part: Subgraph) -> list[list[Any]]:
-    """Of each result, what it may be, or look at: inputs of the part, and ids of what is made in it."""
+    """For each result, what it may be or view: inputs of the part, and ids of tensors made in it."""
     nodes = nodes_of(part)
     return [[nodes.get(id(memory), id(memory)) for memory in y.origins()] for y in part.outputs]
 
 
 def meet(xs: Iterable[Any], ys: Sequence[Any], pairs: Pairs) -> bool:
-    """Whether an x and a y look at one memory."""
+    """Whether any of the xs shares memory with any of the ys."""
     return any(x is y or x == y or frozenset((x, y)) in pairs for x in xs for y in ys)
 
 
 def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph | None = None) -> Pairs:
-    """The pairs. Raises EditedError where the part, or the loop's test, reads what one of a pair was before the other
-    was edited.
+    """Return the pairs. Raises EditedError if the part, or the loop's test, reads one of a pair after an edit of the
+    other, and would miss that edit.
 
-    ys    what a scan collects, beside the results that go on to the next turn
+    ys    the values that a scan collects, in addition to those that it passes to the next turn
     """
     for c in () if test is None else test.captured.values():
         part.capture(c.what)
@@ -90,7 +90,7 @@ def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph 
 
 
 def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edited: Any) -> None:
-    """Raises EditedError where x, or a view of it, is read after the moment, or is a result."""
+    """Raises EditedError if x, or a view of it, is read after the moment, or is a result."""
     looks, results = {x}, {y.node for y in ys}
     for node in sorted(toposort(*results), key=lambda node: node.born):
         is_look = node.op.is_view and node.inputs and node.inputs[0] in looks and not isinstance(node.op, TupleGet)
@@ -100,14 +100,14 @@ def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edite
             node.born > moment and not is_look and not looks.isdisjoint(node.inputs)
         ):
             raise EditedError(
-                f"{part.title} edits {edited.name} in place, and reads {x.name}, which may be the same memory, at "
-                f"{node.place}: it would not show the edit there, as a graph hands over each value apart. Give one of "  # type: ignore[attr-defined]
-                "the two memory of its own, by y.clone(); or take the view inside, after the edit"
+                f"{part.title} edits {edited.name} in place, and reads {x.name}, which may share its memory, at "
+                f"{node.place}: a graph passes each value separately, so {x.name} would miss the edit. Clone one of "  # type: ignore[attr-defined]
+                "the two, by y.clone(), or take the view inside, after the edit"
             )
 
 
 def share(ys: Sequence[Tracer], part: Subgraph, pairs: Pairs) -> None:
-    """Note which results of a branch, or a loop, may look at one memory: an edit of one is an edit of the other."""
+    """Note which results of a branch or a loop may share memory: an edit of one is an edit of the other."""
     sources = sources_of(part)[: len(ys)]
     for i, j in combinations(range(len(sources)), 2):
         if meet(sources[i], sources[j], pairs):

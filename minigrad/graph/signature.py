@@ -48,7 +48,7 @@ class Same(ref[Any]):
     def __eq__(self, other: Any) -> bool:
         return self is other or (isinstance(other, Same) and self.number == other.number and self() is other())
 
-    __ne__ = object.__ne__  # a weak reference has one of its own, which compares what it refers to
+    __ne__ = object.__ne__  # not that of weak references, which compares the referents
 
     def __repr__(self) -> str:
         x = self()
@@ -129,7 +129,9 @@ class Parameters:
         try:
             signature: inspect.Signature | None = inspect.signature(f)
             self.signature = signature
-            if hasattr(f, "__wrapped__"):  # vmap(f) takes a keyword for another thing than f's argument in that place
+            if hasattr(
+                f, "__wrapped__"
+            ):  # vmap(f) treats a keyword differently from the same argument of f by position
                 self.signature = inspect.signature(f, follow_wrapped=False)
         except (TypeError, ValueError):  # a function written in C may have none
             signature = self.signature = None

@@ -41,9 +41,9 @@ class Subgraph(Waits):
     title      what errors call it
     result     what the function returned
     outputs    the results of its graph, in order
-    symbols    its arguments
+    symbols    the symbols of its arguments
     starts     argument of a loop's body → what it is before the first turn
-    written    id of what it edits in place → the moment from which its other names show another value
+    written    id of what it edits in place → the moment from which its aliases should show the edit
     own        its nodes
     asked      what gradients were asked for, as the builder outside knows it; and the arguments that they came by
     """
@@ -68,7 +68,7 @@ class Subgraph(Waits):
         self.place = place_of(f)
         with self.building():
             result = f(*arguments(self))
-            for op in filter(gives_nothing, leaves(result)):  # an op outside runs, whichever branch is taken
+            for op in filter(gives_nothing, leaves(result)):  # an op outside runs whichever branch is taken
                 self.lift(op)
             self.result = normal(without_ops(result))
         return self
@@ -81,7 +81,7 @@ class Subgraph(Waits):
         return symbol
 
     def take(self, x: Any, y: Tracer) -> None:
-        is_block = isinstance(y.node.op, TupleGet)  # a branch or a loop edited it, and may read others after that
+        is_block = isinstance(y.node.op, TupleGet)  # a branch or a loop edited it, and may read aliases afterwards
         moment = y.node.inputs[0].born - 1 if is_block else y.node.born
         self.written.setdefault(id(self.lift(x).memory), moment)
         super().take(x, y)
@@ -172,7 +172,7 @@ class Subgraph(Waits):
 
         Raises NoGradientError where c has several elements, and depends on an x.
         """
-        variable = variable_of(c.what)  # of which gy is the whole gradient
+        variable = variable_of(c.what)  # gy is the whole gradient of it
         asked = [i for i, x in enumerate(sources) if x is not None and x is not variable]
         y = self.outer.lift(c.what)
         found: list[Any] = [None] * len(sources)

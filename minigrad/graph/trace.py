@@ -31,8 +31,8 @@ from ..tensor.tensor import Tensor, made
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.module import MISSING, ModuleLike, noticing_reads
 from .compiled import Compiled, CompileOptions, result_spec
-from .guards import Guards, seen
-from .module_state import ModuleAttribute, assign, read_slots, refuse_kept
+from .guards import Guards, observe
+from .module_state import ModuleAttribute, assign, read_slots, refuse_edited_containers
 from .signature import leaked
 
 
@@ -56,9 +56,9 @@ class Tracing(GraphBuilder):
     known       id of a tensor → what the caller calls it
     paths       name of an input → the same as Python reaches it, such as net.0.weight for net_0_weight
     arguments   the tensors that came as arguments, and their symbols
-    noted       (id, attribute) → what Python read there, and decided by: (whose it is, value)
-    assigned    (id, attribute) → (a module, what it held there before it was assigned to)
-    changes     how often modules had changed when the trace began
+    noted       (id, attribute) → (object, value): what Python read while tracing
+    assigned    (id, attribute) → (module, value before the first assignment)
+    changes     ModuleLike.changes when the trace began
     recorded    ids of the tensors that were edited in place where that is recorded
     pulled      whether backward() was called
     closed      whether the trace is over
@@ -125,13 +125,13 @@ class Tracing(GraphBuilder):
         key = id(what), attribute
         if key not in self.noted and key not in self.assigned and not self.is_own(what):
             with modes.in_mode(builder=None):
-                self.noted[key] = what, seen(what, attribute)
+                self.noted[key] = what, observe(what, attribute)
 
     def assigning(self, module: Any, name: str, before: Any) -> None:
         self.assigned.setdefault((id(module), name), (module, before))
 
     def restore(self) -> None:
-        """Give modules back what they held before the trace: each run assigns what it assigned."""
+        """Restore what modules held before the trace; each run repeats the assignments of the trace."""
         for (_, name), (module, before) in self.assigned.items():
             vars(module)[name] = before
             if before is MISSING:
@@ -232,7 +232,7 @@ class Results:
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 
     def place_of_part(self, leaf: Any) -> tuple[str, Any]:
-        """The same of a part of an attribute; a parameter that was made meanwhile is it for all runs."""
+        """place() of a leaf of an assigned attribute. A parameter that the trace made is a constant in all runs."""
         return ("constant", leaf) if isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf else self.place(leaf)
 
     def gradients(self) -> list[tuple[Tensor, Any]]:
@@ -270,7 +270,7 @@ class Trace:
         for key, (leaf, g) in builder.grads.items():
             if isinstance(g, Tensor) and builder.is_own(g):  # each run makes another
                 builder.grads[key] = leaf, builder.lift(g).clone()
-        refuse_kept(builder)
+        refuse_edited_containers(builder)
         read_slots(builder)
         values = [vars(module).get(name, MISSING) for (_, name), (module, _) in builder.assigned.items()]
         builder.restore()
@@ -426,11 +426,11 @@ def has_history(x: Any) -> bool:
 
 
 def refuse_other_layout(name: str, array: Any) -> None:
-    """Raises EditedError where a reshape, which was traced as a view, would be a copy."""
+    """Raises EditedError if a reshape that was traced as a view would now be a copy."""
     if not array.flags.c_contiguous:
         raise EditedError(
-            f"{name} was traced with its elements in memory in the order of its axes, so that an edit of a reshape is "
-            "one of the tensor itself, and now they lie otherwise: pass x.contiguous()"
+            f"{name} was contiguous when the function was traced, so that an edit of a reshape was an edit of the "
+            "tensor itself. Now it is not contiguous: pass x.contiguous()"
         )
 
 

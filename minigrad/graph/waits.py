@@ -1,7 +1,7 @@
-"""Waits: a control_dependencies block in a branch or a loop, for ops of the session's graph outside.
+"""Waits: control_dependencies blocks in a branch or a loop, for ops of the session's graph outside.
 
-The op made of the branch waits for them as a whole: it has one more operand, True once they are done. A variable that
-the block reads is an operand that the graph outside reads after them.
+The whole branch waits for those ops: its op has one more operand, which is True once they are done. A variable that
+the block reads becomes an operand, which the graph outside reads after those ops.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ..tracing.builder import GraphBuilder, Tracer
 
 
 class Waits(GraphBuilder):
-    """A builder inside another.
+    """The builder of a part of another builder's graph.
 
-    waits    whether a block is open that waits for something outside
+    waits    whether a block is open that waits for an op outside
     """
 
     outer: GraphBuilder
@@ -29,9 +29,9 @@ class Waits(GraphBuilder):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """A block whose ops run after these. For those of the graph outside, the op made of this part waits."""
+        """A block whose ops run after control_inputs. The whole part waits for those of the graph outside."""
         before = self.waits
-        outside = None if control_inputs is None else [y for x in control_inputs for y in self.from_where(x)]
+        outside = None if control_inputs is None else [y for x in control_inputs for y in self.outer_sources(x)]
         with nullcontext() if outside == [] else self.outer.control_dependencies(outside):
             self.waits = outside is not None and (before or bool(outside))
             if outside:
@@ -41,8 +41,8 @@ class Waits(GraphBuilder):
             finally:
                 self.waits = before
 
-    def from_where(self, x: Any) -> list[Any]:
-        """The symbols of the builder outside that x is, or is made of."""
+    def outer_sources(self, x: Any) -> list[Any]:
+        """The symbols of the outer builder that x is or depends on."""
         if not isinstance(x, Tracer) or x.builder is not self:
             return [x]
         behind = {*toposort(x.node)}
@@ -57,11 +57,11 @@ class Waits(GraphBuilder):
         return super().lift(self.read_after_waits(o) if self.waits and isinstance(o, Operand) else o, beside)
 
     def take(self, x: Any, y: Tracer) -> None:
-        with self.control_dependencies(None):  # what it edits, it began with as all assignments before left it
+        with self.control_dependencies(None):  # an edit starts from the value that all earlier assignments left
             super().take(x, y)
 
     def per_turn(self, graph: Graph, edited: Sequence[Any]) -> Graph:
-        """The graph of a loop whose turns edit these: it reads them, in blocks too, as the turn before left them."""
+        """The graph of a loop that edits these: each turn reads them, in blocks too, as the previous turn left them."""
         turns = {id(what): self.captured[id(what)].input for what in edited}
         reads = {c.input: id(variable_of(c.what)) for c in self.captured.values()}
         swaps: dict[Node, Node] = {node: turns[variable] for node, variable in reads.items() if variable in turns}
@@ -69,12 +69,12 @@ class Waits(GraphBuilder):
 
 
 def gives_nothing(x: Any) -> bool:
-    """Whether x is an op that is only done, and has no value: a print, a group."""
+    """Whether x is an op without a value, such as a print or a group."""
     return isinstance(getattr(x, "spec", None), Specs)
 
 
 def done_after(builder: GraphBuilder, xs: Sequence[Any]) -> Tracer:
-    """True, once these are done."""
+    """A symbol that is True once these ops are done."""
     return Tracer(builder.node(ControlDep(), tuple(builder.lift(x).node for x in (True, *xs))), builder)
 
 

@@ -102,7 +102,7 @@ class Indexing:
         if out_of_order(0, first, first + length, n):
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
         if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
-            if isinstance(start, int) and start < 0:  # of an axis of unknown length: a run refuses places before it
+            if isinstance(start, int) and start < 0:  # unknown length: each run refuses places before the axis
                 return self[(*_before(axis), np.arange(start, start + length))]
             needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
             return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
@@ -197,7 +197,7 @@ class Indexing:
             raise ValueError(f"what meets is reduced by 'sum', 'prod', 'mean', 'amax' or 'amin', and got {reduce!r}")
         src = src.apply(ops.Pad(tuple((0, a - b) for a, b in zip(shape, src.shape))))
         given = src.unsqueeze(-1).where(named, nothing)
-        include_self = include_self or not index.size  # nothing is named, and an extreme of nothing does not exist
+        include_self = include_self or not index.size  # without indices: an extreme of no elements does not exist
         given = rows.unsqueeze(-2).apply(ops.Concatenate(x.ndim - 1), given) if include_self else given
         y = getattr(given, "sum" if reduce == "mean" else reduce)(-2)
         if reduce == "mean":

@@ -34,7 +34,7 @@ class Movement:
         return self if shape == self.spec.shape else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
-        """The same memory in another shape, also where that is no other. In a graph, which has no memory, a reshape."""
+        """The same memory in another shape, as a new view also if the shape stays. In a graph, a reshape."""
         return self.apply(ops.Reshape(self._worked_out(integers(shape))))
 
     def reshape_as(self, other: Any) -> Self: return self.reshape(other.shape)

@@ -262,7 +262,7 @@ class Pointwise:
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """Numbers in place of NaN, ∞ and −∞; the last two become the largest of the dtype if none is given."""
-        M = float(finfo(self.dtype).max) if self.dtype in HALVES else None  # these are computed in float32
+        M = float(finfo(self.dtype).max) if self.dtype in HALVES else None  # half precision is computed in float32
         return self.apply(ops.NanToNum(nan, M if posinf is None else posinf, -M if M and neginf is None else neginf))
 
     def clamp(self, min: Any = None, max: Any = None) -> Self:

@@ -282,7 +282,7 @@ class Reductions:
     ) -> Self:
         """The element q of the way up, 0 ≤ q ≤ 1; between two, a straight line (Hyndman and Fan 1996, type 7).
 
-        q                one number, or a vector or list of them, the first axis then; 'linear' has a slope in q
+        q                a number, or a vector or list of them, which becomes the first axis; 'linear' has a slope in q
         interpolation    'linear', 'lower', 'higher', 'nearest' or 'midpoint': what is taken between two
         """
         level, learns = q.tolist() if hasattr(q, "tolist") else q, getattr(q, "requires_grad", False)
@@ -313,7 +313,7 @@ class Reductions:
         return y.reshape(kept if flag(keepdims) else y.shape[:a] + y.shape[a + 1 :])
 
     def _between(self, ordered: Any, a: int, q: float, interpolation: str) -> Any:
-        """The element q of the way up an axis of unknown length: the places are worked out by the run."""
+        """The quantile q along an axis of unknown length: each run works out the places."""
         if not self.spec.is_float:
             needed(f"quantile of {self.spec}, to find the place,", self.spec.shape[a])
         last: Any = self.lift(np.zeros(1)) + (self.shape[a] - 1)
@@ -460,13 +460,13 @@ class Reductions:
 
 
 def element(x: Any, axis: int, place: Any) -> Any:
-    """The element at one place of an axis, which stays with length 1; a run may work the place out."""
+    """The element at one place of an axis, which keeps length 1. Each run may work out the place."""
     if is_unknown(unsaid(place)):
         return x.index_select(axis, x.lift(np.zeros(1, np.int64)) + place)
     return x.narrow(axis, place, 1)
 
 
-ROUNDED: dict[str, Callable[[Any], Any]] = {  # interpolation → where an element between two places is read
+ROUNDED: dict[str, Callable[[Any], Any]] = {  # interpolation → the position that is read, for one between two places
     "linear": lambda up: up,
     "lower": lambda up: up // 1,
     "higher": lambda up: -(-up // 1),

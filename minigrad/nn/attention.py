@@ -193,7 +193,7 @@ class MultiheadAttention(Module):
         if attn_mask is not None:
             mask = barred(q, attn_mask)
             shapes: Any = {2: (L, S), 3: (N * H, L, S)}
-            mask = of_shape(mask, shapes.get(mask.ndim, (L, S)), f"attn_mask is ({L}, {S}) or ({N * H}, {L}, {S}) here")
+            mask = of_shape(mask, shapes.get(mask.ndim, (L, S)), f"attn_mask must be ({L}, {S}) or ({N * H}, {L}, {S})")
             mask = mask if mask.ndim == 2 else mask.reshape(N, H, L, S)
         elif is_causal:
             places = arange(S, device=q.spec.device)
@@ -202,7 +202,7 @@ class MultiheadAttention(Module):
             return mask
         padding = barred(q, key_padding_mask)
         shape = (S,) if q.spec.shape[0] == padding.ndim == 1 else (N, S)
-        padding = of_shape(padding, shape, f"key_padding_mask is ({N}, {S}) here").reshape(N, 1, 1, S)
+        padding = of_shape(padding, shape, f"key_padding_mask must be ({N}, {S})").reshape(N, 1, 1, S)
         return padding if mask is None else mask + padding
 
 

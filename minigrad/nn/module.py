@@ -47,7 +47,7 @@ class Hook(NamedTuple):
 
 
 class HookBook(dict[int, Hook]):
-    """The hooks of a module; graphs that called it are traced again when they change."""
+    """The hooks of a module. When they change, functions that called the module are traced again."""
 
     def __setitem__(self, ticket: int, hook: Hook) -> None:
         super().__setitem__(ticket, hook)
@@ -219,7 +219,7 @@ class Module(Tree):
             if value.shape != mine[name].shape
         ]
         faults += [
-            f"{name} is of {mine[name].dtype} here and of {value.dtype} there"
+            f"{name} has dtype {mine[name].dtype} here and {value.dtype} in the state"
             for name, value in values.items()
             if value.dtype.kind in "OSUMm" or "c" == value.dtype.kind != mine[name].dtype.kind
         ]

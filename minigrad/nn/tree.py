@@ -259,7 +259,7 @@ def learned(x: Any) -> bool:
 
 
 def is_traced(x: Any) -> bool:
-    """Whether x stands for a tensor in a function that is being traced: each run assigns the value that it has then."""
+    """Whether x is the symbol of a tensor in a function that is being traced; each run assigns its value."""
     return current.mode.is_traced and isinstance(x, Operand)
 
 

@@ -174,7 +174,7 @@ def is_empty(shape: Sequence[Any]) -> bool:
 
 
 def ends(p: slice) -> tuple[Any, Any, Any]:
-    """Where a slice starts, stops, and its step, as ONNX says them: the end of the axis is a very large number."""
+    """Where a slice starts, stops, and its step, as ONNX writes them: the end of the axis is a very large number."""
     step = 1 if p.step is None else p.step
     far = np.iinfo(np.int64)
     start = (0 if step > 0 else int(far.max)) if p.start is None else p.start

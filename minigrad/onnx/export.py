@@ -233,7 +233,7 @@ class Exporting(OnnxNumPy):
     def written(self, node: Node, xs: Sequence[NamedArray]) -> Any:
         if is_constant(node):
             return self.lifted(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
-        if (known := of_nothing(node, xs)) is not None:
+        if (known := empty_result(node, xs)) is not None:
             return self.lifted(known, node.spec.dtype)
         self.writer.within(getattr(node, "name", "") or node.op.label, getattr(node, "place", None))
         y = self.spelled(node.op, node, xs)
@@ -272,8 +272,8 @@ class Exporting(OnnxNumPy):
             raise GraphError(f"{op}{where} has no spelling in ONNX: {why}") from reason
 
 
-def of_nothing(node: Node, xs: Sequence[Any]) -> Any:
-    """The result of an op without elements, or of operands without any, about which engines differ; else None."""
+def empty_result(node: Node, xs: Sequence[Any]) -> Any:
+    """The result of an op if it, or each operand, has no elements, where engines disagree; else None."""
     if type(node.spec) is not Spec or isinstance(node.op, Effect):
         return None
     if is_empty(node.spec.shape):

@@ -58,28 +58,28 @@ def load(source: str | os.PathLike[str] | bytes) -> OnnxFunction:
 
 
 def check(model: onnx.ModelProto) -> None:
-    """Raises ValidationError where the model is not valid. As in ONNX Runtime nodes may come in any order, and the
-    shapes of inputs and the types of outputs may be left out.
+    """Raises ValidationError if the model is not valid. As in ONNX Runtime, nodes may come in any order, and the
+    shapes of inputs and the types of outputs may be missing.
     """
     for part in (model.graph, *model.functions):
         sort_nodes(part)
-    for x in model.graph.output:  # of which nothing but the name is read
+    for x in model.graph.output:  # only its name is read
         x.type.CopyFrom(helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ()))
     tensors = [x.type.tensor_type for x in model.graph.input if x.type.HasField("tensor_type")]
-    without = [said for said in tensors if not said.HasField("shape")]
-    for said in without:
-        said.shape.SetInParent()
+    without = [kind for kind in tensors if not kind.HasField("shape")]
+    for kind in without:
+        kind.shape.SetInParent()
     onnx.checker.check_model(model)
-    for said in without:
-        said.ClearField("shape")
+    for kind in without:
+        kind.ClearField("shape")
 
 
 def sort_nodes(graph: Any) -> None:
-    """Puts each node of a graph, and of those inside it, behind the nodes whose results it reads."""
+    """Move each node of a graph, and of its subgraphs, behind the nodes whose results it reads."""
     maker = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     reads = {i: {maker[name] for name in read_by([node]) if name in maker} for i, node in enumerate(graph.node)}
     if any(j >= i for i, needed in reads.items() for j in needed):
-        with suppress(CycleError):  # which the checker refuses
+        with suppress(CycleError):  # the checker refuses cycles
             nodes = [graph.node[i] for i in TopologicalSorter(reads).static_order()]
             del graph.node[:]
             graph.node.extend(nodes)

@@ -349,7 +349,7 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
             continue
         ends = (corners[i], corners[i + len(along)]) if corners else (0.0, 1.0)
         at = places(place, n, m, factor, ends)
-        near = "ceil" if old and factor < 1 else rounding  # as the tests of opset 10 have it, and ONNX Runtime
+        near = "ceil" if old and factor < 1 else rounding  # as in ONNX Runtime and the tests of opset 10
         weights = matrix(at, n, factor if antialias else 1.0, mode, near, cubic_coeff_a, exclude_outside)
         x = (x.movedim(axis, -1) @ constant(weights.T, x.dtype)).movedim(-1, axis)
         beyond = constant(((at < 0) | (at > n - 1)) & bool(corners)).reshape(-1, *[1] * (x.ndim - 1 - axis))

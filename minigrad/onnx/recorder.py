@@ -50,7 +50,7 @@ class OnnxNumPy:
         self.lengths: dict[str, tuple[str, int]] = {}
 
     def call(self, kind: str, xs: Sequence[Any], shape: Sequence[Any], dtype: Any, **attributes: Any) -> NamedArray:
-        """One node, of one result; a result without elements is a constant, which an engine cannot get wrong."""
+        """A node with one result. A result without elements becomes a constant, so that no engine gets it wrong."""
         if is_empty(shape):
             return self.lifted(np.zeros(shape, dtype))
         names = [x if isinstance(x, str) else x.name for x in xs]
@@ -165,7 +165,7 @@ class OnnxNumPy:
         if kind in ("all", "any"):  # as the least and the largest of 0 and 1
             extreme = self.cast(self.cast(x, np.dtype(bool)), np.dtype(np.int32))
             found = self.reduce("ReduceMin" if kind == "all" else "ReduceMax", extreme, tuple(along), keepdims)
-            return found > 0  # type: ignore[no-any-return]  # the extremes of no elements are those of int32
+            return found > 0  # type: ignore[no-any-return]  # of no elements the extreme is a bound of int32
         if dtype is None:
             like = np.ones((), x.dtype)
             dtype = (like.sum() if kind in ("ReduceSum", "ReduceProd") else like).dtype
@@ -221,7 +221,7 @@ class OnnxNumPy:
     dot = matmul
 
     def einsum(self, text: str, *xs: Any) -> NamedArray:
-        """A sum of elements, or of products element by element: what all engines have in all dtypes."""
+        """A sum of elements, or of elementwise products, which all engines have in all dtypes."""
         left, _, right = text.partition("->")
         letters, *others = left.split(",")
         if {*others} - {letters} or len({*letters}) < len(letters) or [c for c in letters if c in right] != [*right]:

@@ -44,9 +44,9 @@ def alike(kind: str, **attributes: Any) -> Spelling:
 
 
 def in_single(spelling: Spelling, always: bool = True) -> Spelling:
-    """Not in double precision, in which ONNX's attributes are no numbers, or engines do not calculate.
+    """The spelling, but not in double precision, which ONNX's attributes do not hold, or engines do not compute in.
 
-    always    else only where lengths are known, as forward needs them
+    always    if False, double precision is spelled where lengths are unknown, since forward needs known ones
     """
 
     def spelled(g: Any, op: Any, x: NamedArray, *others: NamedArray) -> Any:
@@ -81,7 +81,7 @@ def windows(op: Any, n: int) -> np.ndarray:
 
 @spells(ops.Mean)
 def mean(g: Any, op: Any, x: NamedArray) -> Any:
-    """ReduceMean; along a length that a run tells the sum divided by it: the ReduceMean of nothing is 0 in engines"""
+    """ReduceMean; along an unknown length, the sum divided by it: in engines the ReduceMean of nothing is 0"""
     if not any(is_unknown(x.shape[a]) for a in op.axes):
         return g.reduce("ReduceMean", real(x), op.axes, op.keepdims)
     y = op.forward(g, x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x)
@@ -256,7 +256,9 @@ def within(g: Any, op: Any, x: NamedArray) -> Any:
         return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
     if x.dtype.kind == "u" and op.low <= 0:
         return x
-    x = g.whole(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x  # int8 ends before a long axis
+    x = (
+        g.whole(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x
+    )  # int8 cannot hold the places of a long axis
     return g.where(x < op.low, g.lifted(op.high + 1, x.dtype), x)
 
 

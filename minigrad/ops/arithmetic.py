@@ -184,7 +184,7 @@ class XLogY(Elementwise):
 
     def forward(self, xp, x, y):
         is_zero = xp.equal(x, 0) * xp.equal(y, y)
-        return xp.where(is_zero, 0, x) * xp.log(xp.where(is_zero, 1, y))  # 0, not −0, of −0 too
+        return xp.where(is_zero, 0, x) * xp.log(xp.where(is_zero, 1, y))  # 0, not −0, also for x = −0
 
     def partials(self, z, x, y):
         argument = y.where((x != 0) | ~(y <= 0), 1).astype(z.dtype)

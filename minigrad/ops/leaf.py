@@ -71,9 +71,9 @@ class Several(Alias):
 
 @dataclass(frozen=True)
 class OfShape(Linear):
-    """y = x, which must have this shape. Where lengths are unknown while a graph is built, each run compares them.
+    """y = x, checked to have this shape. Each run checks the lengths that are unknown when the graph is built.
 
-    rule    who requires the shape, in words
+    rule    what requires the shape, in words
     """
 
     shape: tuple[int, ...]

@@ -72,13 +72,13 @@ def from_the_largest(x, axes):
 
 
 def weights(x, axes):
-    """e^(x − ln Σ eˣ), of the parts of ln Σ eˣ."""
+    """e^(x − ln Σ eˣ), computed from the parts of ln Σ eˣ."""
     e = from_the_largest(x, axes)[0].exp()
     return e / e.sum(axes, keepdims=True)
 
 
 def sum_of_powers(e, axis, keepdims=False):
-    """Σ e along the axis, and NaN where it is ∞: ∞ has no softmax, also beside finite numbers."""
+    """Σ e along the axis, but NaN where the sum is ∞: a row with ∞ has no softmax."""
     total = e.sum(axis, keepdims=keepdims)
     return total + total * 0
 

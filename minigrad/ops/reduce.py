@@ -47,7 +47,7 @@ class Reduction(Op):
         return y.reshape(tuple(1 if a in self.axes else n for a, n in enumerate(x.shape)))
 
     def total(self, x):
-        """Σ x along the same axes, in rules: for `x.sum(())` is over all axes, and this over none."""
+        """Σ x along the same axes, for derivatives. Of no axes it is x, while `x.sum(())` sums over all."""
         return x.apply(Sum(self.axes, self.keepdims))
 
     def count(self, x) -> int:
@@ -149,7 +149,7 @@ class Var(Reduction):
         c = x - x.sum(self.axes, keepdims=True) / clamped(self.count(x), 1)
         y = (c * c).sum(self.axes, keepdims=self.keepdims)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return y / clamped(self.freedom(x), 0)  # no number of 0, as it should be
+            return y / clamped(self.freedom(x), 0)  # NaN where 0 is divided by 0, as it should be
 
     def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centred(x),
 

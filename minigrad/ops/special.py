@@ -122,7 +122,7 @@ def erfc(xp, x):
 def nearest(xp, x):
     """The nearest point of the grid to each x: its place i, its value a, h = x − a, and the dtype of the result.
 
-    A NaN is left to h.
+    A NaN is passed on in h.
     """
     dtype = x.dtype if x.dtype.kind == "f" else np.dtype(float)
     x = x.astype(np.float32 if dtype.itemsize < 4 else dtype)

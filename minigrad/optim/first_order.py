@@ -228,7 +228,7 @@ class AdamW(Adam):
 
     def check(self, options: Group) -> None:
         if not options["decoupled_weight_decay"]:
-            raise ValueError("AdamW decouples its weight decay, and got decoupled_weight_decay=False: that is Adam")
+            raise ValueError("AdamW needs decoupled_weight_decay=True: use Adam for False")
 
 
 class Adamax(UpdateRule):

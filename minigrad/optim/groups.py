@@ -22,7 +22,7 @@ Group = dict[str, Any]
 State = dict[str, Any]
 Params = Operand | Iterable[Operand] | Iterable[Group]
 NOTES = {"params", "initial_lr", "name"}  # what a group may say beside the optimiser's options
-# What PyTorch and its schedules write into groups and has no meaning here: left out when a state is loaded.
+# Options that PyTorch and its schedules store in groups, without a meaning here: dropped when a state is loaded.
 PYTORCHS = {"foreach", "capturable", "differentiable", "fused", "param_names", "swa_lr"}
 PYTORCHS |= {"max_lr", "min_lr", "base_momentum", "max_momentum"}
 ADDED_LATE = {"maximize", "decoupled_weight_decay"}
@@ -70,9 +70,9 @@ def checked(optimizer: str, options: Group) -> Group:
 
 
 def loaded_options(optimizer: str, group: Group, loaded: Group) -> Group:
-    """What a saved group sets in this one. Raises ValueError if another kind of optimiser saved it.
+    """The options of a saved group, checked. Raises ValueError if another kind of optimiser saved it.
 
-    Files of older PyTorch lack the options that are in ADDED_LATE.
+    Files of older versions of PyTorch lack the options in ADDED_LATE.
     """
     options = {name: x for name, x in loaded.items() if name not in PYTORCHS | {"params"}}
     if options.keys() - group.keys() - NOTES or group.keys() - options.keys() - NOTES - ADDED_LATE:

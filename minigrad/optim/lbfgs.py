@@ -42,12 +42,12 @@ class LBFGS(UpdateRule):
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
         if len(self.param_groups) > 1:
-            raise ValueError(f"LBFGS has one group, and got {self!r}")
+            raise ValueError(f"LBFGS takes one parameter group, got {self!r}")
         self.past: dict[str, Any] = {"steps": 0, "pairs": [], "scale": 1.0}
 
     def check(self, options: Group) -> None:
         if (search := options["line_search_fn"]) not in (None, "strong_wolfe"):
-            raise ValueError(f"LBFGS has None or 'strong_wolfe' to search its line, and got {search!r}")
+            raise ValueError(f"line_search_fn of LBFGS must be None or 'strong_wolfe', got {search!r}")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Several steps; the loss before the first."""
@@ -131,12 +131,12 @@ class LBFGS(UpdateRule):
     def load_state_dict(self, state_dict: Group) -> None:
         past, n = state_dict.get("past"), sum(p.size for p in self.parameters())
         if past is None or past.keys() - {"g", "d", "t"} != self.past.keys() - {"g", "d", "t"}:
-            raise ValueError(
-                "LBFGS loads what state_dict() of an LBFGS of minigrad returned, and its 'past' is not here"
-            )
+            raise ValueError("LBFGS can only load the state_dict() of a minigrad LBFGS: this state lacks its 'past'")
         vectors = [*chain.from_iterable(past["pairs"]), *(past[name] for name in "gd" if name in past)]
         if any(np.shape(x) != (n,) for x in vectors):
-            raise ShapeError(f"LBFGS remembers vectors of {n} numbers, and this state has others")
+            raise ShapeError(
+                f"each vector in an LBFGS state must have {n} elements, as many as the parameters together"
+            )
         super().load_state_dict(state_dict)
         self.past = deepcopy(past)
 

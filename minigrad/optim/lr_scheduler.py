@@ -62,11 +62,11 @@ class LRScheduler:
         self.last_epoch = floor(t)
 
     def admit_groups(self) -> None:
-        """Schedule the groups that were added since: each goes on from its present rate, along the same curve."""
+        """Schedule groups that were added since: each continues from its present rate, along the same curve."""
         groups, known = self.optimizer.param_groups, len(self.base_lrs)
         if len(groups) < known:
             raise ValueError(
-                f"{type(self).__name__} schedules {known} groups, and the optimiser has {len(groups)} by now: make the "
+                f"{type(self).__name__} schedules {known} groups, but the optimiser now has {len(groups)}: make the "
                 "schedule again"
             )
         for i, group in enumerate(groups[known:], known):
@@ -75,9 +75,9 @@ class LRScheduler:
             self.base_lrs.append(group["initial_lr"])
 
     def base_for(self, lr: float, group: int) -> float:
-        """The base with which a group has this rate now. Raises ValueError where there is none.
+        """The base rate that gives the group this rate now. Raises ValueError if there is none.
 
-        A rate is a line in its base, a · base + b, which is read off at two bases.
+        The rate is linear in the base, a · base + b; two bases determine a and b.
         """
         t = self.last_epoch
         offset = self.lr_at(t, 0.0, group)
@@ -85,8 +85,8 @@ class LRScheduler:
         base = (lr - offset) / slope if slope else 0.0
         if not isclose(self.lr_at(t, base, group), lr, rel_tol=1e-6):
             raise ValueError(
-                f"group {group} was added to the optimiser at step {t}, where {type(self).__name__} has no base for "
-                f"its rate {lr}: give the group an initial_lr, or add it before the schedule is made"
+                f"group {group} was added to the optimiser at step {t}, where no base rate gives its rate {lr} in "
+                f"{type(self).__name__}: set the group's initial_lr, or add the group before you make the schedule"
             )
         return base
 
@@ -101,19 +101,19 @@ class LRScheduler:
         return list(self._last_lr)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run has changed; and the schedule's kind and options, to be compared when it is loaded."""
+        """What a run has changed, and the schedule's kind and options, which load_state_dict compares."""
         changed = {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "_last_lr": self.get_last_lr()}
         return settings(self) | changed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from the step of another's state; the optimiser has its rate from its own.
+        """Continue from the step of a saved state. The rate is in the optimiser's own state.
 
-        Raises ValueError, and loads nothing, on the state of another kind of schedule or of other options.
+        Raises ValueError, and loads nothing, if the state is of another kind of schedule or of other options.
         """
         refuse_other(self, state_dict, "last_epoch", "base_lrs", "_last_lr")
         if len(state_dict["base_lrs"]) > len(self.optimizer.param_groups):
             n = len(self.optimizer.param_groups)
-            raise ValueError(f"this optimiser has {n} groups, and the state's base_lrs are {state_dict['base_lrs']}")
+            raise ValueError(f"this optimiser has {n} groups, but the state has base_lrs={state_dict['base_lrs']}")
         self.last_epoch = state_dict["last_epoch"]
         self.base_lrs, self._last_lr = list(state_dict["base_lrs"]), list(state_dict["_last_lr"])
 
@@ -270,8 +270,8 @@ class Cycle(LRScheduler):
     def admit_groups(self) -> None:
         if len(self.base_lrs) != (n := len(self.optimizer.param_groups)):
             raise ValueError(
-                f"{type(self).__name__} has bounds for {len(self.base_lrs)} groups, and the optimiser has {n} now: add "
-                "groups before the schedule is made, or make it again, with last_epoch"
+                f"{type(self).__name__} has bounds for {len(self.base_lrs)} groups, but the optimiser now has {n}: add "
+                "groups before you make the schedule, or make it again, with last_epoch"
             )
 
     def momentum_at(self, t: float, low: float, high: float) -> float:
@@ -434,7 +434,7 @@ class SequentialLR(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         states = state_dict.get("schedulers", ())
         if len(states) != len(self.schedulers):
-            raise ValueError(f"SequentialLR joins {len(self.schedulers)} schedules, and this state is of {len(states)}")
+            raise ValueError(f"SequentialLR joins {len(self.schedulers)} schedules, but the state has {len(states)}")
         for schedule, state in zip(self.schedulers, states):
             refuse_other(schedule, state, "last_epoch", "base_lrs", "_last_lr")
         super().load_state_dict(state_dict)

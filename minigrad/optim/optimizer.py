@@ -44,7 +44,7 @@ class Optimizer:
     """
 
     counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
-    remembered: ClassVar[tuple[str, ...]] = ()  # the arrays that `carried` names, under one option or another
+    remembered: ClassVar[tuple[str, ...]] = ()  # all arrays that `carried` may name, whatever the options
     optional: ClassVar[tuple[str, ...]] = ()  # arrays and counts that a saved state may lack
 
     def __init__(self, params: Params, defaults: Group):
@@ -290,13 +290,11 @@ class Optimizer:
     def load_state_dict(self, state_dict: Group) -> None:
         """Continue where the run that gave `state_dict` stopped: its state and its options.
 
-        Raises ValueError on another optimiser's state, on options that the constructor refuses, and where the groups
-        are not as many, or not as large; ShapeError where an array does not fit. Nothing is loaded then.
+        Raises ValueError if another kind of optimiser saved the state, if the constructor refuses its options, or if
+        its groups differ in number or size; ShapeError if an array does not fit. Nothing is loaded then.
         """
         if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= state_dict.keys():
-            raise ValueError(
-                f"{self.name} loads what state_dict() of an optimiser returned, and got {state_dict!r:.80}"
-            )
+            raise ValueError(f"{self.name} can only load the state_dict() of an optimiser, got {state_dict!r:.80}")
         groups, state = state_dict["param_groups"], state_dict["state"]
         sizes, wanted = ([len(group["params"]) for group in gs] for gs in (groups, self.param_groups))
         if sizes != wanted:
@@ -307,7 +305,7 @@ class Optimizer:
         numbers = [i for group in groups for i in group["params"]]
         if len({*numbers}) < len(numbers) or not state.keys() <= {*numbers}:
             raise ValueError(
-                f"{self.name}: the groups of this state name parameters {numbers}, and its state {[*state]}"
+                f"{self.name}: the groups of this state list parameters {numbers}, but it has entries for {[*state]}"
             )
         owners = [{**group, **loaded} for group, loaded in zip(self.param_groups, options) for _ in group["params"]]
         fitting = [
@@ -318,11 +316,11 @@ class Optimizer:
         self.state.clear()
         self.state.update(fitting)
         for group, loaded in zip(self.param_groups, options):
-            group.pop("initial_lr", None)  # a group that the run added after its schedule has none yet
+            group.pop("initial_lr", None)  # absent from a saved group that was added after its schedule
             group |= loaded
 
     def check(self, options: Group) -> None:
-        """Raises ValueError on options that do not go together."""
+        """Raises ValueError if options contradict each other."""
 
 
 class UpdateRule(Optimizer):
@@ -363,7 +361,7 @@ def fitted(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> Stat
     absent = [name for name in (*optimizer.counters, *carried) if name not in kept and name not in optimizer.optional]
     if kept and (strange or absent):
         raise ValueError(
-            f"{optimizer.name} remembers {', '.join(carried) or 'only its steps'} of {p.spec}, and this state has "
+            f"{optimizer.name} keeps {', '.join(carried) or 'only its steps'} for {p.spec}, but this state has "
             f"{', '.join(map(str, kept))}: load it into the kind of optimiser that saved it"
         )
     state: State = {"step": 1}  # PyTorch's SGD does not count: whatever it remembers, it made a step
@@ -372,10 +370,10 @@ def fitted(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> Stat
             continue
         array = p.spec.device.array(x)
         if array.dtype.kind not in "biuf":
-            raise ValueError(f"{optimizer.name} remembers numbers under {name!r}, and this state has {x!r:.80}")
+            raise ValueError(f"{name!r} in the state of {optimizer.name} must be numbers, got {x!r:.80}")
         if name in optimizer.counters:
             if array.size != 1 or not array >= 0 or (name == "step" and array % 1):
-                raise ValueError(f"{optimizer.name} counts in {name!r}, and this state has {x!r:.80}")
+                raise ValueError(f"{name!r} in the state of {optimizer.name} must be a count, got {x!r:.80}")
             state[name] = int(array) if name == "step" else float(array)
         elif array.shape != (shape := optimizer.shape(p, name)):
             raise ShapeError(f"the state of {p.spec} has an {name} of {shape}, and here {name} is {array.shape}")

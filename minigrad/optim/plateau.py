@@ -1,4 +1,4 @@
-"""The one schedule that is no function of time: it watches the loss."""
+"""ReduceLROnPlateau: the one schedule that depends on the loss instead of the time."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class ReduceLROnPlateau:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run has changed; and the options, to be compared when it is loaded."""
+        """What a run has changed, and the options, which load_state_dict compares."""
         return settings(self) | {name: getattr(self, name) for name in self.changing}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from another's state. Raises ValueError, and loads nothing, on one of other options."""
+        """Continue from a saved state. Raises ValueError, and loads nothing, if its options are different."""
         refuse_other(self, state_dict, *self.changing)
         vars(self).update({name: state_dict[name] for name in self.changing})

@@ -1,4 +1,4 @@
-"""What schedules are given, checked; and their states, which another kind of schedule does not load."""
+"""Checks of the options of schedules, and of the states that they load."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ CHANGING = {"last_epoch", "base_lrs", "_last_lr", "best", "num_bad_epochs", "coo
 
 
 def refuse_stranger(schedule: object, optimizer: Any) -> None:
-    """Raises TypeError on what is no optimiser."""
+    """Raises TypeError unless `optimizer` is an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(schedule).__name__} schedules an optimiser of mg.optim, and got {optimizer!r}")
 
 
 def each_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
-    """One for each group: `given` itself if it is a list of as many, or `given` for all."""
+    """One value for each group: those of the list `given`, or else `given` for all groups."""
     n = len(optimizer.param_groups)
     if not isinstance(given, list | tuple):
         return [given] * n
@@ -36,27 +36,31 @@ def count(schedule: object, name: str, n: Any) -> int:
 
 
 def plain(x: Any) -> bool:
-    """Whether x is a number, a text, None, or a list of such."""
+    """Whether x is a number, a string, None, or a list of these."""
     return all(map(plain, x)) if isinstance(x, list | tuple) else isinstance(x, Real | str | type(None))
 
 
 def settings(schedule: object) -> dict[str, Any]:
-    """What a schedule was made with, as far as files hold it: its kind, and its options that are not functions."""
+    """The kind of a schedule, and its options except functions, which files do not hold."""
     options = {name: x for name, x in vars(schedule).items() if name not in CHANGING and plain(x)}
     return {"schedule": type(schedule).__name__, **options}
 
 
 def refuse_other(schedule: Any, state: Any, *changing: str) -> None:
-    """Raises ValueError unless the state is of this kind of schedule, of these options, and of numbers."""
+    """Raises ValueError unless the state is of this kind of schedule with these options, and its values are valid."""
     own, name = settings(schedule), type(schedule).__name__
     if "schedule" not in state:  # PyTorch's states name no kind, and have the constructor's options
         own = {option: x for option, x in own.items() if option in signature(type(schedule)).parameters}
     for option, x in own.items():
         if option not in state or (plain(state[option]) and state[option] != x):
             came = repr(state[option]) if option in state else "nothing"
-            raise ValueError(f"this {name} has {option}={x!r}, and the state {came}: make the schedule as it was made")
+            raise ValueError(
+                f"this {name} has {option}={x!r}, but the state has {came}: make the schedule with the saved options"
+            )
     if "schedule" in state and (unknown := state.keys() - own.keys() - CHANGING - {"schedulers"}):
-        raise ValueError(f"{name} has no {', '.join(sorted(unknown))}, which this state has")
+        raise ValueError(
+            f"this state is of another schedule: it has {', '.join(sorted(unknown))}, which {name} does not have"
+        )
     for each in changing:
         x = state.get(each)
         numbers = x if each in ("base_lrs", "_last_lr") and isinstance(x, list | tuple) else [x]

@@ -90,7 +90,7 @@ class MinMaxObserver(Module):
         """The smallest and the largest of x, float32; for each channel, where there are such."""
         channel = None if self.ch_axis is None else axis_of(x.spec, self.ch_axis)
         axes = None if channel is None else tuple(a for a in range(x.ndim + 1) if a != channel)
-        x = x.unsqueeze(-1)  # so that some axis is left to reduce, where there are channels alone
+        x = x.unsqueeze(-1)  # so that an axis is left to reduce where x has channels only
         with no_grad():
             return x.amin(axes).astype(np.float32), x.amax(axes).astype(np.float32)
 

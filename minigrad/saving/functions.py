@@ -218,7 +218,7 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
         raise StateError(f"{name} edits its argument {edited[0]} in place, and no such function is saved: edit a copy")
     if trace.state():
         raise StateError(
-            f"{name} assigns {trace.state()[0]}, which its next run reads, and no such function is saved: edit a "
+            f"{name} assigns {trace.state()[0]}, which its next run reads, and such a function cannot be saved: edit a "
             "buffer in place, as in self.h.copy_(h)"
         )
     captured = {id(x): trace.given + i for i, x in enumerate(trace.captured)}

@@ -36,7 +36,7 @@ def operands(xs: Any, name: str) -> list[Any]:
 
 
 def function(method: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """The method as a function of whatever can be made an operand, of the method's name if it has no other.
+    """The method as a function of anything that can become an operand, called `name`, or else as the method is.
 
     A number takes the dtype it has beside the first tensor: `mg.pow(2, x)` of float32 is float32, as 2 ** x is.
     """
@@ -47,5 +47,5 @@ def function(method: Callable[..., Any], name: str = "") -> Callable[..., Any]:
         return method(operand(input, beside), *others, **options)
 
     called.__qualname__ = name or method.__name__
-    called.__module__ = sys._getframe(1).f_globals["__name__"]  # whose function it is: where pickle finds it
+    called.__module__ = sys._getframe(1).f_globals["__name__"]  # the module in which pickle finds it
     return called

@@ -33,7 +33,7 @@ from ..tensor.tensor import Tensor
 from .gradients import Pulled
 from .recompute import CheckpointCall
 from .tracer import Tracer as Tracer
-from .views import is_detached, refresh, stale, write_through
+from .views import is_detached, mark_stale, refresh, write_through
 
 
 class Captured(NamedTuple):
@@ -60,7 +60,7 @@ class GraphBuilder(Pulled):
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
     part        the checkpoint whose function is being called
-    laid        ids of tensors that are taken to lie in memory in the order of their axes
+    laid        ids of tensors that the graph assumes to be contiguous
     """
 
     once = True  # Python runs once, for many runs of what it writes down
@@ -157,10 +157,9 @@ class GraphBuilder(Pulled):
             refresh(self, x)
         else:
             raise EditedError(
-                f"{x} may be a view of a tensor that was edited after the view was made: one of the two came of a "
-                "branch or a loop that may have passed the other on, or of a reshape that copies where it must. While "
-                "a graph is built such a view does not see the edit: take the view again, after it; or let the branch, "
-                "or the loop, give x.clone()"
+                f"{x} may be a view of a tensor that was edited after the view was made: one of the two came from a "
+                "branch or a loop that may return the other, or from a reshape that may copy. In a graph, such a view "
+                "does not show the edit: take the view again after it, or let the branch or the loop return x.clone()"
             )
         return x
 
@@ -199,15 +198,15 @@ class GraphBuilder(Pulled):
     # -- state --------------------------------------------------------------------------------------
 
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
-        """A block whose ops run after these. Here effects keep their order anyway."""
+        """A block whose ops run after control_inputs. In this builder, effects keep their order without it."""
         return nullcontext()
 
     def read_after_waits(self, x: Any) -> Any:
-        """x as the open control_dependencies blocks leave it: a variable as a read after what they wait for."""
+        """x; for a variable, a read of it after the ops that the open control_dependencies blocks wait for."""
         return x
 
     def become(self, x: Any, y: Tracer) -> None:
-        """x has y's value from here on. Raises EditedError where x is a leaf that is being recorded, or one's view."""
+        """x has y's value from here on. Raises EditedError if x is a recorded leaf, or a view of one."""
         self.editing(x)
         self.take(x, y)
 
@@ -217,15 +216,15 @@ class GraphBuilder(Pulled):
             self.outer.editing(self.stands.get(id(whole), whole))
 
     def whole(self, x: Any) -> Any:
-        """What is edited, and its history with it, where x is: None where x is detached from that."""
+        """The tensor whose value and history change when x is edited; None if x is detached from it."""
         return x if not isinstance(x, Tracer) else None if is_detached(x) else self.owner(x.memory)
 
     def owner(self, x: Tracer) -> Any:
-        """The tensor, or the symbol of the builder around this one, that x stands for; x, where it is its own."""
+        """The tensor, or the symbol of the builder around this one, that x stands for; x itself if it was made here."""
         return next((c.what for c in self.captured.values() if c.symbol is x), x)
 
     def take(self, x: Any, y: Tracer) -> None:
-        """As become(), without asking editing() again: the branch, or the body, that made the edit has."""
+        """As become(), without calling editing() again: the branch or the body that made the edit has called it."""
         target = self.lift(x)
         if y is target:
             return
@@ -237,7 +236,7 @@ class GraphBuilder(Pulled):
         if target.root is not None:
             write_through(self, target, y)
             return
-        stale(target)
+        mark_stale(target)
         for source in target.origins()[1:]:
             self.edits(target, source)
         target.edited = False
@@ -257,19 +256,19 @@ class GraphBuilder(Pulled):
                 "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
             )
         source.edited = True
-        stale(source)
+        mark_stale(source)
 
     def is_own(self, x: Any) -> bool:
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""
         return id(x) in self.born
 
     def noticed(self, what: Any, attribute: str) -> None:
-        """Told of what Python read while building, and built accordingly; who keeps the graph may want to know."""
+        """Called when Python reads something that the graph then depends on; subclasses that keep the graph note it."""
         if self.outer is not None:
             self.outer.noticed(what, attribute)
 
     def assigning(self, module: Any, name: str, before: Any) -> None:
-        """Told that an attribute of a module has another value than before; who keeps the graph may want to know."""
+        """Called when an attribute of a module gets another value; subclasses that keep the graph note it."""
         if self.outer is not None:
             self.outer.assigning(module, name, before)
 

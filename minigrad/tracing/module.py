@@ -1,6 +1,6 @@
 """What a graph asks of a module, which is why it needs no part of nn: what it holds, and whether that has changed.
 
-While a function is traced, each attribute that Python reads of a module is told to the graph that is being built.
+While a function is traced, the builder is notified of each attribute of a module that Python reads.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class ModuleLike:
     named_buffers: Callable[..., Iterator[tuple[str, Any]]]
 
 
-MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that there is not
-BOOKS = "_parameters", "_buffers"  # read by walks through a module, of which the result is noticed
+MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that is not set
+BOOKS = "_parameters", "_buffers"  # read by walks through a module, whose results are noted instead
 
 
 def change(module: Any, name: str, before: Any) -> None:
-    """Note that an attribute of a module has another value than before; a graph that is being built is told."""
+    """Count a change of an attribute of a module, and notify the builder if a graph is being built."""
     ModuleLike.changes += 1
     builder = current.mode.builder
     if builder is not None and not builder.is_own(module):
@@ -42,7 +42,7 @@ def change(module: Any, name: str, before: Any) -> None:
 
 
 def read(module: Any, name: str) -> Any:
-    """The attribute, of which the graph that is being built is told: ModuleLike.__getattribute__ during a trace."""
+    """Return the attribute, and notify the builder: this is ModuleLike.__getattribute__ during a trace."""
     builder = current.mode.builder
     if not (builder is None or name.startswith("__") or name in BOOKS or builder.is_own(module)):
         builder.noticed(module, name)
@@ -53,7 +53,7 @@ def read(module: Any, name: str) -> Any:
 
 
 class noticing_reads:
-    """A block in which graphs that are being built are told what is read of modules. Elsewhere reads stay fast."""
+    """A block in which builders are notified of reads of modules. Outside of such blocks, reads stay fast."""
 
     lock, blocks = threading.Lock(), 0
 

@@ -59,19 +59,19 @@ class Tracer(InPlace, Symbol):
     builder     the graph
     root      what it is a view of, if it is one
     look      how: (what it was taken of, the op, whether that was recorded)
-    base      the node of the root that it was taken of, or its own first node
-    is_surely    whether it is a view by whatever layout
+    base      the node that the root had when the view was taken; of a root, its own first node
+    is_sure_view    whether it is a view for every layout
     views     what looks at its memory, or may do so: it came of a branch or a loop that may have passed it on
     passed    what it may be itself, having come of a branch or a loop
     is_given  whether it is read, not computed: an argument, a captured tensor
     """
 
-    __slots__ = ("base", "edited", "is_given", "is_surely", "look", "passed", "root", "builder", "views")
+    __slots__ = ("base", "edited", "is_given", "is_sure_view", "look", "passed", "root", "builder", "views")
 
     def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
         super().__init__(node)
         self.builder, self.root, self.edited = builder, root, False
-        self.base, self.is_surely = node, False
+        self.base, self.is_sure_view = node, False
         self.look: tuple[Tracer, Op, bool] | None = None
         self.views: WeakSet[Tracer] = WeakSet()
         self.passed: list[Tracer] = []
@@ -96,7 +96,7 @@ class Tracer(InPlace, Symbol):
         return found
 
     def may_be(self, source: Tracer) -> None:
-        """Note that it may look at the memory of the source: an edit of the source may be one of it."""
+        """Note that it may share the memory of the source, so that an edit of the source may change it."""
         if not any(source is x for x in (self, *self.passed)):
             self.passed.append(source)
             source.views.add(self)
@@ -131,19 +131,19 @@ class Tracer(InPlace, Symbol):
     def view(self, *shape: Any) -> Any:
         """The same memory in another shape."""
         y = self.reshape(*shape)
-        y.is_surely = y is not self or self.is_surely
+        y.is_sure_view = y is not self or self.is_sure_view
         return y
 
     def narrow(self, *place: Any, **named: Any) -> Any:
-        """`length` places of an axis, from `start` on. A view, if the graph knows that they are inside."""
+        """`length` places of an axis, from `start` on. A view, if the graph knows that they lie inside the axis."""
         y = super().narrow(*place, **named)
-        if y.memory is not self.memory:  # a copy, which checks: an edit of either is refused
+        if y.memory is not self.memory:  # a copy, which checks its bounds: edits of either are refused
             y.memory.may_be(self.memory)
         return y
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, Tracer) and value.look is not None and value.look[0] is self:
-            again = self[index]  # as in x[i] += 1, which has edited the view, and so x
+            again = self[index]  # x[i] += 1 has edited the view already, and so x
             if again.look and again.look[1] == value.look[1] and value.base is self.memory.node:
                 return
         super().__setitem__(index, value)
@@ -183,7 +183,7 @@ class Tracer(InPlace, Symbol):
 
 
 def own_memory(y: Any) -> Any:
-    """y, which is a view of a number here and by run a new tensor: what is edited of it is its own."""
+    """y as the owner of its memory: in the graph it is a view of a number, but each run makes a new tensor."""
     if isinstance(y, Tracer):
         y.root, y.look, y.base = None, None, y.node
     return y

@@ -77,15 +77,15 @@ def test_of_two_notebooks_for_one_exercise_one_is_graded_and_the_other_is_named(
 
 
 @pytest.mark.parametrize("names", [(NAME, f"{NAME} (1)"), (f"{NAME} (1)", NAME), ("x_" + NAME, NAME)])
-def test_an_untouched_copy_does_not_count_before_what_was_worked_in(names, tmp_path):
-    """Who had downloaded the notebook twice had the points of the untouched one, as its number was higher."""
+def test_an_edited_notebook_counts_before_an_untouched_copy(names, tmp_path):
+    """A student who had downloaded the notebook twice got the points of the untouched copy: its number was higher."""
     folder = tmp_path / "in" / "ada"
     folder.mkdir(parents=True)
     for name, data in zip(names, (RIGHT, json.dumps(UNTOUCHED).encode())):
         (folder / f"{name}.ipynb").write_bytes(data)
     course = Course(ROOT / "exercises")
 
-    (only,) = course.chosen(submissions(tmp_path / "in", worked=course.worked))
+    (only,) = course.chosen(submissions(tmp_path / "in", is_edited=course.is_edited))
     assert only.data() == RIGHT
 
 

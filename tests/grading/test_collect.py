@@ -130,8 +130,8 @@ def test_of_files_that_a_system_has_numbered_the_last_counts(tmp_path):
     ],
     ids=["Blackboard", "Brightspace", "Brightspace, without folders"],
 )
-def test_attempts_of_one_student_are_one_students_and_the_last_counts(names, tmp_path):
-    """Each attempt was a student of its own."""
+def test_of_several_attempts_of_one_student_the_last_counts(names, tmp_path):
+    """Each attempt was listed as another student."""
     for name in names:
         put(tmp_path, name, name.encode())
 
@@ -139,8 +139,8 @@ def test_attempts_of_one_student_are_one_students_and_the_last_counts(names, tmp
     assert only.data() == names[1].encode()
 
 
-def test_users_of_blackboard_whose_names_end_alike_are_two(tmp_path):
-    """An underscore may be the assignment's or the user's."""
+def test_users_of_blackboard_whose_names_end_alike_are_two_students(tmp_path):
+    """An underscore may belong to the assignment's name or to the user's."""
     for user in ("a_x", "b_x"):
         put(tmp_path, f"HW_{user}_attempt_2026-11-09-10-00-00_01_a.ipynb", user.encode())
 
@@ -148,14 +148,14 @@ def test_users_of_blackboard_whose_names_end_alike_are_two(tmp_path):
 
 
 @posix
-def test_names_that_look_alike_are_told(tmp_path):
-    """The page on classes promised such a line, and there was none."""
+def test_a_warning_lists_names_that_look_alike(tmp_path):
+    """docs/classroom.md promised this warning, and none was printed."""
     told = []
     for name in ("Bob", "bob", "bob\u200b", "eve"):
         put(tmp_path, f"{name}/01_a.ipynb")
     submissions(tmp_path, told.append)
 
-    assert told == ["names that look alike, 'Bob', 'bob', 'bob\\u200b': are they one student?"]
+    assert told == ["the names 'Bob', 'bob', 'bob\\u200b' look alike: are they one student?"]
 
 
 def test_a_zip_of_a_student_at_canvas_is_theirs_and_what_editors_keep_in_it_is_not_looked_at(tmp_path):

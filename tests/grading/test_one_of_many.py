@@ -1,4 +1,4 @@
-"""One student never stops the class: whatever fails, at whatever stage, is that submission's, and the run goes on."""
+"""A failure in one submission, at any stage, is recorded for that submission alone, and the run goes on."""
 
 import json
 import zipfile
@@ -20,7 +20,7 @@ SOLUTION = {part.name: [[each.kind, each.value, each.told] for each in part.expe
 
 
 @pytest.fixture
-def graded(tmp_path, monkeypatch):
+def grade_all(tmp_path, monkeypatch):
     """Grades the class in tmp_path / "in", and returns student → result."""
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
 
@@ -47,7 +47,7 @@ STAGES = {
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_that_fails_for_one_student_is_that_students_alone(stage, graded, tmp_path, monkeypatch):
+def test_a_stage_that_fails_for_one_student_does_not_affect_the_others(stage, grade_all, tmp_path, monkeypatch):
     module, name = STAGES[stage]
     works = getattr(module, name)
     torn = []
@@ -63,7 +63,7 @@ def test_a_stage_that_fails_for_one_student_is_that_students_alone(stage, graded
         tmp_path / "in", ada=RIGHT, bob=RIGHT + b" ", eve=RIGHT.replace(b'"nbformat": 4', b'"eve": 1, "nbformat": 4')
     )
     monkeypatch.setattr(module, name, tear)
-    found = graded()
+    found = grade_all()
 
     assert torn, "the stage was never reached"
     assert found.keys() == {"ada", "bob", "eve"}
@@ -71,37 +71,37 @@ def test_a_stage_that_fails_for_one_student_is_that_students_alone(stage, graded
     assert (tmp_path / "out" / "scores.csv").exists()
 
 
-def test_a_number_of_five_thousand_digits_in_a_name_is_a_number(graded, tmp_path):
-    """int() refuses it, and a class was left without a table, and every later run too."""
+def test_a_file_name_with_a_number_of_five_thousand_digits_is_graded(grade_all, tmp_path):
+    """int() raised a ValueError, and this and every later run ended without a table."""
     folder = tmp_path / "in"
     hand_in(folder, ada=RIGHT)
     (folder / "eve.zip").write_bytes(zipped({f"{NAME}-{DIGITS}.ipynb": RIGHT, f"{NAME}-2.ipynb": b"old"}))
 
-    assert {student: each["status"] for student, each in graded().items()} == {"ada": "graded", "eve": "graded"}
+    assert {student: each["status"] for student, each in grade_all().items()} == {"ada": "graded", "eve": "graded"}
 
 
-def test_a_path_longer_than_a_disk_has_is_given_back_without_a_word_of_room(graded, tmp_path):
+def test_a_path_in_a_zip_that_is_too_long_for_the_disk_is_graded(grade_all, tmp_path):
     folder = tmp_path / "in"
     hand_in(folder, ada=RIGHT)
     (folder / "eve.zip").write_bytes(zipped({f"{'x' * 4_500}/{NAME}.ipynb": RIGHT}))
 
-    assert {student: each["status"] for student, each in graded().items()} == {"ada": "graded", "eve": "graded"}
+    assert {student: each["status"] for student, each in grade_all().items()} == {"ada": "graded", "eve": "graded"}
 
 
 @pytest.mark.parametrize("more", [[], [["gave", 1, ""]]], ids=["too few", "too many"])
-def test_a_part_with_another_number_of_outcomes_has_no_points(more, graded, tmp_path, monkeypatch):
+def test_a_part_with_another_number_of_outcomes_has_no_points(more, grade_all, tmp_path, monkeypatch):
     """An IndexError made all of it `failed`."""
     came = SOLUTION["product"] + more if more else SOLUTION["product"][:1]
     answer = {"cells": {}, "parts": SOLUTION | {"product": came}}
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(answer))
     hand_in(tmp_path / "in", eve=RIGHT)
-    result = graded()["eve"]
+    result = grade_all()["eve"]
 
     assert (result["status"], result["parts"]["product"]["state"]) == ("crashed", "died")
     assert result["points"] == result["of"] - result["parts"]["product"]["of"]
 
 
-# -- limits: at each one it is taken, and above it is refused by name ---------------------------------------
+# -- limits: a notebook at a limit is accepted, and one above is refused ---------------------------------------
 
 
 def notebook(source="", outputs=(), cells=1):
@@ -113,21 +113,21 @@ LINES = submission.MOST_ITEMS - notebook().count(b",")
 LIMITS = {
     "cells": (notebook(cells=submission.MOST_CELLS), notebook(cells=submission.MOST_CELLS + 1), "2001 cells"),
     "characters": (notebook("#" * (4 << 20)), notebook("#" * (1 + (4 << 20))), "4194305 characters"),
-    "lines": (notebook(outputs=["a"] * LINES), notebook(outputs=["a"] * (LINES + 2)), "may have 1000000"),
+    "lines": (notebook(outputs=["a"] * LINES), notebook(outputs=["a"] * (LINES + 2)), "at most 1000000"),
     "bytes": (NOTEBOOK.ljust(submission.LARGEST), NOTEBOOK.ljust(submission.LARGEST + 1), "more than 20 MB"),
 }
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_notebook_at_a_limit_is_read_and_one_above_is_refused_by_name(limit):
+def test_a_notebook_at_a_limit_is_read_and_one_above_it_is_refused(limit):
     at, above, why = LIMITS[limit]
     assert read(at) is not None
     with pytest.raises(Unreadable, match=why):
         read(above)
 
 
-def test_zips_in_a_zip_are_counted_and_the_outer_one_is_opened_once_for_all(tmp_path, monkeypatch):
-    """The outer zip was read again for each: 1,000 took seconds, and 4,000 had no end."""
+def test_zips_in_a_zip_are_limited_and_the_outer_one_is_read_once(tmp_path, monkeypatch):
+    """The outer zip was read again for each inner one: 1,000 took seconds, and 4,000 did not finish."""
     inner = zipped({"01_a.ipynb": NOTEBOOK})
     opened = []
     whole = zipfile.ZipFile
@@ -138,7 +138,7 @@ def test_zips_in_a_zip_are_counted_and_the_outer_one_is_opened_once_for_all(tmp_
     assert found.data() == NOTEBOOK
     assert len(opened) <= 2 * collect.MOST_ZIPS + 5
     (found,) = submissions(pack(tmp_path, {"ada/work.zip": zipped(work | {"more.zip": inner})}))
-    with pytest.raises(Unreadable, match=f"21 zips in a zip are more than {collect.MOST_ZIPS}"):
+    with pytest.raises(Unreadable, match=f"holds 21 zips; at most {collect.MOST_ZIPS}"):
         found.data()
 
 
@@ -148,19 +148,19 @@ def test_notebooks_of_a_student_that_unpack_to_more_than_eighty_megabytes_are_re
     at = {f"{i}.ipynb": large for i in range(4)}
     assert len(submissions(pack(tmp_path, {"ada/work.zip": zipped(at)}))) == 4
     (found,) = submissions(pack(tmp_path, {"ada/work.zip": zipped(at | {"5.ipynb": NOTEBOOK})}))
-    with pytest.raises(Unreadable, match="more than 80 MB"):
+    with pytest.raises(Unreadable, match="exceed 80 MB"):
         found.data()
 
 
-def test_names_of_cells_that_are_invented_inside_are_in_no_result(graded, tmp_path, monkeypatch):
-    """60,000 of them made a result of 2.5 MB."""
+def test_names_of_cells_that_the_submission_does_not_have_are_in_no_result(grade_all, tmp_path, monkeypatch):
+    """A reply with 60,000 invented cell names made a result of 2.5 MB."""
     stopped = dict.fromkeys(map(str, range(60_000)), "ended the process")
     monkeypatch.setattr(command, "found", lambda unsafe, limits: Told({"cells": stopped, "parts": SOLUTION}))
     hand_in(tmp_path / "in", eve=RIGHT)
 
-    assert (graded()["eve"]["stopped"], graded()["eve"]["points"]) == ([], 10)
+    assert (grade_all()["eve"]["stopped"], grade_all()["eve"]["points"]) == ([], 10)
 
 
 def test_format_4_with_an_empty_list_of_worksheets_is_format_4():
-    """It had 0 points: format 3 keeps cells in worksheets, and there were none."""
+    """It was read as format 3, which keeps cells in worksheets, and got 0 points."""
     assert read(json.dumps(json.loads(RIGHT) | {"worksheets": []}).encode()).cells == read(RIGHT).cells

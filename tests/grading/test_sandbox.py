@@ -49,8 +49,8 @@ def test_it_sees_no_answers_no_course_and_no_home(inside):
     assert inside("import os", f"os.path.exists({str(Path.home() / '.cache')!r})") is False
 
 
-def test_a_link_to_the_environment_leads_to_no_answers(inside, tmp_path, monkeypatch):
-    """Bound again under the link's name, the package had its answers, and a submission that read them had 10 of 10."""
+def test_a_link_to_the_environment_shows_no_answers(inside, tmp_path, monkeypatch):
+    """The package was bound again under the link's name, with its answers, and a submission could read them."""
     link = tmp_path / "environment"
     link.symlink_to(ROOT)
     monkeypatch.setattr(sys, "base_prefix", str(link))
@@ -61,8 +61,8 @@ def test_a_link_to_the_environment_leads_to_no_answers(inside, tmp_path, monkeyp
     assert inside("import pathlib", f"len([*pathlib.Path({str(answers)!r}).rglob('*')])") == 0
 
 
-def test_a_package_that_is_imported_through_a_link_grades_as_any_other(sandbox, tmp_path):
-    """Its own program was not in the sandbox, and everything `failed`."""
+def test_a_package_that_is_imported_through_a_link_can_grade(sandbox, tmp_path):
+    """Its program was not visible in the sandbox, and every submission `failed`."""
     (tmp_path / "link").symlink_to(ROOT)
     program = (
         "from minigrad.grading.sandbox import found\n"
@@ -76,8 +76,8 @@ def test_a_package_that_is_imported_through_a_link_grades_as_any_other(sandbox, 
     assert done.stdout == "{'cells': {}, 'parts': {'p': [['gave', 3, '']]}}\n", done.stderr
 
 
-def test_bubblewrap_is_begun_from_where_it_was_found(tmp_path, monkeypatch):
-    """Outside of /bin and /usr/bin it was found, and then not begun: `cannot write bwrap`."""
+def test_bubblewrap_is_started_from_the_path_where_it_was_found(tmp_path, monkeypatch):
+    """A bwrap outside of /bin and /usr/bin was found, and then not started: `cannot write bwrap`."""
     (tmp_path / "bwrap").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
 
@@ -131,8 +131,8 @@ def test_what_it_writes_is_small_and_is_nowhere_else(inside, tmp_path):
         assert inside(*filling, f"filled({folder!r})") <= 32 << 20
 
 
-def test_it_cannot_write_to_who_watches_it(inside):
-    """As root, without Yama, a submission could have written its own verdict there."""
+def test_a_submission_cannot_write_to_the_process_that_watches_it(inside):
+    """As root, without Yama, a submission could write its own verdict into that process."""
     assert inside("import os", "watcher = os.getppid()", "def tried(path, mode):", "    try:",
         "        open(path, mode).close()", "        return 'opened'", "    except OSError as error:",
         "        return type(error).__name__", "[tried(f'/proc/{watcher}/mem', 'r+b'), tried('/proc/self/mem', 'r+b')]",

@@ -53,8 +53,8 @@ def test_processes_and_threads_are_made_and_namespaces_are_not(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_sockets_are_of_this_machine_alone(machine):
-    """2.1 GB lay in buffers of loopback connections, which no limit on memory counts."""
+def test_only_sockets_of_the_family_unix_are_allowed(machine):
+    """Buffers of loopback connections held 2.1 GB, which no memory limit counts."""
     for call in (SOCKET, SOCKETPAIR):
         number = call[MACHINES[machine][1]]
         through = [family for family in range(64) if judged(machine, number, family) == 0]
@@ -63,7 +63,7 @@ def test_sockets_are_of_this_machine_alone(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_file_takes_locks_and_no_lease(machine):
+def test_files_can_be_locked_but_not_leased(machine):
     fcntl = FCNTL[MACHINES[machine][1]]
     assert [judged(machine, fcntl, second=command) for command in (1, 6, 1024)] == [0, 0, errno.EPERM]
 

@@ -1,4 +1,7 @@
-"""What users of other frameworks reported, as tests: each program is in our own words, and runs in every mode."""
+"""Bug reports from users of other frameworks as tests. Each program is rewritten, and runs in every mode.
+
+The docstring of a test says what the report found wrong, unless it says what is right.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ MODES = ["eager", *COMPILED, "session", "vmap", "saved", "onnx"]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Arrays of a report, those of floats with gradients if they are wanted, and a folder for files."""
+    """The arrays of a report, of which floats may require gradients, and a folder for files."""
 
     arrays: list
     folder: object
@@ -29,15 +32,15 @@ class Inputs:
 
 
 def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, raises=None, refused=None):
-    """A decorator: the program becomes a test that holds it to its value and gradients in each mode.
+    """A decorator that makes a program a test of its value and gradients in each mode.
 
     source       where it was reported: owner/repository#number
     arrays       what the program is called with; Python numbers become float64
     value        what it returns
-    gradients    of the sum of what it returns, an array for each input of floats; None: no input requires one
-    modes        where it runs; the others are not for such programs
-    raises       the part of an error's message: the program is refused by it, and has no value
-    refused      the same of every mode but eager
+    gradients    of the sum of the result, an array for each float input; None if no input requires a gradient
+    modes        the modes in which it runs
+    raises       a part of the message of the error that the program raises instead of returning a value
+    refused      a part of the message of the error that it raises in every mode but eager
     """
     arrays = [np.asarray(a, dtype=None if isinstance(a, np.ndarray) else float) for a in arrays]
 
@@ -63,7 +66,7 @@ def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, rais
 
 
 def run(mode, program, inputs):
-    """(the value, the gradients of its sum or None) of the program in this mode."""
+    """The value of the program in this mode, and the gradients of its sum, or None."""
     match mode:
         case "session":
             return run_session(program, inputs)
@@ -101,7 +104,7 @@ def run_session(program, inputs):
 
 
 def run_vmap(program, inputs):
-    """Both of two equal slices."""
+    """The program under vmap, over two equal slices."""
     leaves = [mg.tensor(np.stack([a, a]), requires_grad=asked) for a, asked in zip(inputs.arrays, inputs.floats)]
     y = mg.func.vmap(program)(*leaves)
     value, slopes = y.detach().numpy(), slopes_of(y, leaves)

@@ -1,4 +1,4 @@
-"""What outside judges reported of minigrad itself: traces that go stale, effects, aliases, checks and loaded states."""
+"""Bugs that outside reviewers found in minigrad itself: stale traces, effects, aliases, checks and loaded states."""
 
 import contextlib
 
@@ -28,7 +28,7 @@ def model():
 
 
 class Reader(nn.Module):
-    """Reads all that a change may touch."""
+    """Reads every kind of attribute that a change may touch."""
 
     def __init__(self):
         super().__init__()
@@ -46,15 +46,15 @@ class Reader(nn.Module):
         return -(y**self.power) if self.net.flag else y**self.power
 
 
-def hooked(reader):
+def add_hook(reader):
     reader.net[0].register_forward_hook(lambda module, args, y: y * 3)
 
 
-def pre_hooked(reader):
+def add_pre_hook(reader):
     reader.net[0].register_forward_pre_hook(lambda module, args: (args[0] + 1,))
 
 
-def pruned(reader):
+def prune(reader):
     nn.utils.prune.l1_unstructured(reader.net[0], "weight", 2)
 
 
@@ -67,11 +67,11 @@ SURGERY = {
     "list item": lambda r: r.blocks.__setitem__(0, nn.Identity()),
     "dict item": lambda r: r.named.__setitem__("b", Double()),
     "dict delete": lambda r: r.named.__delitem__("a"),
-    "hook": hooked,
-    "hook before": pre_hooked,
+    "hook": add_hook,
+    "hook before": add_pre_hook,
     "layer": lambda r: setattr(r, "lora", nn.Linear(2, 2)),
     "tensor": lambda r: setattr(r, "cache", mg.full((2,), 5.0)),
-    "parametrisation": pruned,
+    "parametrisation": prune,
     "eps": lambda r: setattr(r.net[1], "eps", 0.5),
     "train": lambda r: r.eval(),
     "p": lambda r: setattr(r.net[2], "p", 1.0),
@@ -133,7 +133,7 @@ def test_a_state_that_forward_assigns_is_carried_on_or_refused(way):
 
 
 def waits(x, choose):
-    """(variable read after its assignment, inside what `choose` makes)."""
+    """A read of a variable after its assignment, inside the branch or loop that `choose` makes."""
     v = mg.Variable(1.0)
     assign = v.assign_add(10.0)
 
@@ -289,7 +289,7 @@ def test_gelu_far_from_zero(x):
 
 
 def test_the_mean_of_large_integers():
-    """2**62 three times adds up to more than an int64 holds."""
+    """3 · 2**62 is more than an int64 holds."""
     x = mg.tensor([2**62] * 3)
     for way in WAYS.values():
         try:
@@ -362,7 +362,7 @@ SCHEDULES = {
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_group_that_is_added_after_its_schedule(name):
-    """It follows the schedule from the rate it was added with, or is refused by name."""
+    """The group follows the schedule from its own rate, or is refused by an error that names it."""
     optimiser = optim.SGD(parameters(), lr=1.0)
     schedule = SCHEDULES[name](optimiser)
     optimiser.add_param_group({"params": parameters(), "lr": 0.1})

@@ -175,7 +175,7 @@ def test_the_nearest_element_is_pytorchs_where_two_are_as_near(mode, dtype):
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("factor", [0.9, 1.1, 1.3, 2.2, 2.5])
 def test_a_factor_that_leaves_a_length_or_doubles_it_copies_where_pytorch_copies(n, factor):
-    """A factor of 1.1 leaves 3 elements 3, which PyTorch copies by 'linear', and by 'nearest' of images."""
+    """By a factor of 1.1, 3 elements stay 3: PyTorch copies them in 'linear', and in 'nearest' of images."""
     x = np.random.default_rng(0).normal(size=(1, 2, *range(2, 2 + n)))
     for mode in ("nearest", "nearest-exact", ["linear", "bilinear", "trilinear"][n - 1]):
         ours, theirs = (

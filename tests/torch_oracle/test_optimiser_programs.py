@@ -1,4 +1,4 @@
-"""Optimisers in random programs beside PyTorch: odd settings, schedules, late groups, and states saved and loaded."""
+"""Random programs of optimisers against PyTorch: odd settings, schedules, late groups, and states saved and loaded."""
 
 import copy
 import os
@@ -33,9 +33,9 @@ OPTIONS = {
     "Adadelta": {"rho": [0.9, 0.0, 1.0], "eps": [1e-6, 1e-2], **DECAY},
     "Adafactor": {"beta2_decay": [-0.8, -0.5], "d": [1.0, 2.0], "eps": [(None, 1e-3), (1e-4, 1e-2)], **DECAY},
 }
-SHARED = {"betas", "etas", "step_sizes", "eps", "weight_decay"}  # what a group may say otherwise than the optimiser
+SHARED = {"betas", "etas", "step_sizes", "eps", "weight_decay"}  # options that a group may override
 
-# name → arguments; the first take groups that are added later, in PyTorch too
+# name → arguments; the first ones accept groups that are added later, in PyTorch too
 SCHEDULES = {
     "none": {},
     "StepLR": {"step_size": 4, "gamma": 0.5},
@@ -56,7 +56,7 @@ LATE = list(SCHEDULES)[:8]
 
 
 class Program:
-    """What a seed does: the same for both libraries."""
+    """The program of a seed, the same for both libraries."""
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)

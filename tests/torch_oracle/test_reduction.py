@@ -190,7 +190,7 @@ def test_what_has_no_method_agrees_too():
 @pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint"])
 @pytest.mark.parametrize("q", [0.3, 0.5, 0.0, 1.0, [0.1, 0.5, 1.0]])
 def test_a_quantile_has_a_slope_in_its_level(q, interpolation):
-    """It was dropped, and requires_grad with it."""
+    """The gradient of q was dropped, and requires_grad with it."""
     call = lambda m, x, q: m.quantile(x, q, 0, interpolation=interpolation)  # noqa: E731
 
     agree_twice(partial(call, mg), partial(call, torch), [X, np.array(q)], *[(1e-9, 1e-12)] * 3)

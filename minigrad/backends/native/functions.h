@@ -70,8 +70,8 @@ static inline unsigned short to_half(double x)
     return to_half(from_bits((double)y == x ? bits : odd));
 }
 
-// x y + z, rounded once where the processor can: only where it is asked for, so that what an op says is rounded as NumPy
-// rounds it, and a formula that cancels digits cancels the same ones.
+// x y + z, rounded once if the processor can. Only explicit calls do so; the compiler never contracts a product and a sum.
+// So each op rounds as NumPy does, and a formula that cancels digits cancels the same ones.
 #if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
 static inline float multiply_add(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 static inline double multiply_add(double x, double y, double z) { return __builtin_fma(x, y, z); }

@@ -142,7 +142,7 @@ def body_of(node: Node) -> Graph | None:
 
 @lru_cache(maxsize=256)
 def written(body: Graph) -> GroupStep | None:
-    """A group in words of C; None where C has none for all of it, or would give other digits."""
+    """A group as C statements; None if C lacks one of its ops, or would round it differently."""
     if 0 in loop_shape(next(y for y in body.outputs if y)) or any(map(may_cancel, body.nodes)):
         return None
     values = {x: Expr(f"x{k}", x.spec.dtype) for k, x in enumerate(body.inputs)}
@@ -175,7 +175,7 @@ class NativeRowRun(RowRun):
         return super().fits(step) and CppWriter().can(step)
 
     def keeps_bits(self, step: Step) -> bool:
-        return True  # C adds up each row in one order
+        return True  # C sums each row in one fixed order
 
     def height(self, width: int) -> int:
         """The most rows that a block in the cache has and that go into all rows evenly."""

@@ -29,7 +29,7 @@ STARTS = {
     np.add: 0,
     np.maximum: -inf,
     np.minimum: inf,
-}  # no product: in lanes it may overflow where it would not in order
+}  # no multiply: a product in lanes may overflow where the product in order does not
 
 
 def gathered(

@@ -132,9 +132,9 @@ class CppWriter:
 
 
 def may_cancel(node: Node) -> bool:
-    """Whether an op may leave a small difference of large numbers, whose digits depend on how each of them was rounded.
+    """Whether an op may subtract nearly equal numbers, so that its digits depend on how each of them was rounded.
 
-    So near their zeros ln(eˣ + eʸ), ln |Γ| and ψ have NumPy's digits only if NumPy's functions compute them.
+    Near their zeros, ln(eˣ + eʸ), ln |Γ| and ψ have NumPy's digits only if NumPy's functions compute them.
     """
     return isinstance(node.op, LogAddExp) or (isinstance(node.op, Special) and node.spec.dtype.itemsize > 4)
 

@@ -81,7 +81,7 @@ def narrowed_op(op: Any, read: Collection[int], operands: int, known: dict[Any, 
     graphs, whole, (carried, sliced) = graphs_of(op), op.gives[0], parts(op)
     before = operands - len(whole.inputs)  # the condition of a branch
     results, needed = set(read) | ({len(whole.outputs) - 1} if op.effect else set()), set[int]()
-    if op.effect and not before:  # the first operand is what waits for the effects before
+    if op.effect and not before:  # the first operand orders this op after the effects before it
         (results if carried else needed).add(0)
     while True:
         given = sorted(results)

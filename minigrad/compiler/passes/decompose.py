@@ -46,7 +46,7 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
 
 @about(Exp)
 def weights(node: Node) -> Node | None:
-    """e^(x − ln Σ eˣ)  →  e / Σ e, whose parts are those of ln Σ eˣ"""
+    """e^(x − ln Σ eˣ)  →  e / Σ e, which shares its parts with ln Σ eˣ"""
     match node:
         case Node(Exp(), (Node(Sub(), (x, total)),)):
             y = total.inputs[0] if isinstance(total.op, Reshape) else total

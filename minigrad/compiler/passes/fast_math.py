@@ -48,7 +48,7 @@ def zero(node: Node) -> Node | None:
 
 @about(Div)
 def quotient(node: Node) -> Node | None:
-    """x / c  →  x · (1 / c), a quicker product, to 1.5 ulp: for a number c that has no subnormal or infinite inverse"""
+    """x / c  →  x · (1 / c), which is quicker, to 1.5 ulp; unless c or 1 / c is 0, subnormal or infinite"""
     match node:
         case Node(Div(), (x, Node(Const(c)) as k)) if k.spec.dtype == node.spec.dtype and is_float(x, k):
             return Node(Mul(), (x, number(1 / c, k.spec))) if is_normal(c, k) and is_normal(1 / c, k) else None
@@ -57,11 +57,11 @@ def quotient(node: Node) -> Node | None:
 
 @about(Mul, Add)
 def factors(node: Node) -> Node | None:
-    """(x · a) · b  →  x · (a b);  (x + a) + b  →  x + (a + b), for numbers a and b, each way rounded but once
+    """(x · a) · b  →  x · (a b);  (x + a) + b  →  x + (a + b), for constants a and b
 
-    x · (a b)      to 1.5 ulp: only if |a| and |b| are both at least 1 or both at most 1, so that x · a is infinite, or
-                   has no digits left, only where the result is and has, and if a b is neither infinite nor subnormal
-    x + (a + b)    to an ulp of the largest of x, a and b: only if these are too small to make a finite x infinite
+    x · (a b)      to 1.5 ulp: only if |a| and |b| are both at least 1 or both at most 1, so that x · a overflows or
+                   underflows only where the result does; and only if a b is neither infinite nor subnormal
+    x + (a + b)    to an ulp of the largest of x, a and b: only if a and b are too small to make a finite x infinite
     """
     match node:
         case Node(Mul() | Add(), (inner, Node(Const(b)) as k) | (Node(Const(b)) as k, inner)) if type(inner.op) is type(
@@ -80,7 +80,7 @@ def factors(node: Node) -> Node | None:
 
 
 def is_normal(c: float, k: Node) -> bool:
-    """Whether a number has all its digits in the dtype of a constant: it is not 0, subnormal, infinite or NaN."""
+    """Whether c has full precision in the dtype of k: it is not 0, subnormal, infinite or NaN."""
     bounds = np.finfo(k.spec.dtype)
     return bool(bounds.smallest_normal <= abs(c) <= bounds.max)
 

@@ -42,7 +42,7 @@ FAST: tuple[Pass, ...] = (
     partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS),
     *END,
 )
-NATIVE: tuple[Pass, ...] = (  # a sum is no product with ones there
+NATIVE: tuple[Pass, ...] = (  # native code sums without a product with ones
     *BEGIN,
     partial(simplify, rules=RULES + FAST_MATH),
     partial(transposes, rules=FAST_TRANSPOSES),

@@ -399,7 +399,7 @@ class RowRun:
         return bool(rows > 1 and size > BLOCK >= size // rows)
 
     def keeps_bits(self, step: Step) -> bool:
-        """Whether block by block a step adds up in the same order: of several long rows `einsum` buffers pieces."""
+        """Whether the step sums in the same order block by block. `einsum` does not: it buffers long rows in pieces."""
         width = max(v.shell.size for v in step.operands) // step.written[0].shell.shape[0]
         return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
 

@@ -130,7 +130,7 @@ def module_called(module: Any) -> Any:
     """A call of the module in which it, and every module in it, has its `forward` converted."""
 
     def called(*xs: Any, **options: Any) -> Any:
-        with in_mode(builder=None):  # which is not told of parts that are not called
+        with in_mode(builder=None):  # so that parts that are not called are not noted as read
             parts = [*module.modules()]
         own = [part for part in parts if part.forward and "forward" not in vars(part) and not stays(type(part).forward)]
         for part in own:

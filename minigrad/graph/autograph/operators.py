@@ -60,7 +60,7 @@ def max_(*xs: Any, **options: Any) -> Any:
 
 
 def extreme(python: Any, beats: Callable[[Any, Any], Any], xs: Any, key: Any = None, **default: Any) -> Any:
-    """One of the xs itself, chosen as Python does: the best so far, unless the next beats it."""
+    """The extreme one of xs, chosen as Python does: keep the best so far, unless the next one beats it."""
     among = list(xs[0]) if len(xs) == 1 else xs
     if not among or (key is None and not any(map(symbolic, among))):
         return python(among, key=key, **default)

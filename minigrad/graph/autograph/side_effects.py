@@ -182,7 +182,7 @@ def leaks_told() -> Iterator[None]:
     if current.mode.builder is None or not current.mode.builder.chained:
         return  # the graph of a session is still there, and its symbols may be used
     for its in found.values():
-        is_state = isinstance(its.of(), ModuleLike)  # which each run assigns
+        is_state = isinstance(its.of(), ModuleLike)  # each run assigns it
         symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer) and not is_state]
         if symbols and its.at is not None:
             warnings.warn_explicit(

@@ -32,7 +32,7 @@ def helper_in_a_cell_of_its_own(nb):
 
 @case(10)
 def reads_the_last_value(nb):
-    """`_` is that of the last cell which gave one, as in a kernel."""
+    """`_` is the value of the latest cell that has one, as in a kernel."""
     nb["cells"][4:4] = [
         code("lambda a, b: Node(a.data * b.data, ((a, b.data), (b, a.data)))"),
         code("None"),
@@ -43,12 +43,12 @@ def reads_the_last_value(nb):
 
 @case(10)
 def recurses_as_deep_as_a_kernel_lets_it(nb):
-    """A cache takes two calls for one; at Python's own 1,000 it ended below 500."""
+    """A cached call takes two levels: with Python's default limit of 1,000, recursion ended below 500."""
     deep = "from functools import cache\n@cache\ndef depth(n):\n    return 0 if n == 0 else 1 + depth(n - 1)\nassert depth(900) == 900"
     write(nb, "product", f"{deep}\n{source('product')}")
 
 
 @case(10)
 def has_no_excepthook(nb):
-    """threading makes no thread without one, and every part had died."""
+    """threading cannot start a thread without one, so every part died."""
     write(nb, "product", f"import sys\nsys.excepthook = None\n{source('product')}")

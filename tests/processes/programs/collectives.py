@@ -35,7 +35,7 @@ def check_all_reduce():
 
 
 def check_nan_is_the_extremum_in_every_rank():
-    """MPI's own MAX gave each rank another number, as NaN came first or last."""
+    """MPI's own MAX gave the ranks different numbers, depending on whether NaN came first or last."""
     for dtype in (mg.float64, mg.float32, mg.float16, mg.bfloat16):
         stacked = [np.where(np.arange(4 * P) % (P + 1) == r, np.nan, r - 2.0) for r in range(P)]
         for op, of_all in ((dist.ReduceOp.MAX, np.maximum), (dist.ReduceOp.MIN, np.minimum)):
