@@ -291,7 +291,7 @@ affine(mg.tensor(3.0)).item()
 # stand for the same tensors, and traces again if not. Python runs once more, and this time it reads 100 for `b`.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# The last cell surprises the experienced most: TensorFlow and JAX keep the old tensor without a word. A number is copied
+# The last cell surprises the experienced most: TensorFlow and JAX keep the old one without a word. Numbers are copied
 # silently; tensors, modules, and what modules hold are checked. Still, write into a tensor (`fill_`, `copy_`, a step
 # of an optimiser), or pass it as an argument: a trace for each new tensor is slow.
 
