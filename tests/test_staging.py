@@ -90,7 +90,7 @@ def test_an_edit_is_a_new_value_for_whoever_reads_after_it():
 def test_an_edit_keeps_the_shape_and_needs_memory_for_each_element():
     with GraphBuilder().building() as builder:
         x = builder.argument("x", X)
-        with pytest.raises(EditedError, match="several elements are one"):
+        with pytest.raises(EditedError, match="several of its elements share memory"):
             x.broadcast_to(2, *x.shape).add_(1)
         with pytest.raises(ShapeError, match="its shape stays"):
             x.add_(np.ones((2, 3)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dimension import out_of_order
+from ..base.dimension import needed
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from ..core.modes import no_grad
 from ..functions.creation import arange, ones, zeros
@@ -122,7 +122,8 @@ def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tupl
 
 def row_of(W: Any, padding_idx: int) -> int:
     """The row that padding_idx names, which may count from the end."""
-    n = W.spec.shape[0]
-    if out_of_order(-n, padding_idx, n - 1):
-        raise BoundsError(f"padding_idx must be one of the {n} rows, got {padding_idx}")
-    return padding_idx if padding_idx >= 0 else W.shape[0] + padding_idx
+    rows = W.spec.shape[0]
+    needed("padding_idx of an embedding, to find its row,", rows)
+    if not -rows <= padding_idx < rows:
+        raise BoundsError(f"padding_idx must be one of the {rows} rows, and got {padding_idx}")
+    return int(padding_idx % rows)

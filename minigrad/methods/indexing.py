@@ -103,7 +103,8 @@ class Indexing:
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
         if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
             if isinstance(start, int) and start < 0:  # unknown length: each run refuses places before the axis
-                return self[(*_before(axis), np.arange(start, start + length))]
+                places = np.arange(start, start + max(length, 1))  # of no places, too, the first must be inside
+                return self[(*_before(axis), places)].narrow(axis, 0, length)
             needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
             return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
         return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))

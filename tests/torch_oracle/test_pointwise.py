@@ -172,7 +172,8 @@ def test_an_activation_of_large_numbers_is_right_without_a_warning(name, dtype):
     u.sum().backward()
 
     rtol, atol = {"f2": (2e-3, 2e-6), "f4": (1e-5, 1e-37), "f8": (1e-10, 1e-300)}[dtype]
-    np.testing.assert_allclose(y.numpy(), array(u), rtol=rtol, atol=atol)
+    lost = 1e-30 if name == "gelu" else 0  # in PyTorch's 1 + erf, where erfc keeps its digits
+    np.testing.assert_allclose(y.numpy(), array(u), rtol=rtol, atol=max(atol, lost))
     np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=rtol, atol=max(atol, 1e-6))
 
 

@@ -82,7 +82,7 @@ def factors(node: Node) -> Node | None:
 def is_normal(c: float, k: Node) -> bool:
     """Whether c has full precision in the dtype of k: it is not 0, subnormal, infinite or NaN."""
     bounds = np.finfo(k.spec.dtype)
-    return bool(bounds.smallest_normal <= abs(c) <= bounds.max)
+    return float(bounds.smallest_normal) <= abs(c) <= float(bounds.max)
 
 
 def is_float(*xs: Node) -> bool:
