@@ -75,7 +75,7 @@ class RandomSampler(Sampler):
 
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
         """Continue from another's state: with the order after its latest, or, `under_way`, with that once more."""
-        refuse_other(self, state_dict, ("epoch", "key", "generator"), length=len(self), seed=self.seed)
+        refuse_other_options(self, state_dict, ("epoch", "key", "generator"), length=len(self), seed=self.seed)
         key = None if state_dict["key"] is None else Tensor(np.array(state_dict["key"], np.uint32))
         if (state_dict["generator"] is None) == isinstance(self.generator, random.Generator):
             raise StateError("this state is of a sampler with another kind of generator: give this one the same")
@@ -138,7 +138,7 @@ class BatchSampler(Sampler):
                 yield rows
 
 
-def refuse_other(owner: object, state: Mapping[str, Any], names: Iterable[str], **options: Any) -> None:
+def refuse_other_options(owner: object, state: Mapping[str, Any], names: Iterable[str], **options: Any) -> None:
     """Raises StateError unless the state has these names, a valid epoch, and the options of its owner."""
     name, epoch = type(owner).__name__, state.get("epoch", 0)
     if absent := [each for each in names if each not in state]:

@@ -30,7 +30,7 @@ from .dataset import (
     Source,
     Subset,
     TensorDataset,
-    refuse_other,
+    refuse_other_options,
 )
 
 
@@ -198,7 +198,7 @@ class DataLoader:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from another's state: the next loop goes on in the epoch that was under way, or begins a new one."""
         size = getattr(self.batch_sampler, "batch_size", None)
-        refuse_other(self, state_dict, ("given", "sampler"), batch_size=size)
+        refuse_other_options(self, state_dict, ("given", "sampler"), batch_size=size)
         sampler, given = self.ordered(), state_dict["given"]
         if given is not None and (not isinstance(given, int) or given < 0):
             raise StateError(

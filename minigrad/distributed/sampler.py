@@ -9,7 +9,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from .. import random
-from ..data.dataset import Sampler, refuse_other, shuffled
+from ..data.dataset import Sampler, refuse_other_options, shuffled
 from .world import get_rank, get_world_size
 
 
@@ -61,5 +61,5 @@ class DistributedSampler(Sampler):
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
         """Continue in another's epoch."""
         own = self.state_dict()
-        refuse_other(self, state_dict, own, **{name: x for name, x in own.items() if name != "epoch"})
+        refuse_other_options(self, state_dict, own, **{name: x for name, x in own.items() if name != "epoch"})
         self.epoch = state_dict["epoch"]

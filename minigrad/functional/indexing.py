@@ -89,16 +89,12 @@ def embedding_bag(
     index = W.lift(input if isinstance(input, Operand) else np.asarray(input))
     if mode not in ("mean", "sum", "max") or (per_sample_weights is not None and mode != "sum"):
         raise ValueError(f"embedding_bag has mean, max, and sum, which alone may be weighted, and got {mode!r}")
-    if index.ndim not in (1, 2) or (index.ndim == 1) != (offsets is not None):
-        raise ShapeError(f"embedding_bag needs bags (B, n), or (n,) with offsets, and got {index.spec} and {offsets}")
     n_bags, bag = bags_of(W, index, offsets, include_last_offset)
     index, where = index.reshape(-1), {"device": W.spec.device}
     rows = embedding(index, W, None, max_norm, norm_type, scale_grad_by_freq)
     counts = index == index if padding_idx is None else index != row_of(W, padding_idx)
     if mode == "max":
-        inside = (bag == arange(n_bags, **where).unsqueeze(1)) & counts
-        seen = pad(rows.where(inside.unsqueeze(2), -np.inf), (0, 0, 0, 1), value=-np.inf)  # a bag may be empty
-        return seen.max(1)[0].where(inside.any(1, keepdims=True), 0.0)
+        return bag_maxima(rows, (bag == arange(n_bags, **where).unsqueeze(1)) & counts)
     if per_sample_weights is not None:
         rows = rows * W.lift(per_sample_weights).reshape(-1, 1)
     rows = rows.where(counts.unsqueeze(1), 0.0)
@@ -110,8 +106,19 @@ def embedding_bag(
     return total / sizes.unsqueeze(1).astype(rows.dtype)
 
 
+def bag_maxima(rows: Any, inside: Any) -> Any:
+    """The largest elements of the rows of each bag; zeros for an empty bag.
+
+    inside    whether bag b holds row i, (B, n)
+    """
+    padded = pad(rows.where(inside.unsqueeze(2), -np.inf), (0, 0, 0, 1), value=-np.inf)  # there may be no rows
+    return padded.max(1)[0].where(inside.any(1, keepdims=True), 0.0)
+
+
 def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any]:
-    """How many bags there are, and in which each index is."""
+    """How many bags there are, and in which each index is. Raises ShapeError where the two do not fit."""
+    if index.ndim not in (1, 2) or (index.ndim == 1) != (offsets is not None):
+        raise ShapeError(f"embedding_bag needs bags (B, n), or (n,) with offsets, and got {index.spec} and {offsets}")
     if index.ndim == 2:
         bags = arange(index.shape[0], device=W.spec.device)
         return index.shape[0], bags.unsqueeze(1).broadcast_to(index.shape).reshape(-1)

@@ -61,14 +61,17 @@ def interpolate(
     if mode == "area":
         return adaptive_avg_pool(n, x, lengths)
     real = np.float64 if x.dtype == np.float64 else np.float32
-    for i, (length, factor) in enumerate(zip(lengths, factors)):
-        m = x.shape[2 + i]
-        copied = (length == m and "linear" in mode) or (n == 2 and mode == "nearest" and length in (m, 2 * m))
-        step = m / length if copied or factor is None or recompute_scale_factor else 1 / factor  # as PyTorch
-        if align_corners:
-            step = (m - 1) / max(length - 1, 1)
+    for i, (m, length, factor) in enumerate(zip(x.shape[2:], lengths, factors)):
+        step = (m - 1) / max(length - 1, 1) if align_corners else m / length
+        if not (align_corners or factor is None or recompute_scale_factor or ignores_factor(mode, n, m, length)):
+            step = 1 / factor
         x = gathered(x, 2 + i, *reads(mode, m, length, float(real(step)), bool(align_corners), real))
     return x
+
+
+def ignores_factor(mode: str, n: int, m: int, length: int) -> bool:
+    """Whether PyTorch takes the ratio of the lengths for the factor, where it copies or doubles places of n axes."""
+    return (length == m and "linear" in mode) or (n == 2 and mode == "nearest" and length in (m, 2 * m))
 
 
 def reads(

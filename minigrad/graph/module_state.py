@@ -41,6 +41,15 @@ class ModuleAttribute:
         return getattr(self.tensor, name, None)
 
 
+def assigned_values(builder: Tracing) -> list[Any]:
+    """What the trace has assigned to attributes of modules, in order; the modules hold again what they held before."""
+    refuse_edited_containers(builder)
+    read_slots(builder)
+    values = [vars(module).get(name, MISSING) for (_, name), (module, _) in builder.assigned.items()]
+    builder.restore()
+    return values
+
+
 def read_slots(builder: Tracing) -> None:
     """Capture by attribute, not by identity, the tensors that each run replaces by assignment."""
     for (key, name), (module, before) in builder.assigned.items():

@@ -32,7 +32,7 @@ from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.module import MISSING, ModuleLike, noticing_reads
 from .compiled import Compiled, CompileOptions, result_spec
 from .guards import Guards, observe
-from .module_state import ModuleAttribute, assign, read_slots, refuse_edited_containers
+from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leaked
 
 
@@ -121,13 +121,13 @@ class Tracing(GraphBuilder):
             name = f"{self.known[id(owners[0])]}.{name}"
         return self.known.get(id(x), name)
 
-    def noticed(self, what: Any, attribute: str) -> None:
+    def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
         if key not in self.noted and key not in self.assigned and not self.is_own(what):
             with modes.in_mode(builder=None):
                 self.noted[key] = what, observe(what, attribute)
 
-    def assigning(self, module: Any, name: str, before: Any) -> None:
+    def note_assignment(self, module: Any, name: str, before: Any) -> None:
         self.assigned.setdefault((id(module), name), (module, before))
 
     def restore(self) -> None:
@@ -145,7 +145,7 @@ class Tracing(GraphBuilder):
 
     def grad_of(self, x: Any, before: Any) -> Any:
         if id(x) not in self.grads:
-            self.noticed(x, "grad")
+            self.note_read(x, "grad")
             if before is None:
                 return None
             slot = GradSlot(x, before.spec)
@@ -235,6 +235,13 @@ class Results:
         """place() of a leaf of an assigned attribute. A parameter that the trace made is a constant in all runs."""
         return ("constant", leaf) if isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf else self.place(leaf)
 
+    def assignments(self, values: Sequence[Any]) -> list[tuple[Any, str, Any, list[tuple[str, Any]]]]:
+        """(module, attribute, structure, where its parts come from) for each value that a run assigns."""
+        return [
+            (ref(module), name, planted(value, repeat(None)), [self.place_of_part(leaf) for leaf in leaves(value)])
+            for ((_, name), (module, _)), value in zip(self.builder.assigned.items(), values)
+        ]
+
     def gradients(self) -> list[tuple[Tensor, Any]]:
         """Each leaf whose gradient a run changes, with the number of the output that is the new one, or None."""
         read = {id(c.symbol) for c in self.builder.captured.values() if isinstance(c.what, GradSlot)}  # and not changed
@@ -255,6 +262,13 @@ class Edit(NamedTuple):
     recorded: bool
 
 
+def copy_own_gradients(builder: Tracing) -> None:
+    """Let each run make another tensor for a gradient that was made while tracing."""
+    for key, (leaf, g) in builder.grads.items():
+        if isinstance(g, Tensor) and builder.is_own(g):
+            builder.grads[key] = leaf, builder.lift(g).clone()
+
+
 class Trace:
     """A graph with all that is needed to run it in the place of the Python function.
 
@@ -267,20 +281,12 @@ class Trace:
 
     def __init__(self, builder: Tracing, result: Any, name: str, reason: str, compile_options: CompileOptions):
         self.reason = reason
-        for key, (leaf, g) in builder.grads.items():
-            if isinstance(g, Tensor) and builder.is_own(g):  # each run makes another
-                builder.grads[key] = leaf, builder.lift(g).clone()
-        refuse_edited_containers(builder)
-        read_slots(builder)
-        values = [vars(module).get(name, MISSING) for (_, name), (module, _) in builder.assigned.items()]
-        builder.restore()
+        copy_own_gradients(builder)
+        values = assigned_values(builder)
         results = Results(builder, (result, values))
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
-        self.assigned = [
-            (ref(module), name, planted(value, repeat(None)), [results.place_of_part(leaf) for leaf in leaves(value)])
-            for ((_, name), (module, _)), value in zip(builder.assigned.items(), values)
-        ]
+        self.assigned = results.assignments(values)
         given = len(builder.arguments)
         symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
         inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]

@@ -16,7 +16,7 @@ from ..core.modes import current
 from ..functions.creation import place
 from ..methods import Operand
 from ..tensor.tensor import Tensor
-from ..tracing.module import MISSING, ModuleLike, change
+from ..tracing.module import MISSING, ModuleLike, note_change
 
 
 class Parameter(Tensor):
@@ -114,7 +114,7 @@ class Tree(ModuleLike):
         before = vars(self).get(name, MISSING)
         object.__setattr__(self, name, value)
         if before is not value:
-            change(self, name, before)
+            note_change(self, name, before)
 
     if not TYPE_CHECKING:  # to whom every name would exist
 
@@ -129,7 +129,7 @@ class Tree(ModuleLike):
         before = vars(self).get(name, MISSING)
         object.__delattr__(self, name)
         self._forget(name)
-        change(self, name, before)
+        note_change(self, name, before)
 
     def _forget(self, name: str) -> None:
         self._parameters.discard(name)

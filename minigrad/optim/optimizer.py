@@ -309,7 +309,7 @@ class Optimizer:
             )
         owners = [{**group, **loaded} for group, loaded in zip(self.param_groups, options) for _ in group["params"]]
         fitting = [
-            (p, fitted(self, p, state[i], group))
+            (p, fit_state(self, p, state[i], group))
             for i, p, group in zip(numbers, self.parameters(), owners)
             if i in state
         ]
@@ -350,7 +350,7 @@ def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
             yield [a[start : start + most] for a in arrays]
 
 
-def fitted(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> State:
+def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> State:
     """What was remembered of another run's parameter, as p remembers it: on p's device, in p's precision.
 
     Numbers that another library keeps as arrays of no axes become numbers; what it has not begun is left out.

@@ -323,14 +323,14 @@ def update(
     for options in optimizer.param_groups:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
         rate = rate_of(optimizer, options)
-        builder.noticed(rate, "options")
+        builder.note_read(rate, "options")
         lr = builder.lift(options["lr"] if is_symbol(options["lr"]) else rate).astype(float)
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(builder, counts)
             for count in counts.values():
                 if isinstance(count, StateSlot):
-                    builder.noticed(count, "together")
+                    builder.note_read(count, "together")
             state: State = {name: builder.lift(count) for name, count in counts.items()}
             there, home = next((n.device for n in state.values()), CPU), company[0].device
             optimizer.count(state, options | {"lr": lr.to(there)})

@@ -61,5 +61,5 @@ class Beside:
     def lift(self, o: Any, beside: Spec) -> Slot:
         return self.slot.lift(o)
 
-    def noticed(self, what: Any, attribute: str) -> None:
+    def note_read(self, what: Any, attribute: str) -> None:
         """An array as it was is read by its value."""

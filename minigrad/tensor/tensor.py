@@ -123,7 +123,7 @@ class Tensor(InPlace, Operand):
     def numpy(self) -> np.ndarray:
         """The value as a NumPy array: on the CPU the same memory, not a copy."""
         if current.mode.builder is not None:
-            current.mode.builder.noticed(self, "value")
+            current.mode.builder.note_read(self, "value")
         return CPU.array(self.value)  # type: ignore[no-any-return]
 
     def item(self) -> Any:

@@ -262,15 +262,15 @@ class GraphBuilder(Pulled):
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""
         return id(x) in self.born
 
-    def noticed(self, what: Any, attribute: str) -> None:
+    def note_read(self, what: Any, attribute: str) -> None:
         """Called when Python reads something that the graph then depends on; subclasses that keep the graph note it."""
         if self.outer is not None:
-            self.outer.noticed(what, attribute)
+            self.outer.note_read(what, attribute)
 
-    def assigning(self, module: Any, name: str, before: Any) -> None:
+    def note_assignment(self, module: Any, name: str, before: Any) -> None:
         """Called when an attribute of a module gets another value; subclasses that keep the graph note it."""
         if self.outer is not None:
-            self.outer.assigning(module, name, before)
+            self.outer.note_assignment(module, name, before)
 
     # -- the finished graph -------------------------------------------------------------------------
 

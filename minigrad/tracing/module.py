@@ -33,22 +33,22 @@ MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute 
 BOOKS = "_parameters", "_buffers"  # read by walks through a module, whose results are noted instead
 
 
-def change(module: Any, name: str, before: Any) -> None:
+def note_change(module: Any, name: str, before: Any) -> None:
     """Count a change of an attribute of a module, and notify the builder if a graph is being built."""
     ModuleLike.changes += 1
     builder = current.mode.builder
     if builder is not None and not builder.is_own(module):
-        builder.assigning(module, name, before)
+        builder.note_assignment(module, name, before)
 
 
-def read(module: Any, name: str) -> Any:
+def read_attribute(module: Any, name: str) -> Any:
     """Return the attribute, and notify the builder: this is ModuleLike.__getattribute__ during a trace."""
     builder = current.mode.builder
     if not (builder is None or name.startswith("__") or name in BOOKS or builder.is_own(module)):
-        builder.noticed(module, name)
+        builder.note_read(module, name)
         if name not in vars(module):
-            builder.noticed(type(module), name)
-            builder.noticed(module, "__class__")
+            builder.note_read(type(module), name)
+            builder.note_read(module, "__class__")
     return object.__getattribute__(module, name)
 
 
@@ -60,7 +60,7 @@ class noticing_reads:
     def __enter__(self) -> None:
         with self.lock:
             noticing_reads.blocks += 1
-            ModuleLike.__getattribute__ = read  # type: ignore[method-assign]
+            ModuleLike.__getattribute__ = read_attribute  # type: ignore[method-assign]
 
     def __exit__(self, *raised: object) -> None:
         with self.lock:

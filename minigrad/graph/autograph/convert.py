@@ -148,7 +148,7 @@ def converted(function: Any) -> Any:
     """The function's code, converted, in the function's closure; the function itself, if it cannot be."""
     conversion = conversion_of(function)
     if current.mode.builder is not None and "<locals>" not in function.__qualname__:  # which a reload does not edit
-        current.mode.builder.noticed(function, "__code__")
+        current.mode.builder.note_read(function, "__code__")
     if isinstance(conversion, str):
         if conversion.endswith(EDITED):
             left_alone(function, conversion)
