@@ -29,7 +29,7 @@ from . import gradebook
 from .batch import Batch, Course, Here, Result, label, write
 from .cluster import There
 from .collect import Handed, NothingFound, shortened, submissions
-from .giving import give, whatever_it_raises
+from .giving import give, isolate_failure
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .sandbox import Limits, NoSandbox, found, seen
@@ -126,7 +126,7 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
     given = {name for each in map(released, notebooks.values()) for name in (*each.given, *each.checks)}
     answers: dict[str, str] = {}
     for result in results:
-        with whatever_it_raises(result):
+        with isolate_failure(result):
             title = named(result["exercise"]).title if result["exercise"] else result["file"]
             write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
             submission = read_again[result["where"]]

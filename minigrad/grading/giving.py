@@ -26,7 +26,7 @@ def give(place: Path, out: Path, results: Sequence[Result]) -> None:
     pages = [(result, page) for result in results if (page := out / "feedback" / f"{label(result)}.html").exists()]
     for_moodle = defaultdict(list)
     for result, page in pages:
-        with whatever_it_raises(result):
+        with isolate_failure(result):
             for_nbgrader(place, out, result, page)
             for folder in PurePosixPath(result["where"]).parts[:-1]:
                 if MOODLE.fullmatch(folder) and len(folder.encode("utf-8", "backslashreplace")) <= LONGEST_NAME:
@@ -36,7 +36,7 @@ def give(place: Path, out: Path, results: Sequence[Result]) -> None:
 
 
 @contextmanager
-def whatever_it_raises(result: Result) -> Iterator[None]:
+def isolate_failure(result: Result) -> Iterator[None]:
     """A block about one submission: its exceptions become a warning, except OSError, as of a full disk."""
     try:
         yield

@@ -62,4 +62,4 @@ class Beside:
         return self.slot.lift(o)
 
     def note_read(self, what: Any, attribute: str) -> None:
-        """An array as it was is read by its value."""
+        """Ignore the read: the elements of a saved array never change."""
