@@ -24,6 +24,7 @@ and in the lessons themselves:
     exercise.py         what is known of an exercise, and the verdict
     stopwatch.py        which way is faster, and when a busy machine cannot tell
     probe.py            how a learner's work is looked at, and never trusted
+    referee.py          where what it gives is compared: never beside the learner's code
     apart.py            where: in a copy of the notebook's process
     child.py            how a copy of a process is read, timed and ended
     notebook_state.py   what a notebook has told the course so far

@@ -22,6 +22,7 @@ from typing import Any
 
 from minigrad.course.exercise import Exercise, Part, named, verdict
 from minigrad.course.probe import UNENDED, Odd, Outcome, plain
+from minigrad.course.referee import inside, judge
 
 from .letters import cut, spelled
 from .sandbox import Limits, Reply, Sandbox
@@ -78,7 +79,7 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     changed = dict.fromkeys(cell.name for cell in submission.cells if edited(cell, task.released))
     result["notes"] += [EDITED.format(name) for name in changed]
     cells = to_run(submission, task.released)
-    parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts if not part.manual]
+    parts = [[part.name, list(part.defines), inside(part.probes)] for part in task.exercise.parts if not part.manual]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts})
     return judged(result, task, reply, sandbox, cells)
@@ -130,7 +131,7 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     rest = len(notes) - MOST_NOTES
     result["notes"] += [*notes[:MOST_NOTES], *([f"{rest} more cells raised errors."] if rest > 0 else [])]
     result["notes"] += [ENDED["memory"]] if reply.why == "memory" else []
-    came = {part.name: outcomes(parts.get(part.name)) for part in asked}
+    came = {part.name: judge(part.probes, outcomes(parts.get(part.name))) for part in asked}
     entries = {part.name: looked_at(part, came[part.name], task.private) for part in asked}
     points = sum(each["points"] for each in entries.values())
     ended = [cell.name[:80] for cell, said in errors.items() if said in STOPPED][:MOST_NOTES]

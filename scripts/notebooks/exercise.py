@@ -31,6 +31,7 @@ from traitlets.config import Config
 
 from minigrad.course.exercise import SLIPS, alike, every
 from minigrad.course.probe import Outcome, observe, parsed
+from minigrad.course.referee import inside, judge
 from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 
@@ -272,7 +273,7 @@ def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) 
         if mine:
             break
     try:
-        return observe(probes, namespace)
+        return judge(probes, observe(inside(probes), namespace))
     except SyntaxError as error:
         raise BuildError(f"{where}: line {error.lineno} of the probes is no Python: {error.msg}") from error
 

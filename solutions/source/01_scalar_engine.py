@@ -60,14 +60,20 @@ check("product")
 # %% probes="product"
 a, b = Node(3.0), Node(-2.0)
 
+
+def parents_of(y, *leaves):
+    """Which of the leaves each parent is, by its number; None for another node."""
+    return [next((i for i, leaf in enumerate(leaves) if parent is leaf), None) for parent, _ in y.parents]
+
+
 multiply(a, b).data
 multiply(Node(-1.5), Node(0.25)).data
 [slope for _, slope in multiply(a, b).parents]
 [slope for _, slope in multiply(Node(0.0), Node(2.5)).parents]
-[parent is leaf for (parent, _), leaf in zip(multiply(a, b).parents, (a, b))]
+parents_of(multiply(a, b), a, b)
 [slope for _, slope in multiply(a, a).parents]
 (multiply(a, b), a.data, b.data)[1:]
-multiply(Node(3.0), Node(-2.0)).parents[0][0] is multiply(a, b).parents[0][0]
+parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 
 # %% [markdown] hints="product"
 # 1. Look at `add`: the pattern is the same, and only the number and the two slopes differ.
@@ -159,10 +165,17 @@ def lopsided():
 
 
 def told(y):
+    """For each node of the order: its last place there, and its parents' places."""
     placed = order(y)
     where = {id(node): i for i, node in enumerate(placed)}
-    after = all(id(p) in where and where[id(p)] < where[id(node)] for node in placed for p, _ in node.parents)
-    return {"nodes": len(placed), "different nodes": len(where), "each after its parents": after}
+    return [[where[id(node)], [where.get(id(p)) for p, _ in node.parents]] for node in placed]
+
+
+@referee
+def told(places):
+    after = all(p is not None and p < own for own, parents in places for p in parents)
+    different = len({own for own, _ in places})
+    return {"nodes": len(places), "different nodes": different, "each after its parents": after}
 
 
 def twins():
@@ -587,43 +600,53 @@ check("eight_signs")
 
 
 # %% probes="eight_signs"
-def seen_in(y):
-    nodes, waiting = [], [y]
+def graph_of(*numbers):
+    """Where a and b are among the nodes, and for each node its number, and its parents' places and slopes."""
+    given = [Node(number) for number in numbers]
+    nodes, waiting = {}, [mine(*given)]
     while waiting:
         node = waiting.pop()
-        if not any(node is other for other in nodes):
-            nodes.append(node)
+        if id(node) not in nodes:
+            nodes[id(node)] = node
             waiting += [parent for parent, _ in node.parents]
-    return nodes
+    place = {number: i for i, number in enumerate(nodes)}
+    rows = [[node.data, [[place[id(p)], slope] for p, slope in node.parents]] for node in nodes.values()]
+    return [place.get(id(one)) for one in given], rows
 
 
-def operation(node):
-    parents, slopes = zip(*node.parents)
-    parents = tuple(map(id, parents))
-    return ("+", *sorted(parents)) if slopes == (1.0, 1.0) else ("-", *parents)
+properties = made_of_sums_and_differences = graph_of
 
 
-def properties(*numbers):
-    given = [Node(number) for number in numbers]
-    nodes = seen_in(mine(*given))
-    leaves = [node for node in nodes if not node.parents]
-    arrows = [id(parent) for node in nodes for parent, _ in node.parents]
-    made = [operation(node) for node in nodes if node.parents]
+def operation(parents):
+    (p, dp), (q, dq) = parents
+    return ("+", *sorted((p, q))) if (dp, dq) == (1.0, 1.0) else ("-", p, q)
+
+
+@referee
+def properties(graph):
+    given, rows = graph
+    leaves = [i for i, (_, parents) in enumerate(rows) if not parents]
+    inner = [(i, parents) for i, (_, parents) in enumerate(rows) if parents]
+    arrows = [p for _, parents in inner for p, _ in parents]
+    made = [operation(parents) for _, parents in inner]
     return {
-        "a and b are its leaves": all(any(leaf is one for leaf in leaves) for one in given),
-        "other leaves": sum(not any(leaf is one for one in given) for leaf in leaves),
+        "a and b are its leaves": all(one in leaves for one in given),
+        "other leaves": sum(leaf not in given for leaf in leaves),
         "signs on the edges": len(arrows),
-        "a node that is no leaf is used twice": any(arrows.count(id(node)) > 1 for node in nodes if node.parents),
+        "a node that is no leaf is used twice": any(arrows.count(i) > 1 for i, _ in inner),
         "nodes written twice": sum(made.count(one) > 1 for one in made),
     }
 
 
-def made_of_sums_and_differences(*numbers):
-    def fits(node):
-        (p, dp), (q, dq) = node.parents
-        return (dp, dq) in ((1.0, 1.0), (1.0, -1.0)) and node.data == p.data + dq * q.data
+@referee
+def made_of_sums_and_differences(graph):
+    rows = graph[1]
 
-    return all(fits(node) for node in seen_in(mine(*map(Node, numbers))) if node.parents)
+    def fits(number, parents):
+        (p, dp), (q, dq) = parents
+        return (dp, dq) in ((1.0, 1.0), (1.0, -1.0)) and number == rows[p][0] + dq * rows[q][0]
+
+    return all(fits(*row) for row in rows if row[1])
 
 
 properties(2.0, -3.5)

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from grading.cases.case import ROOT, UNTOUCHED, notebook, submissions
 
+GRADIENTS = (  # without the learner's own `order`
+    "def gradients(y):\n    seen, todo = [], [y]\n    while todo:\n        n = todo.pop()\n"
+    "        if n not in seen:\n            seen.append(n)\n"
+    "            todo += [p for p, _ in n.parents]\n    def total(n):\n"
+    "        return 1.0 if n is y else sum(total(m) * s for m in seen for p, s in m.parents if p is n)\n"
+    "    return {n: total(n) for n in seen}"
+)
+
 submissions(__name__, {
     "reads_the_answers": notebook(0, start=UNTOUCHED,
         before="import json, pathlib, minigrad\nfolder = pathlib.Path(minigrad.__file__).parent\n"
@@ -40,11 +48,12 @@ submissions(__name__, {
     "patched_builtins": notebook(7,
         order="def order(y):\n    return [y]\n"
               "import builtins\nbuiltins.all = lambda x: True\nbuiltins.len = lambda x: 2",
-        gradients="def gradients(y):\n    seen, todo = [], [y]\n    while todo:\n        n = todo.pop()\n"
-                  "        if n not in seen:\n            seen.append(n)\n"
-                  "            todo += [p for p, _ in n.parents]\n    def total(n):\n"
-                  "        return 1.0 if n is y else sum(total(m) * s for m in seen for p, s in m.parents if p is n)\n"
-                  "    return {n: total(n) for n in seen}"),
+        gradients=GRADIENTS),
+    "builtins_patched_while_a_probe_runs": notebook(7,
+        order="import builtins\ndef order(y):\n    builtins.all = lambda x: True\n    seen, todo = {}, [y]\n"
+              "    while todo:\n        n = todo.pop()\n        if id(n) not in seen:\n            seen[id(n)] = n\n"
+              "            todo += [p for p, _ in n.parents]\n    return list(seen.values())",
+        gradients=GRADIENTS),
     "a_patched_interpreter": notebook(0, start=UNTOUCHED,
         before="import sys, builtins, json, types\nsys.settrace(lambda *a: None)\n"
                "builtins.compile = lambda *a, **k: None\nbuiltins.isinstance = lambda *a: True\n"

@@ -1,0 +1,166 @@
+"""Referees: functions that decide about what probes send, and never meet the code that is judged.
+
+A probe is cut where it compares. What needs the learner's names runs beside the learner's code, and gives plain data;
+comparisons, `and`, `or`, `not` and referees run on that data, elsewhere: the grader runs them outside the sandbox, and
+`check` in the notebook's process, on a scope of their own. So an answer that replaces `all`, `numpy.allclose` or a
+part of the engine changes what is sent, and not what is made of it.
+
+    def left(f):                   runs beside the learner's code, and gives numbers
+        return count(f), values(f)
+
+    @referee
+    def left(sent, f):             runs outside: on what the other `left` has sent, and on the probe's arguments,
+        return ...                 if it has parameters for them; they cannot use the learner's names
+
+    left(row(3))                   the probe: what the referee returns is its outcome
+    [left(f) for f in some]        the referee is called on each
+    len(traces()) <= 12            the length is sent, and compared outside
+
+A referee is given whatever the learner's code has sent. If it raises an exception, that is the probe's outcome.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextvars
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any
+
+from minigrad.course.probe import Odd, Outcome, plain
+
+MARK = "referee"  # the decorator; it is only read, and never called
+JOINS = (ast.Compare, ast.BoolOp, ast.Tuple, ast.List)  # in a probe, these are evaluated outside
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Probes, cut in two.
+
+    inside    the text that runs beside the learner's code
+    outside   for each probe, the function of what was sent; None where what was sent is the outcome
+    """
+
+    inside: str
+    outside: tuple[Callable[[Any], Any] | None, ...]
+
+
+@lru_cache(256)
+def halves(probes: str) -> Halves:
+    """The two halves of a text of probes. Raises NameError for a referee that uses a learner's name."""
+    body = ast.parse(probes).body
+    referees = {each.name: each for each in body if isinstance(each, ast.FunctionDef) and is_referee(each)}
+    rest = [each for each in body if each not in referees.values()]
+    inside, rules = [], []
+    for statement in rest:
+        if isinstance(statement, ast.Expr):
+            cut = Cut(referees)
+            rule = cut.outer(statement.value)
+            rules.append((rule, len(cut.leaves)) if rule is not cut.slots[0] else None)
+            statement = ast.Expr(cut.leaves[0] if len(cut.leaves) == 1 else ast.List(cut.leaves, ast.Load()))
+        inside.append(ast.unparse(ast.fix_missing_locations(statement)))
+    setup = [each for each in rest if not isinstance(each, ast.Expr)]
+    needed = definitions(setup, list(referees.values()), [rule[0] for rule in rules if rule])
+    scope: dict[str, Any] = {MARK: lambda function: function}
+    exec(compile(ast.unparse(ast.Module(needed, [])), "<referee>", "exec"), scope)
+    return Halves("\n".join(inside), tuple(rule and function(*rule, scope) for rule in rules))
+
+
+def is_referee(statement: ast.FunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == MARK for each in statement.decorator_list)
+
+
+class Cut:
+    """One probe: its leaves, which are evaluated inside, and slots for them in what is evaluated outside."""
+
+    def __init__(self, referees: dict[str, ast.FunctionDef]):
+        self.referees, self.leaves, self.slots = referees, list[ast.expr](), list[ast.expr]()
+
+    def outer(self, node: ast.expr) -> ast.expr:
+        """The expression to evaluate outside, with slots."""
+        match node:
+            case ast.Constant():
+                return node
+            case ast.Call(func=ast.Name(id=name)) if name in self.referees:
+                own = node.args if len(self.referees[name].args.args) > 1 else []
+                return ast.Call(node.func, [self.slot(node), *own], [])
+            case ast.ListComp(elt=ast.Call(func=ast.Name(id=name))) if name in self.referees:
+                each = ast.comprehension(ast.Name("each", ast.Store()), self.slot(node), [], 0)
+                return ast.ListComp(ast.Call(ast.Name(name, ast.Load()), [ast.Name("each", ast.Load())], []), [each])
+            case ast.Compare(left, ops, others):
+                return ast.Compare(self.outer(left), ops, [*map(self.outer, others)])
+            case ast.BoolOp(op, values):
+                return ast.BoolOp(op, [*map(self.outer, values)])
+            case ast.UnaryOp(ast.Not() as op, operand):
+                return ast.UnaryOp(op, self.outer(operand))
+            case ast.Tuple(elements) | ast.List(elements) if any(map(self.is_cut, elements)):
+                return ast.List([*map(self.outer, elements)], ast.Load())
+        return self.slot(node)
+
+    def is_cut(self, node: ast.expr) -> bool:
+        """Whether a part of it is evaluated outside."""
+        trial = Cut(self.referees)
+        return trial.outer(node) not in (node, *trial.slots)
+
+    def slot(self, leaf: ast.expr) -> ast.expr:
+        self.leaves.append(leaf)
+        self.slots.append(ast.Name(f"_{len(self.slots)}", ast.Load()))
+        return self.slots[-1]
+
+
+def definitions(setup: list[ast.stmt], referees: list[Any], rules: list[ast.expr]) -> list[ast.stmt]:
+    """What is defined for the rules: referees, and the statements of the setup that they name, and those name."""
+    own = {each.name for each in referees}
+    names, needed = {name for each in (*referees, *rules) for name in loaded(each)} - own, set[ast.stmt]()
+    while more := [each for each in setup if each not in needed and names & {*bound(each)} - own]:
+        needed |= {*more}
+        names |= {name for each in more for name in loaded(each)}
+    return [*(each for each in setup if each in needed), *referees]
+
+
+def loaded(tree: ast.AST) -> Iterator[str]:
+    return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+
+
+def bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement defines."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in names)
+        case _:
+            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def function(rule: ast.expr, slots: int, scope: dict[str, Any]) -> Callable[[Any], Any]:
+    """A function of what was sent: one value, or a list with one for each slot."""
+    names = ast.arguments([], [ast.arg(f"_{i}") for i in range(slots)], kwonlyargs=[], kw_defaults=[], defaults=[])
+    tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(names, rule)))
+    of_each = eval(compile(tree, "<referee>", "eval"), scope)
+    return of_each if slots == 1 else lambda sent: of_each(*sent)
+
+
+def inside(probes: str) -> str:
+    """What of these probes runs beside the learner's code; it gives what judge() is called with."""
+    return halves(probes).inside
+
+
+def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:
+    """The outcomes of the probes, from what their inner halves have sent."""
+    rules = halves(probes).outside[: len(sent)]
+    calm = contextvars.Context()  # of a notebook with no_grad, errstate or a graph that is open, nothing holds here
+    return [calm.run(decided, rule, came) for rule, came in zip_longest(rules, sent)]
+
+
+def decided(rule: Callable[[Any], Any] | None, came: Outcome) -> Outcome:
+    if rule is None or came.kind != "gave":
+        return came
+    try:
+        return Outcome("gave", plain(rule(came.value)))
+    except Odd as odd:
+        return Outcome("odd", str(odd))
+    except Exception as error:
+        return Outcome("raised", type(error).__name__)
