@@ -9,8 +9,8 @@ part of the engine changes what is sent, and not what is made of it.
         return count(f), values(f)
 
     @referee
-    def left(sent, f):             runs outside: on what the other `left` has sent, and on the probe's arguments,
-        return ...                 if it has parameters for them; they cannot use the learner's names
+    def left(sent, f):             runs outside: on what the other `left` has sent, and on the probe's arguments, if
+        return ...                 it has parameters for them: `_` for one that uses the learner's names
 
     left(row(3))                   the probe: what the referee returns is its outcome
     [left(f) for f in some]        the referee is called on each
@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import ast
 import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
+from types import CodeType
 from typing import Any
 
 from minigrad.course.probe import Odd, Outcome, plain
@@ -40,16 +41,18 @@ class Halves:
     """Probes, cut in two.
 
     inside    the text that runs beside the learner's code
-    outside   for each probe, the function of what was sent; None where what was sent is the outcome
+    setup     the definitions of the referees, and what those need
+    rules     for each probe, what makes its outcome of what was sent, and how many values those are; or None
     """
 
     inside: str
-    outside: tuple[Callable[[Any], Any] | None, ...]
+    setup: CodeType
+    rules: tuple[tuple[CodeType, int] | None, ...]
 
 
 @lru_cache(256)
 def halves(probes: str) -> Halves:
-    """The two halves of a text of probes. Raises NameError for a referee that uses a learner's name."""
+    """The two halves of a text of probes."""
     body = ast.parse(probes).body
     referees = {each.name: each for each in body if isinstance(each, ast.FunctionDef) and is_referee(each)}
     rest = [each for each in body if each not in referees.values()]
@@ -61,11 +64,10 @@ def halves(probes: str) -> Halves:
             rules.append((rule, len(cut.leaves)) if rule is not cut.slots[0] else None)
             statement = ast.Expr(cut.leaves[0] if len(cut.leaves) == 1 else ast.List(cut.leaves, ast.Load()))
         inside.append(ast.unparse(ast.fix_missing_locations(statement)))
-    setup = [each for each in rest if not isinstance(each, ast.Expr)]
-    needed = definitions(setup, list(referees.values()), [rule[0] for rule in rules if rule])
-    scope: dict[str, Any] = {MARK: lambda function: function}
-    exec(compile(ast.unparse(ast.Module(needed, [])), "<referee>", "exec"), scope)
-    return Halves("\n".join(inside), tuple(rule and function(*rule, scope) for rule in rules))
+    before = [each for each in rest if not isinstance(each, ast.Expr)]
+    needed = definitions(before, list(referees.values()), [rule[0] for rule in rules if rule])
+    setup = compile(ast.Module(needed, []), "<referee>", "exec")
+    return Halves("\n".join(inside), setup, tuple(rule and (compiled(*rule), rule[1]) for rule in rules))
 
 
 def is_referee(statement: ast.FunctionDef) -> bool:
@@ -84,11 +86,15 @@ class Cut:
             case ast.Constant():
                 return node
             case ast.Call(func=ast.Name(id=name)) if name in self.referees:
-                own = node.args if len(self.referees[name].args.args) > 1 else []
-                return ast.Call(node.func, [self.slot(node), *own], [])
-            case ast.ListComp(elt=ast.Call(func=ast.Name(id=name))) if name in self.referees:
-                each = ast.comprehension(ast.Name("each", ast.Store()), self.slot(node), [], 0)
-                return ast.ListComp(ast.Call(ast.Name(name, ast.Load()), [ast.Name("each", ast.Load())], []), [each])
+                return self.call(node, self.slot(node))
+            case ast.ListComp(ast.Call(func=ast.Name(id=name)) as call, [part]) if name in self.referees:
+                each, sent = ast.Name("each", ast.Store()), self.slot(node)
+                again = self.call(call, ast.Name("each", ast.Load()))
+                if len(again.args) > 1:
+                    target = ast.Tuple([each, part.target], ast.Store())
+                    pairs = ast.Call(ast.Name("zip", ast.Load()), [sent, part.iter], [])
+                    return ast.ListComp(again, [ast.comprehension(target, pairs, [], 0)])
+                return ast.ListComp(again, [ast.comprehension(each, sent, [], 0)])
             case ast.Compare(left, ops, others):
                 return ast.Compare(self.outer(left), ops, [*map(self.outer, others)])
             case ast.BoolOp(op, values):
@@ -98,6 +104,14 @@ class Cut:
             case ast.Tuple(elements) | ast.List(elements) if any(map(self.is_cut, elements)):
                 return ast.List([*map(self.outer, elements)], ast.Load())
         return self.slot(node)
+
+    def call(self, probe: ast.Call, sent: ast.expr) -> ast.Call:
+        """The referee's call: on what was sent, and on those arguments that it has parameters for."""
+        parameters = self.referees[probe.func.id].args  # type: ignore[attr-defined]
+        _, *names = [each.arg for each in parameters.args]
+        own = [ast.Constant(None) if name == "_" else each for name, each in zip(names, probe.args)]
+        own += probe.args[len(names) :] if parameters.vararg else []
+        return ast.Call(probe.func, [sent, *own], [each for each in probe.keywords if each.arg in names])
 
     def is_cut(self, node: ast.expr) -> bool:
         """Whether a part of it is evaluated outside."""
@@ -135,12 +149,10 @@ def bound(statement: ast.stmt) -> Iterator[str]:
             yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
-def function(rule: ast.expr, slots: int, scope: dict[str, Any]) -> Callable[[Any], Any]:
-    """A function of what was sent: one value, or a list with one for each slot."""
+def compiled(rule: ast.expr, slots: int) -> CodeType:
+    """A function of what was sent, one parameter for each slot."""
     names = ast.arguments([], [ast.arg(f"_{i}") for i in range(slots)], kwonlyargs=[], kw_defaults=[], defaults=[])
-    tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(names, rule)))
-    of_each = eval(compile(tree, "<referee>", "eval"), scope)
-    return of_each if slots == 1 else lambda sent: of_each(*sent)
+    return compile(ast.fix_missing_locations(ast.Expression(ast.Lambda(names, rule))), "<referee>", "eval")
 
 
 def inside(probes: str) -> str:
@@ -150,17 +162,23 @@ def inside(probes: str) -> str:
 
 def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:
     """The outcomes of the probes, from what their inner halves have sent."""
-    rules = halves(probes).outside[: len(sent)]
-    calm = contextvars.Context()  # of a notebook with no_grad, errstate or a graph that is open, nothing holds here
-    return [calm.run(decided, rule, came) for rule, came in zip_longest(rules, sent)]
+    cut = halves(probes)
+    calm = contextvars.Context()  # where no block of a notebook's is open: no_grad, errstate, a graph
+    scope: dict[str, Any] = {MARK: lambda function: function}  # a new one each time: what is sent may change it
+    calm.run(exec, cut.setup, scope)
+    return [calm.run(decided, rule, came, scope) for rule, came in zip_longest(cut.rules[: len(sent)], sent)]
 
 
-def decided(rule: Callable[[Any], Any] | None, came: Outcome) -> Outcome:
+def decided(rule: tuple[CodeType, int] | None, came: Outcome, scope: dict[str, Any]) -> Outcome:
     if rule is None or came.kind != "gave":
         return came
+    code, slots = rule
     try:
-        return Outcome("gave", plain(rule(came.value)))
+        made = eval(code, scope)
+        return Outcome("gave", plain(made(came.value) if slots == 1 else made(*came.value)))
     except Odd as odd:
         return Outcome("odd", str(odd))
+    except AssertionError as broken:  # its words are the referee's own
+        return Outcome("raised", "AssertionError", " ".join(str(broken).split())[:300])
     except Exception as error:
         return Outcome("raised", type(error).__name__)

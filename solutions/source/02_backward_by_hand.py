@@ -228,24 +228,38 @@ def backward(y):
 check("repair")
 
 # %% probes="repair"
-from unittest.mock import patch
+import sys
 
 from minigrad import Value
+from minigrad.scalar.value import history as all_of
 
 
 class NotYourOwnWalk(Exception):
     pass
 
 
-def refused(y):
-    raise NotYourOwnWalk("y.backward() may not be called here: write the walk")
+class Unwalked(Value):
+    """A value with no walk of its own, along which the engine's does not go either, wherever it was kept."""
+
+    __slots__ = ()
+
+    def backward(self):
+        raise NotYourOwnWalk("y.backward() may not be called here: write the walk")
+
+    @property
+    def parents(self):
+        asks = sys._getframe(1).f_code
+        if asks.co_name == "backward" and asks.co_filename.endswith("value.py"):
+            self.backward()
+        return Value.parents.fget(self)
 
 
 def after(build, *numbers):
     leaves = [Value(number) for number in numbers]
     y = build(*leaves)
-    with patch.object(Value, "backward", refused):
-        backward(y)
+    for value in all_of(y):
+        value.__class__ = Unwalked
+    backward(y)
     return [leaf.grad for leaf in leaves]
 
 
@@ -657,12 +671,11 @@ from minigrad import Value
 from minigrad.scalar.value import history as all_of
 
 
-def pieces(y, put, often, order):
+def pieces(parents, put, often, order):
     """The three walks, written once more: what is put where it meets, how often, and in which order."""
-    gradient = dict.fromkeys(all_of(y), 0.0)
-    gradient[y] = 1.0
+    gradient = [0.0] * (len(parents) - 1) + [1.0]
     for v in order:
-        for parent, slope in v.parents:
+        for parent, slope in parents[v]:
             gradient[parent] = gradient[v] * slope + (gradient[parent] if put else 0.0)
             if often or parent not in order:
                 order.append(parent)
@@ -670,23 +683,39 @@ def pieces(y, put, often, order):
 
 
 def caught(number):
+    """The place of x in the graph, and for each value its parents' places, with the slopes."""
     x = Value(number)
-    y = trap(x)
-    if x not in all_of(y):
+    values = all_of(trap(x))
+    place = {id(v): i for i, v in enumerate(values)}
+    return place.get(id(x)), [[[place[id(parent)], slope] for parent, slope in v.parents] for v in values]
+
+
+@referee
+def caught(graph):
+    x, parents = graph
+    if x is None:
         return "x is not in the graph"
-    if len(all_of(y)) > 12:
+    if len(parents) > 12:
         return "more than five boxes"
-    y.backward()
+    if any(len(two) > 2 or p >= v for v, two in enumerate(parents) for p, _ in two):
+        return "no graph of values"
+    y = len(parents) - 1
+    right = pieces(parents, True, False, [*range(y, -1, -1)])
     walks = {
-        "overwriting": pieces(y, False, False, all_of(y)[::-1]),
-        "too early": pieces(y, True, False, [y]),
-        "too often": pieces(y, True, True, [y]),
+        "overwriting": pieces(parents, False, False, [*range(y, -1, -1)]),
+        "too early": pieces(parents, True, False, [y]),
+        "too often": pieces(parents, True, True, [y]),
     }
-    return {name: not isclose(found[x], x.grad, rel_tol=1e-9) for name, found in walks.items()}
+    return {name: not isclose(found[x], right[x], rel_tol=1e-9) for name, found in walks.items()}
 
 
 def more_than_five_boxes():
-    return len(all_of(trap(Value(1.5)))) > 5
+    return len(all_of(trap(Value(1.5))))
+
+
+@referee
+def more_than_five_boxes(boxes):
+    return boxes > 5
 
 
 caught(0.5)

@@ -136,7 +136,7 @@ from math import log2
 
 from minigrad import tensor
 from minigrad.core.modes import watching
-from minigrad.core.node import toposort as sorted_nodes
+from minigrad.course import evidence
 
 
 class Told:
@@ -147,11 +147,11 @@ class Told:
         self.ops.append(type(op).__name__)
 
 
-def longest_way(y):
-    away = {}
-    for node in sorted_nodes(y.node):
-        away[node] = 1 + max((away[x] for x in node.inputs), default=0)
-    return max(away.values())
+def longest_way(nodes):
+    away = []
+    for _, inputs, _ in nodes:
+        away.append(1 + max((away[x] for x in inputs), default=0))
+    return max(away)
 
 
 def power_at(value, n):
@@ -160,12 +160,18 @@ def power_at(value, n):
         y = power(x, n)
     (y * 1.0).backward()
     gradient = None if x.grad is None else round(x.grad.item(), 4)
+    return round(y.item(), 4), gradient, told.ops, evidence.sent_nodes(y)
+
+
+@referee
+def power_at(sent, _, n):
+    value, gradient, ops, nodes = sent
     return {
-        "value": round(y.item(), 4),
+        "value": value,
         "gradient": gradient,
-        "within the budget": len(told.ops) <= 2 * log2(n) + 2,
-        "no way is long": y.node is None or longest_way(y) <= 2 * log2(n) + 3,
-        "other operations": sorted({*told.ops} - {"Mul"}),
+        "within the budget": len(ops) <= 2 * log2(n) + 2,
+        "no way is long": not nodes or longest_way(nodes) <= 2 * log2(n) + 3,
+        "other operations": sorted({*ops} - {"Mul"}),
     }
 
 
@@ -415,13 +421,22 @@ check("own_road")
 # %% probes="own_road"
 from math import isfinite
 
-from minigrad import gradcheck, tensor
-from minigrad.core.node import toposort as sorted_nodes
+from minigrad import tensor
+from minigrad.course import evidence
 
 
 def graphs_of():
     ys = [f(tensor(float(number), requires_grad=True)) for number in inputs]
-    return [[type(n.op).__name__ for n in sorted_nodes(y.node) if n.inputs] if y.node else [] for y in ys]
+    return [[op for op, inputs, _ in evidence.sent_nodes(y) if inputs] for y in ys]
+
+
+def nudging_agrees(number):
+    return evidence.sent_slopes(f, float(number))
+
+
+@referee
+def nudging_agrees(rows):
+    return evidence.slopes_agree(rows)
 
 
 def slope_of(number):
@@ -433,12 +448,20 @@ def slope_of(number):
     return 0.0 if x.grad is None else x.grad.item()
 
 
+moves = slope_of
+
+
+@referee
+def moves(slope):
+    return isfinite(slope) and slope != 0
+
+
 len(inputs)
 len({len(graph) for graph in graphs_of()})
 max(len(graph) for graph in graphs_of()) <= 12
 len({frozenset(graph) for graph in graphs_of()}) > 1
-[gradcheck(f, tensor(float(number)), raise_exception=False) for number in inputs]
-[isfinite(slope_of(number)) and slope_of(number) != 0 for number in inputs]
+[nudging_agrees(number) for number in inputs]
+[moves(number) for number in inputs]
 
 # %% [markdown] hints="own_road"
 # 1. A `while` that asks `y.item()` makes graphs of different lengths; an `if` lets another kind of operation in.

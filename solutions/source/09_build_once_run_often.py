@@ -317,8 +317,14 @@ def distances_of(*centres):
     before = len(graph.get_operations())
     found = distances(session, x, list(centres))
     added = len(graph.get_operations()) - before
+    return [round(float(d), 6) for d in found], added
+
+
+@referee
+def distances_of(sent):
+    found, added = sent
     return {
-        "distances": [round(float(d), 6) for d in found],
+        "distances": found,
         "nodes added": "within the budget" if added <= 4 else "a few too many" if added <= 8 else "many",
         "in the graph": added > 0,
     }
@@ -437,16 +443,32 @@ def value(fetch, at):
 
 def way_is_inside():
     parts = my_graph()
-    return parts["way"].name not in (parts["dear"].name, parts["x"].name)
+    return [parts[name].name for name in ("way", "dear", "x")]
+
+
+@referee
+def way_is_inside(names):
+    way, *others = names
+    return way not in others
+
+
+def slope_is_that_of_dear():
+    return [value("slope", 0.5), value("dear", 0.50001), value("dear", 0.49999)]
+
+
+@referee
+def slope_is_that_of_dear(values):
+    slope, up, down = values
+    return abs(slope - (up - down) / 2e-5) < 1e-4
 
 
 1 <= len(ran("cheap")) <= 2
 len(ran("dear")) >= 8
-bool(ran("cheap") & ran("dear"))
+len(ran("cheap") & ran("dear")) > 0
 2 * len(ran("dear", feed_way=True)) <= len(ran("dear"))
 way_is_inside()
 abs(value("slope", 0.5)) > 1e-9
-abs(value("slope", 0.5) - (value("dear", 0.50001) - value("dear", 0.49999)) / 2e-5) < 1e-4
+slope_is_that_of_dear()
 
 # %% [markdown] hints="own_graph"
 # 1. Begin with `cheap = x * x`, and build `dear` on top of it, with a Python loop that adds operations.

@@ -357,7 +357,13 @@ def polynomial(length, *cases):
         result = horner(c, at)
     with engine.Session(graph) as session:
         values = [float(session.run(result, {c: some, at: number})) for some, number in cases]
-    return values, nodes_of(graph) <= 30
+    return values, nodes_of(graph)
+
+
+@referee
+def polynomial(sent):
+    values, nodes = sent
+    return values, nodes <= 30
 
 
 polynomial(3, ([1.0, 2.0, 3.0], 2.0), ([0.5, 0.0, -1.0], -3.0))
@@ -487,17 +493,23 @@ def looked_at():
         ]
 
 
-def ends():
-    return all(count <= 1000 for count, _, _ in looked_at()[0])
+ends = decided_by_values = slopes = looked_at
 
 
-def decided_by_values():
-    return len({count for count, _, _ in looked_at()[0]}) > 1
+@referee
+def ends(looked):
+    return all(count <= 1000 for count, _, _ in looked[0])
 
 
-def slopes():
+@referee
+def decided_by_values(looked):
+    return len({count for count, _, _ in looked[0]}) > 1
+
+
+@referee
+def slopes(looked):
     """Whether each gradient is the slope, where the nudge is a fair one; and whether one is not 0."""
-    here, beside = looked_at()
+    here, beside = looked
     fair = [(s, (b[1] - a[1]) / 2e-6) for (_, _, s), a, b in zip(here, beside[::2], beside[1::2]) if a[0] == b[0]]
     agree = all(abs(s - nudge) < 1e-3 * max(1, abs(nudge)) for s, nudge in fair)
     return len(fair) > 2 and agree, any(abs(s) > 1e-12 for s, _ in fair)

@@ -1,0 +1,163 @@
+"""Evidence: what a probe sends of a graph, an op or a function as plain data, and what a referee concludes from it.
+
+The first function of each pair runs beside the learner's code; the second runs outside (referee.py), where it takes
+what was sent for what may be anything: it is read as a saved file is, and what it costs is bounded before it runs.
+
+    sent_graph(graph)        graph_of(data)        a traced graph, node by node
+    sent_op(op, *shapes)     obeys(data)           an op's values and derivatives, for the laws of laws.py
+    sent_slopes(f, x)        slopes_agree(data)    a function's values around x, and its derivatives there
+    sent_nodes(y)            —                     the graph behind a tensor: for each node its op, inputs and size
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from minigrad.base.spec import Spec
+from minigrad.compiler import Graph, flops
+from minigrad.core.op import Op
+from minigrad.laws import NUDGE, directions
+from minigrad.saving.graphs import GraphDecoder, GraphEncoder
+from minigrad.tensor.tensor import Tensor
+
+MOST_NODES = 1_000
+MOST_ELEMENTS = 1_000_000  # of all results of a graph
+MOST_FLOPS = 100_000_000
+
+
+def sent_graph(graph: Graph) -> Any:
+    """A graph as plain data. Raises StateError for what a saved graph cannot hold."""
+    return GraphEncoder().graph(graph)
+
+
+def graph_of(data: Any) -> Graph:
+    """The graph, which may be run: it has no effects and no loops. Raises ValueError for one that is too large."""
+    nodes = data["nodes"]
+    if len(nodes) > MOST_NODES:
+        raise ValueError(f"a graph of {len(nodes)} nodes")
+    for node in nodes:
+        node.pop("place", None)
+    graph = GraphDecoder({}, []).graph(data)
+    elements = sum(node.spec.size for node in graph.nodes)
+    if elements > MOST_ELEMENTS or flops(graph) > MOST_FLOPS or any(node.op.effect for node in graph.nodes):
+        raise ValueError(f"a graph that cannot be run here: {elements} elements")
+    return graph
+
+
+def sent_nodes(y: Tensor) -> list[Any]:
+    """For each node behind a tensor, inputs first: the name of its op, the places of its inputs, its size."""
+    places: dict[int, int] = {}
+    rows: list[Any] = []
+    waiting = [y.node]
+    while waiting:
+        node = waiting[-1]
+        if node is None or id(node) in places:
+            waiting.pop()
+        elif later := [x for x in node.inputs if id(x) not in places]:
+            waiting += later
+        else:
+            places[id(node)] = len(rows)
+            rows.append([type(node.op).__name__, [places[id(x)] for x in node.inputs], node.spec.size])
+    return rows
+
+
+# -- ops --------------------------------------------------------------------------------------------
+
+
+def sent_op(op: Op, *shapes: tuple[int, ...]) -> dict[str, Any]:
+    """What an op gives on random operands, and what it says of its derivatives; under "error" what ended that early."""
+    sent: dict[str, Any] = {"op": str(op)}
+    try:
+        for name, value in measured(op, operands(shapes)):
+            sent[name] = value
+    except Exception as error:
+        sent["error"] = [type(error).__name__, str(error)[:300]]
+    return sent
+
+
+def operands(shapes: tuple[tuple[int, ...], ...]) -> list[Tensor]:
+    """As laws.check() has them: away from 0, where logs and kinks live."""
+    rng = np.random.default_rng(0)
+    return [Tensor(rng.uniform(0.5, 2.0, shape)) for shape in shapes]
+
+
+def measured(op: Op, xs: list[Tensor]) -> Iterator[tuple[str, Any]]:
+    """The numbers of one law after another."""
+    arrays = [x.numpy() for x in xs]
+    came, foretold = np.asarray(op.forward(np, *arrays)), op.infer(*(x.spec for x in xs))
+    yield "specs", [str(foretold), str(Spec(came.shape, came.dtype))]
+    yield "memory", [byte_bounds(x) for x in (came, *arrays)]
+    dxs, y = directions(xs, 1), xs[0].apply(op, *xs[1:])
+    (gy,) = directions([y], 2)
+    gradients = op.gradients(gy, y, *xs)
+    yield "gradients", [g.numpy() for g in gradients]
+    yield "pushed", op.jvp(dxs, y, *xs).broadcast_to(y.shape).numpy()
+    yield "nudged", [op.forward(np, *(x + s * dx.numpy() for x, dx in zip(arrays, dxs))) for s in (NUDGE, -NUDGE)]
+    leaves = [Tensor(x.value, requires_grad=True) for x in xs]
+    leaves[0].apply(op, *leaves[1:]).backward(gy.value)
+    yield "compiled", [None if leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
+
+
+def obeys(sent: dict[str, Any], *shapes: tuple[int, ...]) -> None:
+    """The laws of laws.py on the numbers of an op of these operands. Raises AssertionError for the first it breaks."""
+    op, xs = sent["op"], operands(shapes)
+    foretold, came = item(sent, "specs")
+    assert foretold == came, f"{op}: infer foretells {foretold}, and forward gives {came}"
+    (start, end), *others = item(sent, "memory")
+    assert all(end <= a or b <= start for a, b in others), f"{op}: forward gives the memory of an operand: copy it"
+    gradients = [np.asarray(gx, float) for gx in item(sent, "gradients")]
+    for x, gx in zip(xs, gradients, strict=True):
+        assert gx.shape == x.shape, f"{op}: a gradient has the shape {gx.shape}, and its operand {x.shape}"
+    pushed = np.asarray(item(sent, "pushed"), float)
+    dxs, (gy,) = directions(xs, 1), directions([Tensor(pushed)], 2)
+    forward, backward = (gy.numpy() * pushed).sum(), sum((dx.numpy() * gx).sum() for dx, gx in zip(dxs, gradients))
+    assert np.isclose(forward, backward), f"{op}: ⟨gy, J dx⟩ = {forward:.12g}, but ⟨Jᵀ gy, dx⟩ = {backward:.12g}"
+    up, down = np.asarray(item(sent, "nudged"), float)
+    slope = (up - down) / (2 * NUDGE)
+    assert close(pushed, slope, 1e-5, 1e-8), f"{op}: jvp says {pushed}, nudging forward says {slope}"
+    for gx, fast in zip(gradients, item(sent, "compiled"), strict=True):
+        assert close(gx, fast, 1e-12, 1e-8), f"{op}: compiled, a gradient is {fast}; interpreted, {gx}"
+
+
+def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
+    """Whether two arrays of numbers have one shape, and nearly the same elements."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol, atol))
+
+
+def item(sent: dict[str, Any], name: str) -> Any:
+    """What was sent under this name. Raises an exception of the kind of that which came in between."""
+    if name not in sent and "error" in sent:
+        kind, words = sent["error"]
+        raise type(str(kind), (Exception,), {})(words)
+    return sent[name]
+
+
+# -- functions ----------------------------------------------------------------------------------------
+
+
+def sent_slopes(f: Callable[[Tensor], Tensor], x: Any) -> list[list[Any]]:
+    """For each element of x: f above and below it, and the derivative of each element of f that backward gives."""
+    x = np.asarray(x, float)
+    steps = NUDGE * np.eye(x.size).reshape(x.size, *x.shape)
+    rows: list[Any] = []
+    for i in range(f(Tensor(x)).size):
+        leaf = Tensor(x, requires_grad=True)
+        y = f(leaf).reshape(-1)[i]
+        if y.requires_grad:
+            y.backward()
+        rows.append(np.zeros(x.size) if leaf.grad is None else leaf.grad.numpy().reshape(-1))
+    return [
+        [*(f(Tensor(x + way * step)).numpy().reshape(-1) for way in (1, -1)), [row[i] for row in rows]]
+        for i, step in enumerate(steps)
+    ]
+
+
+def slopes_agree(sent: list[list[Any]]) -> bool:
+    """Whether the derivatives are the slopes, as gradcheck() takes it."""
+    up, down, slopes = (np.asarray(each, float) for each in zip(*sent))
+    return up.shape == down.shape and close(slopes, (up - down) / (2 * NUDGE), 1e-3, 1e-5)
