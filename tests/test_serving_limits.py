@@ -165,7 +165,7 @@ def test_health_is_answered_while_long_bodies_are_parsed(tmp_path):
             alive += client.get("/v2/health/live").status_code == 200
 
     assert [each.result().status_code for each in asked] == [200] * 4
-    assert alive > 40
+    assert alive > 200
 
 
 @table("length, apart", [(100, False), (20_000, True)])

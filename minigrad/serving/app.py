@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from . import metrics, v1, v2
+from . import description, metrics
 from .budget import Share
 from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, written_json
 from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
@@ -67,12 +67,20 @@ def app(
     async def counted(_: Request) -> Response:
         return Response(str(repository.metrics), headers={"Content-Type": metrics.TYPE})
 
-    routes = [Route("/", page), Route("/metrics", counted), *(route(*each) for each in v2.SERVER.items())]
-    for protocol in (v1, v2):
-        for of in ("/versions/{number}", ""):
-            path = f"/{protocol.__name__.rpartition('.')[2]}/models/{{name}}{of}"
-            routes.append(InferenceRoute(path + protocol.INFER, Inference(repository, protocol), methods=["POST"]))
-            routes += [route(path + behind, found) for behind, found in protocol.MODEL.items()]
+    async def described(_: Request) -> Response:
+        return Response(in_json(description.openapi(repository)), media_type=JSON)
+
+    async def documented(request: Request) -> Response:
+        content, kind = description.page_file(request.path_params.get("file", ""))
+        return Response(content, media_type=kind, headers={"Content-Security-Policy": description.OWN_FILES})
+
+    routes = [Route("/", page), Route("/metrics", counted), Route("/openapi.json", described)]
+    routes += [Route("/docs", documented), Route("/docs/{file}", documented)]
+    for path, found in description.paths():
+        if callable(found):
+            routes.append(route(path, found))
+        else:
+            routes.append(InferenceRoute(path, Inference(repository, found), methods=["POST"]))
     server = Starlette(
         routes=routes,
         lifespan=life,

@@ -191,7 +191,7 @@ def noise(model: Model, rows: int) -> Arrays:
     rng = np.random.default_rng(0)
     found = {}
     for name, spec in model.inputs.items():
-        shape = [rows, *(2 if n is None else n for n in spec.shape[1:])]
+        shape = [n if n is not None else 2 if axis else rows for axis, n in enumerate(spec.shape)]
         found[name] = (rng.normal(size=shape) if kind(spec.dtype) == "f" else rng.integers(0, 2, shape)).astype(
             spec.dtype
         )

@@ -65,7 +65,7 @@ def answer(said: Mapping[str, Any], _: Key, outputs: Arrays) -> dict[str, Any]:
 
 
 def status(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
-    """Of one version, or of all: whether it answers; why it does not."""
+    """Whether each version answers, and if not, why."""
     there = repository.reasons(name)
     if number is not None:
         there = {key: reason for key, reason in there.items() if str(key.number) == number}
@@ -81,6 +81,7 @@ def state(repository: Repository, key: Key, reason: str) -> dict[str, Any]:
 
 
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """What goes into a model, and what comes out."""
     version = repository.version(name, number)
     model = version.batcher.model
     signature = {

@@ -41,7 +41,10 @@ def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
 
 
 def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What the answer depends on."""
+    """What the answer depends on. Raises Refusal where it is not of the protocol's types."""
+    for name, wanted in (("id", str), ("outputs", list), ("parameters", dict)):
+        if not isinstance(said.get(name, wanted()), wanted):
+            raise Refusal(f"{name} is wanted as {wanted.__name__}, and this came: {short(said[name])}")
     return {name: said[name] for name in ("id", "outputs", "parameters") if name in said}
 
 
@@ -89,7 +92,18 @@ def output(name: str, y: np.ndarray, as_bytes: bool) -> dict[str, Any]:
     return said | {"data": y.reshape(-1).tolist()}
 
 
+def server(_: Repository) -> dict[str, Any]:
+    """The server's name and version."""
+    return {"name": "minigrad", "version": __version__, "extensions": ["binary_tensor_data"]}
+
+
+def live(_: Repository) -> dict[str, Any]:
+    """Whether the server answers."""
+    return {"live": True}
+
+
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """What goes into a model, and what comes out."""
     model = repository.version(name, number).batcher.model
     return {
         "name": name,
@@ -101,17 +115,20 @@ def metadata(repository: Repository, name: str, number: str | None = None) -> di
 
 
 def ready(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """Whether a model answers."""
     repository.version(name, number)  # or a refusal
     return {"name": name, "ready": True}
 
 
 def all_ready(repository: Repository) -> dict[str, Any]:
+    """Whether any model answers."""
     if not repository.table:
         raise Refusal("no model is loaded", 503)
     return {"ready": True}
 
 
 def names(repository: Repository) -> dict[str, Any]:
+    """The names of the models."""
     return {"models": sorted({key.name for key in repository.table})}
 
 
@@ -122,8 +139,8 @@ def described(name: str, spec: TensorSpec) -> dict[str, Any]:
 INFER, EXAMPLE = "/infer", ', with a body such as {"inputs": [{"name", "shape", "datatype", "data"}, …]}'
 MODEL = {"/ready": ready, "": metadata}  # behind /v2/models/NAME, and its versions
 SERVER = {
-    "/v2": lambda _: {"name": "minigrad", "version": __version__, "extensions": ["binary_tensor_data"]},
-    "/v2/health/live": lambda _: {"live": True},
+    "/v2": server,
+    "/v2/health/live": live,
     "/v2/health/ready": all_ready,
     "/v2/models": names,
 }
