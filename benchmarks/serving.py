@@ -91,7 +91,7 @@ def request(path: str, x: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.save(file, x)
     body = file.getvalue()
-    head = f"POST {path}:predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-npy\r\nContent-Length: {len(body)}"
+    head = f"POST {path}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-npy\r\nContent-Length: {len(body)}"
     return f"{head}\r\n\r\n".encode() + body
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from http.client import HTTPConnection
 
@@ -22,21 +22,21 @@ import httpx
 import numpy as np
 import onnxruntime
 import pytest
-import uvicorn
 from elsewhere import output_of
 from in_a_thread import completed, in_a_thread
 from miniature import ROOT
 from prometheus_client.parser import text_string_to_metric_families
 from safetensors.numpy import load, save
+from serving import keep, saved, served
 from table import table
 
 import minigrad as mg
-from benchmarks import serving
+from benchmarks import serving as load_test
 from minigrad.base.errors import SavedFileError
 from minigrad.course.cli import main
 from minigrad.serving.app import app
 from minigrad.serving.batcher import Batcher, Limits
-from minigrad.serving.command import bound, configured
+from minigrad.serving.command import bound
 from minigrad.serving.command import serving as run_server
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.model import Refusal, in_slices, opened, warmed
@@ -52,34 +52,6 @@ def two(token, weight):
     """Two inputs and two outputs, of other dtypes."""
     table = mg.arange(5, dtype=mg.float32)
     return {"sum": table[token] + weight.sum(1), "flags": weight > 0}
-
-
-def keep(path, f, *inputs):
-    """The path of a file that has f; of an input, (shape, dtype)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    specs = tuple(mg.TensorSpec(*each) for each in inputs)
-    mg.save(path, f if isinstance(f, mg.nn.Module) else mg.function(f), specs)
-    return path
-
-
-def saved(path, factor):
-    return keep(path, lambda x: x * factor, ((None, 2), mg.float32))
-
-
-@contextmanager
-def served(root, limits=Limits(), read=opened):  # noqa: B008  (it is frozen)
-    """A client of a server in a thread of this process."""
-    server = uvicorn.Server(configured(Repository(root, limits, Metrics(), read), poll=0.02))
-    with bound("127.0.0.1", 0) as at:
-        at.listen()
-        thread = threading.Thread(target=server.run, args=([at],))
-        thread.start()
-        with httpx.Client(base_url=f"http://127.0.0.1:{at.getsockname()[1]}", timeout=60) as client:
-            try:
-                yield client
-            finally:
-                server.should_exit = True
-                thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -433,7 +405,7 @@ def test_time_and_the_queue_have_limits(tmp_path):
         asks = clients.map(lambda _: client.post(PREDICT, json={"instances": [[1, 2]]}), range(5))
         answers = sorted((each.status_code, each.json()["error"], each.headers.get("retry-after")) for each in asks)
         with socket.create_connection((client.base_url.host, client.base_url.port)) as slow:
-            slow.sendall(b"POST /v2/models/net/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+            slow.sendall(b"POST /v2/models/net/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
             head = slow.recv(1000)
 
     assert {status for status, *_ in answers} == {503, 504}
@@ -454,7 +426,7 @@ def test_a_head_has_limits_as_a_body_has(tmp_path):
     """One that never ended was once held for ever, and for ever longer."""
     with served(saved(tmp_path / "net.mg", 2.0), Limits(seconds=1.5)) as client:
         at = client.base_url.host, client.base_url.port
-        begun = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nA: "
+        begun = b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\nA: "
 
         assert ended(at) == ended(at, begun) == b"HTTP/1.1 408 Request Timeout"
         assert ended(at, begun, b"a" * (1 << 16)) == b"HTTP/1.1 431 Request Header Fields Too Large"
@@ -613,13 +585,13 @@ def test_the_load_test_counts_wrong_answers(client):
     wanted = np.concatenate([net(mg.tensor(x[None])).detach().numpy() for x in xs])
     address = str(client.base_url.join("/v1/models/net"))
 
-    found = completed(serving.load(address, xs, wanted, clients=4, total=60))
+    found = completed(load_test.load(address, xs, wanted, clients=4, total=60))
     wanted[7] += 1e-3
 
     assert found["wrong"] == 0
     assert found["p50"] <= found["p95"] <= found["p99"]
-    assert completed(serving.load(address, xs, wanted, clients=4, total=60))["wrong"] == 3
-    assert serving.rows_in_a_batch(address) >= 1
+    assert completed(load_test.load(address, xs, wanted, clients=4, total=60))["wrong"] == 3
+    assert load_test.rows_in_a_batch(address) >= 1
 
 
 # -- versions ---------------------------------------------------------------------------------------
@@ -746,7 +718,7 @@ def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_
         address = httpx.URL(line.split()[-1])
         with socket.create_connection((address.host, address.port)) as asking:
             body = json.dumps({"inputs": np.eye(3).tolist()}).encode()
-            head = f"POST {address.path}:predict HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+            head = f"POST {address.path}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
             asking.sendall(head.encode() + body[:10])
             until(lambda: httpx.get(address.join("/v2/health/live")).status_code == 200)
             page = httpx.get(address.join("/")).text

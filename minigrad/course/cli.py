@@ -106,6 +106,12 @@ def add_serving(served: argparse.ArgumentParser) -> None:
     served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="that a batch waits to be full")
     served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that wait for one model")
     served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="of one request")
+    served.add_argument(
+        "--max-memory", type=float, default=128.0, metavar="MB", help="of all requests: their bodies, arrays, answers"
+    )
+    served.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="another name of this server, as in a URL"
+    )
     served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
     served.add_argument("--page", type=Path, metavar="HTML", help="a page of yours, in place of the one to draw on")
     served.add_argument("--poll", type=float, default=1.0, metavar="S", help="between two looks for new versions")
@@ -199,11 +205,13 @@ def serve_model(arguments: argparse.Namespace) -> int:
         from minigrad.serving.command import serve
     except ModuleNotFoundError as missing:
         raise CourseError(f"serve needs {missing.name}: pip install 'minigrad-course[serve]'") from None
-    most = int(arguments.max_body * (1 << 20))
-    limits = Limits(arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, most, arguments.timeout)
+    body, memory = (int(megabytes * (1 << 20)) for megabytes in (arguments.max_body, arguments.max_memory))
+    limits = Limits(
+        arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, body, arguments.timeout, memory
+    )
     try:
         tell, page = partial(print, flush=True), arguments.page or PAGE
-        serve(arguments.model, arguments.host, arguments.port, limits, arguments.poll, tell, page)
+        serve(arguments.model, arguments.host, arguments.port, limits, arguments.poll, tell, page, arguments.allow_host)
     except (OSError, MinigradError) as error:
         raise CourseError(str(error)) from None
     return 0

@@ -1,40 +1,49 @@
 """The server: paths, limits, and what is said when a request cannot be answered. docs/serving.md has a table of paths.
 
-Reading, parsing and waiting are of one event loop; each model runs in a thread of its own.
+Reading and waiting are of one event loop; each model runs in a thread of its own, and long JSON is parsed and written
+in another process.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match, Route
+from starlette.types import Receive, Scope, Send
 
-from . import metrics, v1, v2
-from .encodings import BINARY, JSON, LENGTH, in_json, in_json_and_bytes, wanted_type, with_elements
-from .model import Refusal
-from .repository import Repository
+from . import description, metrics
+from .budget import Share
+from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, written_json
+from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
+from .model import Arrays, Refusal
+from .repository import Repository, Version
 
 PAGE = Path(__file__).with_name("page.html")
+PIECE = 1 << 16  # bytes of an answer that are given at once to a client that may be slow
 OWN_ONLY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"
 )
 
 
-def app(repository: Repository, poll: float = 1.0, shown: Path = PAGE) -> Starlette:
+def app(
+    repository: Repository, poll: float = 1.0, shown: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
+) -> Starlette:
     """The application, of ASGI.
 
     poll     s between two looks at the disk
     shown    the page at /, a file of HTML
+    hosts    the names that requests may call it by
     """
 
     @asynccontextmanager
@@ -52,74 +61,149 @@ def app(repository: Repository, poll: float = 1.0, shown: Path = PAGE) -> Starle
 
         return Route(path, answer)
 
-    def inferring(path: str, protocol: Any) -> Route:
-        return Route(path, partial(infer, repository, protocol), methods=["POST"])
-
     async def page(_: Request) -> Response:
         return Response(shown.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
 
     async def counted(_: Request) -> Response:
         return Response(str(repository.metrics), headers={"Content-Type": metrics.TYPE})
 
-    routes = [Route("/", page), Route("/metrics", counted), *(route(*each) for each in v2.SERVER.items())]
-    for protocol in (v1, v2):
-        for of in ("/versions/{number}", ""):
-            path = f"/{protocol.__name__.rpartition('.')[2]}/models/{{name}}{of}"
-            routes.append(inferring(path + protocol.INFER, protocol))
-            routes += [route(path + behind, found) for behind, found in protocol.MODEL.items()]
-    return Starlette(routes=routes, lifespan=life, exception_handlers={Refusal: refused, HTTPException: refused})
+    async def described(_: Request) -> Response:
+        return Response(in_json(description.openapi(repository)), media_type=JSON)
+
+    async def documented(request: Request) -> Response:
+        content, kind = description.page_file(request.path_params.get("file", ""))
+        return Response(content, media_type=kind, headers={"Content-Security-Policy": description.OWN_FILES})
+
+    routes = [Route("/", page), Route("/metrics", counted), Route("/openapi.json", described)]
+    routes += [Route("/docs", documented), Route("/docs/{file}", documented)]
+    for path, found in description.paths():
+        if callable(found):
+            routes.append(route(path, found))
+        else:
+            routes.append(InferenceRoute(path, Inference(repository, found), methods=["POST"]))
+    server = Starlette(
+        routes=routes,
+        lifespan=life,
+        exception_handlers={Refusal: refused, HTTPException: refused},
+        middleware=[Middleware(UnreadBodies), Middleware(AllowedHosts, hosts)],
+    )
+    server.router.redirect_slashes = False  # a redirect would say again what the request calls this server
+    return server
 
 
-async def infer(repository: Repository, protocol: Any, request: Request) -> Response:
-    """One request to a model, from its first byte to its answer, counted.
+class InferenceRoute(Route):
+    """Takes every method, and refuses all but POST: GET must not look for a model that is called `net:predict`."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, more = super().matches(scope)
+        return (Match.FULL if match is Match.PARTIAL else match), more
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Requests to a model.
 
     protocol    v1 or v2: what they call `inputs` and `answer`
     """
-    begun, name, status = perf_counter(), request.path_params["name"], 500
-    limits = repository.limits
-    try:
-        body = await within(limits.seconds, whole(request, limits.body), 408, "the request was read")
-        # From here to the queue nothing waits, so that a version that is exchanged meanwhile answers what it was sent.
-        version = repository.version(name, request.path_params.get("number"))
-        sent = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-        model, said = version.batcher.model, {} if sent in BINARY else with_elements(body, request.headers)
-        given = BINARY[sent][0](body, model) if sent in BINARY else protocol.inputs(said, model)
-        waiting = version.batcher.submit(model.fitting(given))
-        outputs = await within(limits.seconds, waiting, 504, f"{name} had answered")
-        kind = wanted_type(request.headers.get("accept", ""), sent if sent in BINARY else JSON)
-        if kind in BINARY:
-            answer = Response(BINARY[kind][1](outputs), media_type=kind)
-        else:
-            answer = answered(protocol.answer(said, version, outputs))
-        status = 200
-        return answer
-    except Refusal as refusal:
-        status = refusal.status
-        raise
-    finally:
-        known = name if any(key.name == name for key in repository.table) else ""
-        repository.metrics.count("minigrad_requests_total", model=known, status=str(status))
-        repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
+
+    repository: Repository
+    protocol: Any
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        with self.repository.memory.share() as share:
+            response = await self.infer(request, share)
+            await response(scope, receive, send)
+
+    async def infer(self, request: Request, share: Share) -> Response:
+        """One request, from its first byte to its answer, counted."""
+        begun, name, status = perf_counter(), request.path_params["name"], 500
+        limits = self.repository.limits
+        try:
+            body = await within(limits.seconds, whole(request, limits.body, share), 408, "the request was read")
+            # A version that is exchanged from here on answers what it was sent.
+            version = self.repository.version(name, request.path_params.get("number"))
+            with version.batcher.expecting():
+                read = self.read(body, request, version)
+                said, arrays = await within(limits.seconds, read, 504, "the request was parsed")
+                length = length_of_json(body, request.headers)
+                del body
+                share.hold(sum(array.nbytes for array in arrays.values()))
+                waiting = version.batcher.submit(arrays)
+            outputs = await within(limits.seconds, waiting, 504, f"{name} had answered")
+            kind = wanted_type(request.headers.get("accept", ""), sent_type(request.headers))
+            if kind in BINARY:
+                answer = paced(BINARY[kind][1](outputs), kind, share)
+            else:
+                length = max(length, sum(y.nbytes for y in outputs.values()))
+                written = self.repository.worker.run(
+                    length, written_json, self.protocol.answer, said, version.key, outputs
+                )
+                answer = in_json_and_elements(
+                    *await within(limits.seconds, written, 504, "the answer was written"), share
+                )
+            status = 200
+            return answer
+        except Refusal as refusal:
+            status = refusal.status
+            raise
+        finally:
+            known = name if any(key.name == name for key in self.repository.table) else ""
+            self.repository.metrics.count("minigrad_requests_total", model=known, status=str(status))
+            self.repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
+
+    async def read(self, body: bytearray, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
+        """What a body says of its answer, and the inputs in it."""
+        model, sent = version.batcher.model, sent_type(request.headers)
+        if sent in BINARY:
+            return {}, model.fitting(BINARY[sent][0](body, model))
+        length, header = length_of_json(body, request.headers), request.headers.get(LENGTH)
+        return await self.repository.worker.run(
+            length, read_json, self.protocol.inputs, self.protocol.wishes, body, header, model
+        )
 
 
-def answered(said: Any) -> Response:
+def in_json_and_elements(text: bytes, elements: bytes, share: Share) -> Response:
     """JSON; and behind it the elements of the outputs that are wanted as bytes."""
-    text, elements = in_json_and_bytes(said)
     if not elements:
-        return Response(text, media_type=JSON)
-    return Response(text + elements, 200, {LENGTH: str(len(text))}, "application/octet-stream")
+        return paced(text, JSON, share)
+    return paced(text + elements, "application/octet-stream", share, {LENGTH: str(len(text))})
 
 
-async def whole(request: Request, most: int) -> bytes:
-    """The body of a request, refused as soon as it is too long."""
-    body = bytearray()
-    said = request.headers.get("content-length", "0")
-    with suppress(ClientDisconnect):  # who is gone reads no answer
+def paced(body: bytes, kind: str, share: Share, headers: dict[str, str] | None = None) -> Response:
+    """An answer that is given piece by piece, as its client reads it; until then it counts as memory that is held."""
+    share.hold(len(body))
+    pieces = (body[i : i + PIECE] for i in range(0, len(body), PIECE)) if len(body) > PIECE else None
+    length = {"Content-Length": str(len(body))}
+    if pieces is None:
+        return Response(body, 200, headers, kind)
+    return StreamingResponse(pieces_of(pieces), 200, (headers or {}) | length, kind)
+
+
+async def pieces_of(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+async def whole(request: Request, most: int, share: Share) -> bytearray:
+    """The body of a request, refused as soon as it is too long, or packed."""
+    for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
+        said = ", ".join(request.headers.getlist(name)).lower()
+        if said not in ("", known):
+            raise Refusal(f"{name} {said[:40]} is not read here: send the body as it is, without packing it", status)
+    body, announced = bytearray(), request.headers.get("content-length", "0")
+    too_long = Refusal(f"a request has at most {most} bytes, and this one has more", 413)
+    if announced.isdecimal() and int(announced) > most:
+        raise too_long
+    try:
         async for piece in request.stream():
             body += piece
-            if max(len(body), int(said) if said.isdecimal() else 0) > most:
-                raise Refusal(f"a request has at most {most} bytes, and this one has more", 413)
-    return bytes(body)
+            if len(body) > most:
+                raise too_long
+            share.hold(len(body))
+    except ClientDisconnect:
+        raise Refusal(f"the connection ended after {len(body)} bytes of the body") from None
+    return body
 
 
 async def within(seconds: float, answer: Awaitable[Any], status: int, what: str) -> Any:
@@ -130,15 +214,21 @@ async def within(seconds: float, answer: Awaitable[Any], status: int, what: str)
         raise Refusal(f"{seconds:g} s went by before {what}", status) from None
 
 
-async def refused(_: Request, error: Exception) -> Response:
-    """What every protocol here says of an error: {"error": why}."""
+async def refused(request: Request, error: Exception) -> Response:
     match error:
-        case Refusal(status=status):
-            more = {503: {"Retry-After": "1"}, 408: {"Connection": "close"}}.get(status)
-            return Response(in_json({"error": str(error)}), status, more, JSON)
-        case HTTPException(status_code=status, detail=detail, headers=headers):
-            return Response(in_json({"error": f"{detail}: docs/serving.md has the paths"}), status, headers, JSON)
+        case Refusal():
+            return error_response(error)
+        case HTTPException(status_code=status, headers=headers):
+            return Response(in_json({"error": way_out(request, error)}), status, headers, JSON)
     raise error
+
+
+def way_out(request: Request, error: HTTPException) -> str:
+    """What is wrong with a path or a method, and what to do."""
+    asked, found, detail = f"{request.method} {request.url.path[:80]}", request.scope.get("endpoint"), error.detail
+    if error.headers and "Allow" in error.headers:
+        detail = f"it takes {error.headers['Allow']}" + (found.protocol.EXAMPLE if isinstance(found, Inference) else "")
+    return f"{asked}: {detail}. docs/serving.md has the paths"
 
 
 async def watching(repository: Repository, poll: float) -> None:

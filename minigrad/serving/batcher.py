@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -33,6 +33,8 @@ class Limits:
     wait       s that the head of a batch waits for others
     queue      most requests that wait for one model; others are answered 503
     body       most bytes of a request
+    memory     most bytes that all requests hold at once, in their bodies, arrays and answers
+    connections    most at once
     seconds    most that reading a request may take, and most that its answer may
     """
 
@@ -41,6 +43,8 @@ class Limits:
     queue: int = 1024
     body: int = 16 << 20
     seconds: float = 30.0
+    memory: int = 128 << 20
+    connections: int = 2048
 
 
 @dataclass(eq=False)
@@ -61,7 +65,7 @@ class Batcher:
         self.model, self.limits, self.metrics, self.name = model, limits, metrics, name
         self.waiting: deque[PendingRequest] = deque()
         self.arrived = asyncio.Event()
-        self.closed = False
+        self.closed, self.expected = False, 0
         self.thread = ThreadPoolExecutor(1, f"minigrad-{name}")
         self.task = asyncio.create_task(self.work())
 
@@ -76,13 +80,23 @@ class Batcher:
         self.arrived.set()
         return request.answer
 
+    @contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Of a request that will be submitted in the block: the batcher does not end before."""
+        self.expected += 1
+        try:
+            yield
+        finally:
+            self.expected -= 1
+            self.arrived.set()
+
     def close(self) -> None:
         """Answer those who wait, and end."""
         self.closed = True
         self.arrived.set()
 
     async def work(self) -> None:
-        while self.waiting or not self.closed:
+        while self.waiting or self.expected or not self.closed:
             self.arrived.clear()
             if not self.waiting:
                 await self.arrived.wait()

@@ -6,21 +6,19 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..base.errors import SavedFileError
 from .app import PAGE, app
 from .batcher import Limits
+from .connection import GRACE, Connection
 from .metrics import Metrics
+from .middleware import LOOPBACK, host_names
 from .repository import Repository
-
-LONGEST_HEAD = 1 << 16  # bytes
 
 
 def serve(
@@ -31,18 +29,20 @@ def serve(
     poll: float,
     tell: Callable[[str], None],
     page: Path = PAGE,
+    names: Iterable[str] = (),
 ) -> None:
     """Serve until SIGINT or SIGTERM; what was asked before is answered then.
 
     poll    s between two looks for new versions
     tell    is called with what is served, and where, when it is
     page    at /
+    names   of this server, beside the host's and those of the loopback
 
     Raises SavedFileError where there is no model, OSError where the port is taken or the page is none.
     """
     page.read_bytes()
     with bound(host, port) as at:
-        asyncio.run(serving(Repository(model, limits, Metrics()), at, poll, tell, page))
+        asyncio.run(serving(Repository(model, limits, Metrics()), at, poll, tell, page, host_names(host, names)))
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -60,7 +60,12 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 async def serving(
-    repository: Repository, at: socket.socket, poll: float, tell: Callable[[str], None], page: Path = PAGE
+    repository: Repository,
+    at: socket.socket,
+    poll: float,
+    tell: Callable[[str], None],
+    page: Path = PAGE,
+    hosts: frozenset[str] = frozenset(LOOPBACK),
 ) -> None:
     await repository.look()
     if not repository.table:
@@ -73,57 +78,32 @@ async def serving(
     tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself
-    await uvicorn.Server(configured(repository, poll, page)).serve([at])
+    await Server(configured(repository, poll, page, hosts)).serve([at])
 
 
-def configured(repository: Repository, poll: float, page: Path = PAGE) -> uvicorn.Config:
+def configured(
+    repository: Repository, poll: float, page: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
+) -> uvicorn.Config:
     """uvicorn's own limits."""
     return uvicorn.Config(
-        app(repository, poll, page),
+        app(repository, poll, page, hosts),
         log_level="warning",
         access_log=False,
         server_header=False,
         ws="none",
-        limit_concurrency=repository.limits.queue + 1024,
         timeout_graceful_shutdown=int(repository.limits.seconds) + 1,
-        http=partial(Connection, repository.limits.seconds),  # type: ignore[arg-type]  # it is called as a class is
+        http=partial(Connection, repository.limits.seconds, repository.limits.connections),  # type: ignore[arg-type]  # it is called as a class is
     )
 
 
-class Connection(HttpToolsProtocol):
-    """uvicorn's, on which the head of a request has limits too: `seconds` for each, and its bytes."""
+class Server(uvicorn.Server):
+    """uvicorn's, which answers those too who have just connected when it ends."""
 
-    late: Any = None  # what ends the connection, as long as a head is awaited
-    length = 0
-
-    def __init__(self, seconds: float, **given: Any):
-        super().__init__(**given)
-        self.seconds = seconds
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self.await_head()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self.await_head()
-
-    def await_head(self) -> None:
-        self.late = self.late or self.loop.call_later(self.seconds, self.end, b"408 Request Timeout")
-
-    def data_received(self, data: bytes) -> None:
-        before = self.late
-        super().data_received(data)
-        self.length = self.length + len(data) if self.late is before else 0
-        if self.late is not None and self.length > LONGEST_HEAD:
-            self.end(b"431 Request Header Fields Too Large")
-
-    def on_headers_complete(self) -> None:
-        super().on_headers_complete()
-        self.late.cancel()
-        self.late = None
-
-    def end(self, why: bytes) -> None:
-        if not self.transport.is_closing():
-            self.transport.write(b"HTTP/1.1 %b\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % why)
-            self.transport.close()
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for at in sockets or ():
+            at.listen(0)  # who comes now is refused; who came before is accepted in the next moment
+        await asyncio.sleep(GRACE)
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(0)
+        await super().shutdown(sockets)

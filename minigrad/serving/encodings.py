@@ -14,16 +14,17 @@ from numpy.lib import format as npy
 
 from ..base.errors import MinigradError
 from ..saving.container import decoded, encoded, once, short
-from .model import Arrays, Model, Refusal
+from .model import Arrays, Constant, Model, Refusal
 
 LENGTH = "Inference-Header-Content-Length"  # of the JSON, where elements stand behind it
+LONGEST_HEADER = 1 << 16  # of a file of safetensors, which is parsed in the event loop
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
 
 def parsed(body: bytes) -> dict[str, Any]:
     """A table in JSON, no name said twice; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
     try:
-        found = json.loads(body, object_pairs_hook=once)
+        found = json.loads(body, object_pairs_hook=once, parse_constant=Constant)
     except (ValueError, RecursionError) as error:
         raise Refusal(f"a table in JSON is wanted, and this is none: {short(error)}") from None
     if not isinstance(found, dict):
@@ -31,9 +32,37 @@ def parsed(body: bytes) -> dict[str, Any]:
     return found
 
 
-def with_elements(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-    """A table in JSON; the `data` of inputs whose elements stand behind it, as v2 has it, are those bytes."""
-    length = headers.get(LENGTH)
+def sent_type(headers: Mapping[str, str]) -> str:
+    """The type of a body: one of NumPy's or safetensors'; else it is taken for JSON."""
+    sent = headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    return sent if sent in BINARY else JSON
+
+
+def length_of_json(body: bytes, headers: Mapping[str, str]) -> int:
+    """How much of a body is to be parsed as JSON."""
+    length = headers.get(LENGTH, "")
+    if sent_type(headers) != JSON:
+        return 0
+    return min(int(length), len(body)) if length.isdecimal() and len(length) <= 18 else len(body)
+
+
+def read_json(
+    inputs: Callable[[Any, Model], Mapping[str, Any]],
+    wishes: Callable[[Any], dict[str, Any]],
+    body: bytes,
+    length: str | None,
+    model: Model,
+) -> tuple[dict[str, Any], Arrays]:
+    """What the JSON of a body says of its answer, and the inputs in it."""
+    said = with_elements(body, length)
+    return wishes(said), model.fitting(inputs(said, model))
+
+
+def with_elements(body: bytes, length: str | None) -> dict[str, Any]:
+    """A table in JSON; the `data` of inputs whose elements stand behind it, as v2 has it, are those bytes.
+
+    length    of the JSON, where a header says it
+    """
     if length is None:
         return parsed(body)
     if not length.isdecimal() or len(length) > 18 or int(length) > len(body):
@@ -43,7 +72,7 @@ def with_elements(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
     for each in tensors if isinstance(tensors, list) else ():
         size = parameter(each, "binary_data_size", int, -1) if isinstance(each, dict) else -1
         if size >= 0 and "data" not in each:
-            each["data"], end = body[end : end + size], end + size
+            each["data"], end = bytes(body[end : end + size]), end + size
     if end != len(body):
         raise Refusal(f"the JSON and what it says of binary_data_size take {end} bytes, and {len(body)} came")
     return said
@@ -62,6 +91,11 @@ def in_json(x: Any) -> bytes:
     return in_json_and_bytes(x)[0]
 
 
+def written_json(answer: Callable[..., Any], *arguments: Any) -> tuple[bytes, bytes]:
+    """The answer of a protocol as JSON, and the elements behind it."""
+    return in_json_and_bytes(answer(*arguments))
+
+
 def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
     """JSON, in which bytes stand as their number; and those bytes, one after another."""
     pieces: list[bytes] = []
@@ -70,7 +104,8 @@ def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
         pieces.append(piece)
         return len(piece)
 
-    return json.dumps(x, separators=(",", ":"), ensure_ascii=False, default=number).encode(), b"".join(pieces)
+    text = json.dumps(x, separators=(",", ":"), ensure_ascii=False, default=number)
+    return text.encode(errors="backslashreplace"), b"".join(pieces)  # half a pair of UTF-16, as JSON writes it
 
 
 def from_npy(body: bytes, model: Model) -> Arrays:
@@ -105,6 +140,8 @@ def to_npy(arrays: Arrays) -> bytes:
 
 
 def from_safetensors(body: bytes, model: Model) -> Arrays:
+    if LONGEST_HEADER < int.from_bytes(body[:8], "little") <= len(body):
+        raise Refusal(f"a file of safetensors is wanted, with a header of at most {LONGEST_HEADER} bytes")
     try:
         return decoded(BytesIO(body), len(body))[0]
     except MinigradError as error:

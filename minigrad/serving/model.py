@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,10 @@ class Refusal(Exception):
         self.status = status
 
 
+class Constant(float):
+    """NaN, Infinity or -Infinity as JSON says them; 1e400 is a float that is infinite, and is not meant so."""
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """What is called, and with what.
@@ -50,6 +54,9 @@ class Model:
     outputs: Mapping[str, TensorSpec]
     run: Callable[[Arrays], Arrays]
     by_rows: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "run": None}  # another process parses for it, and does not run it
 
     def fitting(self, given: Mapping[str, Any]) -> Arrays:
         """The inputs as arrays; of lists, made from them. Raises Refusal, which names the input."""
@@ -84,18 +91,22 @@ def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
     try:
         with np.errstate(over="ignore"):
             found = flat.astype(dtype)
-        lost = [n for n in flat[np.isinf(found)] if abs(n) != inf] if kind(dtype) == "f" else []
+        lost = [n for n in flat[np.isinf(found)] if not isinstance(n, Constant)] if kind(dtype) == "f" else []
     except (OverflowError, TypeError):  # the latter of bfloat16
         limits = finfo(dtype) if kind(dtype) == "f" else np.iinfo(dtype)
         lost = [n for n in flat if type(n) is int and not int(limits.min) <= n <= int(limits.max)]
     if lost:
-        raise Refusal(f"{name} is wanted as {dtype}, and {short(lost[0])} does not fit in there")
+        raise Refusal(f"{name} is wanted as {dtype}, and {too_large(lost[0])} does not fit in there")
     return found.reshape(array.shape)
 
 
-WANTED: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "b": {bool}}
+def too_large(n: Any) -> str:
+    return "a number beyond 1.8e308" if isinstance(n, float) and isinf(n) else short(n)
+
+
+WANTED: dict[str, set[type]] = {"f": {int, float, Constant}, "i": {int}, "u": {int}, "b": {bool}}
 KINDS: dict[type, str] = {
-    float: "numbers with a point", int: "integers", bool: "true or false", str: "texts",
+    float: "numbers with a point", Constant: "NaN or Infinity", int: "integers", bool: "true or false", str: "texts",
     list: "lists of different lengths",
 }  # fmt: skip
 
@@ -180,7 +191,7 @@ def noise(model: Model, rows: int) -> Arrays:
     rng = np.random.default_rng(0)
     found = {}
     for name, spec in model.inputs.items():
-        shape = [rows, *(2 if n is None else n for n in spec.shape[1:])]
+        shape = [n if n is not None else 2 if axis else rows for axis, n in enumerate(spec.shape)]
         found[name] = (rng.normal(size=shape) if kind(spec.dtype) == "f" else rng.integers(0, 2, shape)).astype(
             spec.dtype
         )

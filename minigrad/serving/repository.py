@@ -19,10 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ..base.errors import SavedFileError
 from ..saving.container import short
 from .batcher import Batcher, Limits
+from .budget import Budget
 from .metrics import Metrics
 from .model import Model, Refusal, opened, warmed
+from .worker import Worker
 
 log = logging.getLogger("minigrad.serving")
 NUMBER = re.compile("[0-9]+")
@@ -52,6 +55,7 @@ class Repository:
 
     def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = opened):
         self.root, self.limits, self.metrics, self.read = root.resolve(), limits, metrics, read
+        self.memory, self.worker = Budget(limits.memory), Worker()
         self.table: dict[Key, Version] = {}
         self.failed: dict[Key, tuple[Stamp, str]] = {}
         self.second: dict[Path, tuple[Key, str]] = {}
@@ -59,15 +63,25 @@ class Repository:
     def files(self) -> Iterator[tuple[Key, Path]]:
         """What lies there now."""
         if self.root.is_file():
-            yield Key(self.root.stem, 1), self.root
+            yield Key(name_of(self.root.stem), 1), self.root
         elif any(NUMBER.fullmatch(path.name) for path in self.root.iterdir()):
             yield from versions(self.root)
         else:
             for path in sorted(self.root.iterdir()):
                 if path.is_dir():
-                    yield from versions(path)
+                    yield from self.versions_now(path)
                 elif path.suffix in SUFFIXES:
-                    yield Key(path.stem, 1), path
+                    yield Key(name_of(path.stem), 1), path
+
+    def versions_now(self, folder: Path) -> Iterator[tuple[Key, Path]]:
+        """The versions of a model; where its folder cannot be read just now, those that answer."""
+        try:
+            yield from [*versions(folder)]
+        except OSError as error:
+            log.warning("%s cannot be read: %s", folder, error)
+            yield from (
+                (key, version.stamp[0]) for key, version in self.table.items() if key.name == name_of(folder.name)
+            )
 
     async def look(self) -> None:
         """Bring the table up to date with the disk."""
@@ -115,7 +129,7 @@ class Repository:
         return {key: "; ".join(reasons) for key, reasons in found.items() if key.name == name}
 
     async def loaded(self, key: Key, new: Stamp) -> Version:
-        model = await asyncio.to_thread(lambda: warmed(self.read(new[0]), self.limits.rows))
+        model = await asyncio.to_thread(lambda: warmed(self.read(only_a_file(new[0])), self.limits.rows))
         return Version(key, new, Batcher(model, self.limits, self.metrics, key.name))
 
     def version(self, name: str, number: str | None = None) -> Version:
@@ -139,9 +153,25 @@ def versions(folder: Path) -> Iterator[tuple[Key, Path]]:
     for path in sorted(folder.iterdir(), key=lambda path: (len(path.name), path.name)):  # 2 before 02
         if NUMBER.fullmatch(path.name) and path.is_dir():
             inside = [file for file in path.iterdir() if file.suffix in SUFFIXES]
-            yield Key(folder.name, int(path.name)), inside[0] if len(inside) == 1 else path
+            yield Key(name_of(folder.name), int(path.name)), inside[0] if len(inside) == 1 else path
+
+
+def name_of(stem: str) -> str:
+    """A file's name as a model's: bytes that are no UTF-8 are spelled out, so that a URL can say them."""
+    return stem.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def stamp(path: Path) -> Stamp:
-    found = path.stat()
+    """What changes when a file is replaced; of a link to nothing it is the link alone, and reading it will say so."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path, -1, -1, -1
     return path, found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def only_a_file(path: Path) -> Path:
+    """The path. Raises SavedFileError where it is a pipe or a device: one would wait for ever at its beginning."""
+    if path.exists() and not path.is_file():
+        raise SavedFileError(f"{path} is no file: one .mg or .onnx file is wanted for each version")
+    return path

@@ -11,7 +11,7 @@ from typing import Any
 from ..graph.placeholder import TensorSpec
 from ..saving.container import DTYPES
 from .model import Arrays, Model, Refusal
-from .repository import Key, Repository, Version
+from .repository import Key, Repository
 
 SIGNATURE = "serving_default"
 TYPES = {str(dtype): f"DT_{str(dtype).upper()}" for dtype in DTYPES.values()}
@@ -39,19 +39,24 @@ def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:
     raise Refusal('{"instances": [row, …]} or {"inputs": …} is wanted, and neither came, or no instances')
 
 
+def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer depends on: how many rows came, if rows came."""
+    return {"instances": len(said["instances"])} if "instances" in said else {}
+
+
 def named(value: Any, model: Model) -> dict[str, Any]:
     if len(model.inputs) != 1:
         raise Refusal(f"the inputs {[*model.inputs]} are wanted by name, and values without names came")
     return {next(iter(model.inputs)): value}
 
 
-def answer(said: Mapping[str, Any], version: Version, outputs: Arrays) -> dict[str, Any]:
+def answer(said: Mapping[str, Any], _: Key, outputs: Arrays) -> dict[str, Any]:
     """What came out, in rows where rows came in."""
     if "instances" not in said:
         columns = {name: y.tolist() for name, y in outputs.items()}
         return {"outputs": columns if len(columns) != 1 else next(iter(columns.values()))}
     lengths = {y.shape[:1] for y in outputs.values()}
-    if lengths != {(len(said["instances"]),)}:
+    if lengths != {(said["instances"],)}:
         raise Refusal("the outputs of this model are no rows: send its inputs as columns, in inputs")
     columns = {name: y.tolist() for name, y in outputs.items()}
     if len(columns) == 1:
@@ -60,7 +65,7 @@ def answer(said: Mapping[str, Any], version: Version, outputs: Arrays) -> dict[s
 
 
 def status(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
-    """Of one version, or of all: whether it answers; why it does not."""
+    """Whether each version answers, and if not, why."""
     there = repository.reasons(name)
     if number is not None:
         there = {key: reason for key, reason in there.items() if str(key.number) == number}
@@ -76,6 +81,7 @@ def state(repository: Repository, key: Key, reason: str) -> dict[str, Any]:
 
 
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """What goes into a model, and what comes out."""
     version = repository.version(name, number)
     model = version.batcher.model
     signature = {
@@ -94,5 +100,5 @@ def tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
     return {"name": name, "dtype": TYPES[str(spec.dtype)], "tensor_shape": {"dim": lengths, "unknown_rank": False}}
 
 
-INFER = ":predict"
+INFER, EXAMPLE = ":predict", ', with a body such as {"instances": [row, …]}'
 MODEL = {"/metadata": metadata, "": status}  # behind /v1/models/NAME, and its versions

@@ -23,7 +23,7 @@ from ..graph.placeholder import TensorSpec
 from ..saving.container import DTYPES, elements, short
 from .encodings import parameter
 from .model import Arrays, Model, Refusal, converted
-from .repository import Repository, Version
+from .repository import Key, Repository
 
 TYPES = {str(dtype): str(dtype).upper() for dtype in DTYPES.values()}
 TYPES |= {"float64": "FP64", "float32": "FP32", "float16": "FP16", "bfloat16": "BF16"}
@@ -38,6 +38,14 @@ def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
     if len(found) != len(tensors):
         raise Refusal(f"an input came twice: {[each['name'] for each in tensors]}")
     return found
+
+
+def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer depends on. Raises Refusal where it is not of the protocol's types."""
+    for name, wanted in (("id", str), ("outputs", list), ("parameters", dict)):
+        if not isinstance(said.get(name, wanted()), wanted):
+            raise Refusal(f"{name} is wanted as {wanted.__name__}, and this came: {short(said[name])}")
+    return {name: said[name] for name in ("id", "outputs", "parameters") if name in said}
 
 
 def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
@@ -65,12 +73,12 @@ def of_bytes(name: str, data: bytes, dtype: np.dtype[Any]) -> np.ndarray:
         raise Refusal(f"{name} is wanted as {dtype}, and came as {len(data)} bytes: {error}") from None
 
 
-def answer(said: Mapping[str, Any], version: Version, outputs: Arrays) -> dict[str, Any]:
+def answer(said: Mapping[str, Any], key: Key, outputs: Arrays) -> dict[str, Any]:
     """What came out, or of that what was asked for."""
     wanted = said.get("outputs") or [{"name": name} for name in outputs]
     if not isinstance(wanted, list) or any(not isinstance(y, dict) or y.get("name") not in outputs for y in wanted):
         raise Refusal(f"the outputs are {[*outputs]}, and others were asked for: {ascii(wanted)[:200]}")
-    found = {"model_name": version.key.name, "model_version": str(version.key.number)}
+    found = {"model_name": key.name, "model_version": str(key.number)}
     found |= {"id": said["id"]} if "id" in said else {}
     default = parameter(said, "binary_data_output", bool, False)
     as_bytes = [parameter(y, "binary_data", bool, default) for y in wanted]
@@ -84,7 +92,18 @@ def output(name: str, y: np.ndarray, as_bytes: bool) -> dict[str, Any]:
     return said | {"data": y.reshape(-1).tolist()}
 
 
+def server(_: Repository) -> dict[str, Any]:
+    """The server's name and version."""
+    return {"name": "minigrad", "version": __version__, "extensions": ["binary_tensor_data"]}
+
+
+def live(_: Repository) -> dict[str, Any]:
+    """Whether the server answers."""
+    return {"live": True}
+
+
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """What goes into a model, and what comes out."""
     model = repository.version(name, number).batcher.model
     return {
         "name": name,
@@ -96,17 +115,20 @@ def metadata(repository: Repository, name: str, number: str | None = None) -> di
 
 
 def ready(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """Whether a model answers."""
     repository.version(name, number)  # or a refusal
     return {"name": name, "ready": True}
 
 
 def all_ready(repository: Repository) -> dict[str, Any]:
+    """Whether any model answers."""
     if not repository.table:
         raise Refusal("no model is loaded", 503)
     return {"ready": True}
 
 
 def names(repository: Repository) -> dict[str, Any]:
+    """The names of the models."""
     return {"models": sorted({key.name for key in repository.table})}
 
 
@@ -114,11 +136,11 @@ def described(name: str, spec: TensorSpec) -> dict[str, Any]:
     return {"name": name, "datatype": TYPES[str(spec.dtype)], "shape": [-1 if n is None else n for n in spec.shape]}
 
 
-INFER = "/infer"
+INFER, EXAMPLE = "/infer", ', with a body such as {"inputs": [{"name", "shape", "datatype", "data"}, …]}'
 MODEL = {"/ready": ready, "": metadata}  # behind /v2/models/NAME, and its versions
 SERVER = {
-    "/v2": lambda _: {"name": "minigrad", "version": __version__, "extensions": ["binary_tensor_data"]},
-    "/v2/health/live": lambda _: {"live": True},
+    "/v2": server,
+    "/v2/health/live": live,
     "/v2/health/ready": all_ready,
     "/v2/models": names,
 }

@@ -131,3 +131,18 @@ def test_a_model_that_reads_no_pictures_says_what_it_takes(opened):
 
     expect(page.locator("#size")).to_contain_text("names takes no square picture")
     expect(page.locator("#size")).to_contain_text("INT64")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_api_can_be_read_and_tried_in_the_browser(address, pages, scheme):
+    pytest.importorskip("swagger_ui_bundle", reason="Swagger UI's files are in the extra `serve`")
+    page = pages.visit(f"{address}/docs", color_scheme=scheme).page
+    expect(page.get_by_text("minigrad serve").first).to_be_visible()
+    expect(page.locator(".opblock")).to_have_count(17)
+    asking = page.locator("#operations-v1-v1_models__name__predict")
+    asking.locator("button.opblock-summary-control").click()
+    asking.get_by_role("button", name="Try it out").click()
+    asking.get_by_placeholder("name").fill("digits")
+    with page.expect_response("**/v1/models/digits:predict") as asked:
+        asking.get_by_role("button", name="Execute").click()
+    assert len(asked.value.json()["outputs"][0]) == 10

@@ -1,0 +1,204 @@
+"""What the server answers, as OpenAPI 3.0, and the page on which it can be tried: /openapi.json and /docs.
+
+Made from the tables of paths in v1.py and v2.py: a path is described as soon as it is served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from minigrad import __version__
+
+from . import v1, v2
+from .encodings import BINARY, JSON, LENGTH
+from .model import Model, Refusal, noise
+from .repository import Repository
+
+PROTOCOLS = {"v1": v1, "v2": v2}
+Schema = dict[str, Any]
+
+# -- shapes of JSON -------------------------------------------------------------------------------
+
+
+def table(**properties: Schema) -> Schema:
+    """An object that has all of these."""
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def listed(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+TEXT: Schema = {"type": "string"}
+YES: Schema = {"type": "boolean"}
+STATE = table(version=TEXT, state=TEXT, status=table(error_code=TEXT, error_message=TEXT))
+TENSOR = table(name=TEXT, datatype={"type": "string", "enum": [*v2.TYPES.values()]}, shape=listed({"type": "integer"}))
+SIGNATURE = table(inputs={"type": "object"}, outputs={"type": "object"}, method_name=TEXT)
+ANSWERS: dict[Callable[..., Any], Schema] = {
+    v1.status: table(model_version_status=listed(STATE)),
+    v1.metadata: table(
+        model_spec=table(name=TEXT, signature_name=TEXT, version=TEXT),
+        metadata=table(signature_def=table(signature_def=table(serving_default=SIGNATURE))),
+    ),
+    v2.metadata: table(name=TEXT, versions=listed(TEXT), platform=TEXT, inputs=listed(TENSOR), outputs=listed(TENSOR)),
+    v2.ready: table(name=TEXT, ready=YES),
+    v2.all_ready: table(ready=YES),
+    v2.live: table(live=YES),
+    v2.names: table(models=listed(TEXT)),
+    v2.server: table(name=TEXT, version=TEXT, extensions=listed(TEXT)),
+}
+ASKED: dict[str, Schema] = {
+    "v1": {
+        "type": "object",
+        "properties": {
+            "instances": {"type": "array", "items": {}, "minItems": 1},
+            "inputs": {},
+            "signature_name": {"type": "string", "enum": ["", v1.SIGNATURE]},
+        },
+        "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}],
+    },
+    "v2": {
+        "type": "object",
+        "properties": {
+            "inputs": listed(TENSOR | {"properties": TENSOR["properties"] | {"data": listed({})}}),
+            "outputs": listed(table(name=TEXT)),
+            "id": TEXT,
+            "parameters": {"type": "object", "properties": {"binary_data_output": YES}},
+        },
+        "required": ["inputs"],
+    },
+}
+ANSWERED: dict[str, Schema] = {
+    "v1": {"type": "object", "oneOf": [{"required": ["predictions"]}, {"required": ["outputs"]}]},
+    "v2": table(model_name=TEXT, model_version=TEXT, outputs=listed(TENSOR)),
+}
+REFUSED = {
+    400: "The body is none, or holds inputs of another name, dtype or shape, or values that the model refuses.",
+    404: "There is no such model or version.",
+    406: "Several outputs do not go into one npy.",
+    408: "The request was too slow.",
+    413: "The request is too long.",
+    415: "The body is packed.",
+    500: "The model failed.",
+    503: "Too many wait, or hold too much memory: try again later.",
+    504: "There was no answer in time.",
+}
+PATH_PARAMETERS = {"name": "^[^/:]+$", "number": "^[0-9]+$"}
+
+# -- the description --------------------------------------------------------------------------------
+
+
+def paths() -> Iterator[tuple[str, Any]]:
+    """Each path with what answers it: a function of the repository, or a protocol, which asks a model."""
+    yield from v2.SERVER.items()
+    for version, protocol in PROTOCOLS.items():
+        for of in ("/versions/{number}", ""):
+            path = f"/{version}/models/{{name}}{of}"
+            yield path + protocol.INFER, protocol
+            yield from ((path + behind, found) for behind, found in protocol.MODEL.items())
+
+
+def openapi(repository: Repository) -> Schema:
+    """The document, with an example for each model that answers."""
+    text = {"200": {"description": "Counters and histograms.", "content": {"text/plain": {"schema": TEXT}}}}
+    metrics = {"summary": "Metrics for Prometheus.", "tags": ["server"], "operationId": "metrics", "responses": text}
+    return {
+        "openapi": "3.0.3",
+        "info": {
+            "title": "minigrad serve",
+            "version": __version__,
+            "description": "Saved models, in the words of TensorFlow Serving (v1) and of the Open Inference Protocol "
+            f"(v2). Models here: {', '.join(v2.names(repository)['models'])}.",
+        },
+        "paths": {path: operation(repository, path, found) for path, found in paths()} | {"/metrics": {"get": metrics}},
+        "components": {"schemas": {"Error": table(error=TEXT)}},
+    }
+
+
+def operation(repository: Repository, path: str, found: Any) -> Schema:
+    """What OpenAPI says of one path."""
+    version = path.split("/")[1]
+    names = [name for name in PATH_PARAMETERS if f"{{{name}}}" in path]
+    said = {
+        "tags": [version if names else "server"],
+        "operationId": path.strip("/").translate(str.maketrans("/:{}", "____")),
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": TEXT | {"pattern": PATH_PARAMETERS[name]}}
+            for name in names
+        ],
+    }
+    if found in PROTOCOLS.values():
+        return {"post": said | inference(repository, version, said["parameters"])}
+    refused = error("There is no such model or version.") if names else error("No model is loaded.")
+    answer = {"description": "As it is now.", "content": {JSON: {"schema": ANSWERS[found]}}}
+    summary = (found.__doc__ or "").partition("\n")[0]
+    return {"get": said | {"summary": summary, "responses": {"200": answer, "404" if names else "503": refused}}}
+
+
+def inference(repository: Repository, version: str, parameters: list[Schema]) -> Schema:
+    """A request to a model."""
+    binary = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in BINARY}
+    examples = {key.name: {"value": example(version, each.batcher.model)} for key, each in repository.table.items()}
+    length = {"name": LENGTH, "in": "header", "schema": {"type": "integer", "minimum": 0}}
+    length["description"] = "How long the JSON is, where elements of tensors stand behind it."
+    refused = {str(status): error(why) for status, why in REFUSED.items()}
+    body = {"required": True, "content": {JSON: {"schema": ASKED[version], "examples": examples}, **binary}}
+    answer = {"description": "What came out.", "content": {JSON: {"schema": ANSWERED[version]}, **binary}}
+    return {
+        "summary": "Ask a model.",
+        "parameters": parameters + ([length] if version == "v2" else []),
+        "requestBody": body,
+        "responses": {"200": answer, **refused},
+    }
+
+
+def error(why: str) -> Schema:
+    return {"description": why, "content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
+
+
+def example(version: str, model: Model) -> Schema:
+    """A request that a model answers: one row of noise."""
+    rows = noise(model, 1)
+    if version == "v2":
+        tensors = [v2.described(name, spec) for name, spec in model.inputs.items()]
+        return {
+            "inputs": [t | {"shape": [*x.shape], "data": x.ravel().tolist()} for t, x in zip(tensors, rows.values())]
+        }
+    columns = {name: x.tolist() for name, x in rows.items()}
+    return {"inputs": columns if len(columns) > 1 else next(iter(columns.values()))}
+
+
+# -- the page ---------------------------------------------------------------------------------------
+
+OWN_FILES = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:"
+)
+PAGE = b"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>minigrad serve</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<main id="page"></main>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+"""
+START = b'SwaggerUIBundle({ url: "/openapi.json", dom_id: "#page", validatorUrl: null, deepLinking: true });\n'
+
+
+def page_file(name: str) -> tuple[bytes, str]:
+    """A file of the page, and its type. Raises Refusal where there is none, or the package of Swagger UI is missing."""
+    try:
+        from swagger_ui_bundle import swagger_ui_path
+    except ModuleNotFoundError:
+        raise Refusal("/docs needs swagger-ui-bundle: pip install 'minigrad-course[serve]'", 404) from None
+    read = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
+    if name in read:
+        return Path(str(swagger_ui_path), name).read_bytes(), read[name]
+    own = {"": (PAGE, "text/html"), "start.js": (START, "text/javascript")}
+    if name not in own:
+        raise Refusal(f"there is no file {name[:80]} here: /docs has the page", 404)
+    return own[name]

@@ -1,0 +1,85 @@
+"""What every request passes before it is answered: whose name it calls us by, and whether its body was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..saving.container import short
+from .encodings import JSON, in_json
+from .model import Refusal
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+HEADERS = {415: {"Accept-Encoding": "identity"}, 503: {"Retry-After": "1"}}
+HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/@\[\]]+))(?::[0-9]*)?")
+
+
+def error_response(refusal: Refusal) -> Response:
+    """What every protocol here says of an error: {"error": why}."""
+    return Response(in_json({"error": str(refusal)}), refusal.status, HEADERS.get(refusal.status), JSON)
+
+
+def host_names(host: str, more: Iterable[str] = ()) -> frozenset[str]:
+    """The names of a server that listens on a host. An address of its own has no name: "0.0.0.0" stands for all."""
+    return frozenset(name.lower().strip("[]") for name in (*LOOPBACK, host, *more))
+
+
+class AllowedHosts:
+    """Refuses a request that calls the server by a name that is not its own.
+
+    A page in a browser may have a name that is made to mean this machine (DNS rebinding); a number can mean nothing
+    else, so every address is good where the server listens on all.
+    """
+
+    def __init__(self, app: ASGIApp, names: frozenset[str]):
+        self.app, self.names = app, names
+        self.any_address = not names.isdisjoint({"0.0.0.0", "::"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and "*" not in self.names:
+            said = Headers(scope=scope).getlist("host")
+            found = HOST.fullmatch(said[0]) if len(said) == 1 else None
+            if found is None or not self.allows((found[1] or found[2]).lower().removesuffix(".")):
+                why = f"the header Host names {short(', '.join(said))}, and this server is {sorted(self.names)}: "
+                why += "if it has another name, start it with --allow-host NAME"
+                return await error_response(Refusal(why))(scope, receive, send)
+        return await self.app(scope, receive, send)
+
+    def allows(self, name: str) -> bool:
+        if name in self.names:
+            return True
+        with suppress(ValueError):
+            return self.any_address and bool(ip_address(name))
+        return False
+
+
+class UnreadBodies:
+    """Says `Connection: close` in an answer that is given before the body was read."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        headers = Headers(scope=scope)
+        unread = "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
+
+        async def received() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message.get("more_body", False)
+            return message
+
+        async def sent(message: Message) -> None:
+            if unread and message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["connection"] = "close"
+            await send(message)
+
+        return await self.app(scope, received, sent)
