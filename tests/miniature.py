@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+FIRST = "lessons/00_start_here.ipynb"
+GRAPH = "lessons/01_graph.ipynb"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class Checkout:
         process = self.minigrad(*arguments, **options)
         assert (process.returncode, process.stdout, process.stderr.count("\n")) == (1, "", 1), process.stderr
         return process.stderr
+
+
+def sources(path: Path) -> list[str]:
+    return [cell["source"] for cell in json.loads(path.read_text("utf-8"))["cells"]]
 
 
 def write_notebook(path: Path, sources: tuple[str, ...], output: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 from minigrad.course import exercise, feedback, lessons, score
 from minigrad.course.attempts import FILE, KEYS, Attempts, attempts, tried
 from minigrad.course.journal import lines
+from minigrad.course.standing import standing
 
 ROOT = Path(__file__).resolve().parents[1]
 PART = exercise.named("01_scalar_engine").parts[2]  # visits: 2 hints, a number to find
@@ -149,8 +150,41 @@ def test_whoever_has_passed_may_see_the_solution_and_keeps_the_points(home):
     assert said.passed
     assert PART.solution in repr(said)
     now = tried(attempts(home), "visits")
-    assert (now.passed, now.revealed, now.earned(PART)) == (True, False, 1)
+    assert (now.passed, now.revealed, now.earned(PART)) == (True, False, 0)  # as `grade` says of what is there now
     assert '`solution("visits")` shows a way.' in repr(broken_again)
+    in_a_new_kernel(RIGHT)
+    assert tried(attempts(home), "visits").earned(PART) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", ["times_at_x = nodes = 1", "times_at_x = nodes = object()", "times_at_x = nodes = []"]
+)
+def test_a_part_that_was_solved_and_then_broken_says_so_until_it_is_right_again(home, wrong):
+    """`status` said passed, `check` said not yet, and `grade` gave no point."""
+    broken = "visits: passed before; what is in the notebook now is wrong"
+    assert in_a_new_kernel(RIGHT).passed
+    for _ in range(2):  # the second time the attempt is known
+        said = in_a_new_kernel(wrong)
+        assert broken in repr(said)
+
+        now = standing(home)
+        assert broken in repr(now)
+        assert broken in now._repr_mimebundle_()["text/html"]
+        assert (now.points, now.exercises[0].passed, now.next) == (0, 0, "exercises/01_scalar_engine.ipynb")
+        assert next(part.state for part in now.exercises[0].parts if part.name == "visits") == "broken"
+
+    assert in_a_new_kernel(RIGHT).passed
+    assert broken not in repr(standing(home))
+    assert standing(home).points == 1
+
+
+def test_a_journal_of_an_older_edition_calls_nothing_broken(home):
+    tries = Attempts(home / FILE)
+    tries.note("visits", "passed")
+    tries.note("visits", "tried", "aa")
+
+    assert tried(attempts(home), "visits").passed
+    assert not tried(attempts(home), "visits").broken
 
 
 def test_a_solution_is_python_that_passes():

@@ -8,16 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from miniature import ROOT, Checkout, write_notebook
+from miniature import FIRST, GRAPH, ROOT, Checkout, sources, write_notebook
 
 pytestmark = pytest.mark.share(4)
-
-FIRST = "lessons/00_start_here.ipynb"
-GRAPH = "lessons/01_graph.ipynb"
-
-
-def sources(path: Path) -> list[str]:
-    return [cell["source"] for cell in json.loads(path.read_text("utf-8"))["cells"]]
 
 
 def run_every_cell(path: Path) -> None:
@@ -167,7 +160,7 @@ def test_a_full_disk_leaves_the_old_lesson_whole(checkout: Checkout) -> None:
 
     assert "cannot keep the course in" in checkout.refused("copy", preexec_fn=small_files)
     assert sources(checkout.work / FIRST) == ["1 + 1", "2 + 2"]
-    assert not list(checkout.work.rglob("*.part"))
+    assert not list(checkout.work.rglob("*.tmp"))
 
 
 def test_a_reset_lesson_is_new_and_the_learners_own_is_in_backup(checkout: Checkout) -> None:
@@ -178,6 +171,29 @@ def test_a_reset_lesson_is_new_and_the_learners_own_is_in_backup(checkout: Check
 
     assert sources(checkout.work / FIRST) == ["1 + 1", "2 + 2"]
     assert len(list((checkout.work / "backup").rglob("*.ipynb"))) == 2
+
+
+def test_a_reset_of_what_was_not_edited_makes_no_backup(checkout: Checkout) -> None:
+    checkout.minigrad("copy")
+    write_notebook(checkout.work / FIRST, ("1 + 1", "2 + 2"), output="2")  # run, and not edited
+
+    assert checkout.done("reset", "00")["backup"] is None
+
+    assert not (checkout.work / "backup").exists()
+
+
+def test_a_reset_on_a_full_disk_leaves_the_lesson_where_it_is(checkout: Checkout) -> None:
+    """The lesson went to backup/ first, and then nothing could be written in its place."""
+    resource = pytest.importorskip("resource", reason="only POSIX limits the size of a file")
+    checkout.minigrad("copy")
+    write_notebook(checkout.work / FIRST, ("my own",), output="")
+
+    def tiny_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    assert "cannot keep the course in" in checkout.refused("reset", "00", preexec_fn=tiny_files)
+    assert sources(checkout.work / FIRST) == ["my own"]
+    assert not list((checkout.work / "backup").rglob("*"))
 
 
 @pytest.mark.parametrize("name", [GRAPH, "lessons/01", "lessons\\01_graph.ipynb", "work/lessons/01_graph.ipynb"])

@@ -27,7 +27,7 @@ def test_a_machine_that_has_everything_is_well(checkout: Checkout) -> None:
     status, found = findings(checkout)
 
     assert status == 0, found
-    about = "Python, minigrad, its name, packages, drawing, course folder, free disk, GPU, native code"
+    about = "Python, minigrad, its name, packages, drawing, course folder, free disk, notebooks, GPU, native code"
     assert list(found) == about.split(", ")
     assert found["course folder"]["found"] == str(checkout.work)
 
@@ -35,7 +35,7 @@ def test_a_machine_that_has_everything_is_well(checkout: Checkout) -> None:
 def test_what_is_said_to_people_is_a_line_for_each_finding(checkout: Checkout) -> None:
     lines = checkout.minigrad("doctor").stdout.splitlines()
 
-    assert len(lines) == 9
+    assert len(lines) == 10
     assert all(line.startswith("ok      ") for line in lines)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.damaged_state import refuse_by_name
 from ..base.errors import DTypeError, GraphError
 from ..core.modes import current, no_grad
 from ..methods import Operand
@@ -173,6 +174,7 @@ class GradScaler:
         state = {"scale": self.get_scale(), **asdict(self.rule), "_growth_tracker": self.growth_tracker}
         return state if self.enabled else {}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on as the one that gave this state. Raises RuntimeError where it is another's."""
         if not self.enabled:

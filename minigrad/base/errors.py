@@ -66,8 +66,8 @@ class FreedError(MinigradError, RuntimeError):
     """A second backward over a graph whose saved values the first one freed."""
 
 
-class StateError(MinigradError, RuntimeError):
-    """A state that does not fit what it is loaded into: names or shapes differ."""
+class StateError(MinigradError, RuntimeError, ValueError):
+    """A state that does not fit what it is loaded into: names, shapes or kinds differ."""
 
 
 class SavedFileError(MinigradError, ValueError, RuntimeError):

@@ -1,6 +1,7 @@
 """The machinery around the lessons: bringing them to the learner, opening them, checking the machine.
 
     lessons.py   the course in the learner's folder, where the learner's work always wins
+    rescue.py    notebooks that JupyterLab was killed while saving
     lab.py       JupyterLab, opened on it
     terminal.py  what JupyterLab says in the terminal: one address, and what goes wrong
     doctor.py    what a machine has and lacks

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from minigrad import __version__
 from minigrad.base.errors import MinigradError
-from minigrad.course import CourseError, doctor, lab, lessons, new, standing
+from minigrad.course import CourseError, doctor, lab, lessons, new, rescue, standing
 from minigrad.course.errors import Stopped
 
 
@@ -125,8 +125,16 @@ def course_folder(arguments: argparse.Namespace) -> Path:
     return Path(folder).expanduser().absolute()
 
 
-def open_course(arguments: argparse.Namespace) -> int:
+def rescued_folder(arguments: argparse.Namespace) -> Path:
+    """The course folder, after damaged notebooks were brought back and their names printed."""
     folder = course_folder(arguments)
+    for damaged in rescue.rescue(folder):
+        print(damaged, file=sys.stderr if "json" in arguments and arguments.json else sys.stdout)
+    return folder
+
+
+def open_course(arguments: argparse.Namespace) -> int:
+    folder = rescued_folder(arguments)
     report(lessons.copy(folder))
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
     if presented and not lessons.has_slides(folder / presented):
@@ -138,7 +146,7 @@ def open_course(arguments: argparse.Namespace) -> int:
 
 
 def copy_course(arguments: argparse.Namespace) -> int:
-    copied = lessons.copy(course_folder(arguments))
+    copied = lessons.copy(rescued_folder(arguments))
     if arguments.json:
         print(json.dumps(asdict(copied), default=str))
     else:
@@ -161,17 +169,23 @@ def report(copied: lessons.Copied) -> None:
 
 def reset_lesson(arguments: argparse.Namespace) -> int:
     folder = course_folder(arguments)
+    wanted = lessons.the_one(arguments.name, lessons.destination(folder))
+    for damaged in rescue.rescue(folder):
+        if damaged.name == wanted and damaged.well:
+            raise CourseError(f"{damaged} It was not reset: if it should be, give the same command again")
+        print(damaged, file=sys.stderr)
     name, backup = lessons.reset(folder, arguments.name)
     if arguments.json:
         print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
     else:
-        print(f"{name} in {folder} is as it was shipped" + ("" if backup is None else f"; yours is {backup}"))
+        yours = f"yours is {backup}" if backup else "you had changed nothing in it"
+        print(f"{name} in {folder} is as it was shipped; {yours}")
         print("What you have locked, tried and passed is kept; `status` shows it.")
     return 0
 
 
 def tell_status(arguments: argparse.Namespace) -> int:
-    folder = course_folder(arguments)
+    folder = rescued_folder(arguments)
     came = standing.standing(folder)
     if arguments.json:
         print(json.dumps({"folder": str(folder), **came.plain()}))

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from minigrad import __version__
 from minigrad.course.lessons import PACKAGE, checkout, shipped
+from minigrad.course.rescue import rescue
 
 DISTRIBUTION = "minigrad-course"
 FREE_GB = 0.5  # room for a learner's notebooks, their outputs, and JupyterLab's own files
@@ -47,6 +48,7 @@ def examination(folder: Path) -> Iterator[Finding]:
     yield drawing()
     yield writable(folder)
     yield space(folder)
+    yield notebooks(folder)
     yield gpu()
     yield native()
 
@@ -126,6 +128,13 @@ def space(folder: Path) -> Finding:
     free = shutil.disk_usage(nearest(folder)).free / 1e9
     advice = "" if free >= FREE_GB else f"free at least {FREE_GB} GB, or name one on another disk with --dir FOLDER"
     return Finding("free disk", not advice, f"{free:.1f} GB", advice)
+
+
+def notebooks(folder: Path) -> Finding:
+    """Whether each notebook can be opened; those that JupyterLab was killed while saving are brought back."""
+    damaged = rescue(folder)
+    found = " ".join(map(str, damaged)) or "none is damaged"
+    return Finding("notebooks", all(each.well for each in damaged), found)
 
 
 def nearest(folder: Path) -> Path:

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from minigrad.course import exercise
-from minigrad.course.attempts import Attempts, Tried
+from minigrad.course.attempts import BROKEN, Attempts, Tried
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
 from minigrad.course.notebook_state import state_of
@@ -142,10 +142,11 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
     part, made = verdict.part, len(tried.different)
     if verdict.state == "pass" and tried.revealed:
         return [f"The solution was shown before, so it counts 0 of {points(part)}. It is yours now all the same."]
+    broken = [f"{part.name}: {BROKEN}."] if verdict.state == "fail" and tried.passed else []
     if verdict.state != "fail" or not part.solution:
-        return []
+        return broken
     if tried.passed or tried.revealed:
-        return [f'`solution("{part.name}")` shows a way.']
+        return [*broken, f'`solution("{part.name}")` shows a way.']
     if made >= part.patience:
         return [f'{made} different attempts: `solution("{part.name}")` shows a way now, and then it counts 0 points.']
     if made == part.patience - 1:

@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 
+from minigrad.base.whole_file import replace_file
 from minigrad.course.errors import CourseError
 
 SHIPPED = (
@@ -144,17 +146,33 @@ def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
 
 
 def reset(folder: Path, name: str) -> tuple[str, Path | None]:
-    """Give a lesson back as it was shipped; its full name, and where the learner's own went, if there was one."""
+    """Give a lesson back as it was shipped; its full name, and where the learner's own went, if it was edited.
+
+    The lesson is exchanged at once, after everything is on the disk; where that fails, it is as it was.
+    """
     name = the_one(name, destination(folder))
-    path, backup = folder / name, None
+    path, moment, now = folder / name, backup_folder(folder), digest(course() / name)
     with writing_in(folder):
-        if path.exists():
-            backup = backup_folder(folder) / name
-            backup.parent.mkdir(parents=True)
-            path.replace(backup)
-        write(path, pristine(name))
-        remember(folder, last_shipped(folder) | {name: digest(course() / name)})
-    return name, backup
+        last = last_shipped(folder)
+        is_edited = path.is_file() and digest(path) not in (now, last.get(name))
+        try:
+            if is_edited:
+                back_up(path, moment / name)
+            write(path, pristine(name))
+        except BaseException:
+            shutil.rmtree(moment, ignore_errors=True)
+            raise
+        remember(folder, last | {name: now})
+    return name, moment / name if is_edited else None
+
+
+def back_up(path: Path, backup: Path) -> None:
+    """Give a file a second name, which takes no space; a copy, where the disk knows no second names."""
+    backup.parent.mkdir(parents=True)
+    try:
+        backup.hardlink_to(os.path.realpath(path))
+    except OSError:
+        shutil.copy2(path, backup)
 
 
 def notebook(folder: Path, wanted: str) -> str:
@@ -253,17 +271,9 @@ def pristine(name: str) -> bytes:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Put a whole file in place, or leave what was there: a reader never sees half of one."""
+    """Put a whole file in place, in a folder that is made if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    replace_file(path, [data])
 
 
 def last_shipped(folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from minigrad.course.errors import CourseError
 from minigrad.course.exercise import every
-from minigrad.course.lessons import checkout
+from minigrad.course.lessons import checkout, write
 
 NAME = re.compile(r"\d\d_[a-z][a-z0-9]*(_[a-z0-9]+)*")
 LONGEST = 40
@@ -39,9 +39,7 @@ def exercise(name: str, root: Path | None = None) -> Path:
         raise CourseError(f"a part of the course is called {taken.pop()!r} already: choose another name")
     text = begun(name, lesson(name[:2], root))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        write(path, text.encode())
     except OSError as error:
         raise CourseError(f"cannot write {path} ({error.strerror})") from error
     return path

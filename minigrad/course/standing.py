@@ -21,12 +21,12 @@ from minigrad.course.journal import Record, place
 
 WIDTH, HEIGHT = 160, 12  # of a bar, in pixels
 DONE, SHOWN = "#009e73", "#cc79a7"  # Okabe and Ito's green and purple
-MARKS = {"passed": "✓", "revealed": "◇", "tried": "…", "untried": "○"}
+MARKS = {"passed": "✓", "broken": "✗", "revealed": "◇", "tried": "…", "untried": "○"}
 
 
 @dataclass(frozen=True)
 class PartStanding:
-    """state: untried, tried, passed or revealed (the solution was shown before it was passed)."""
+    """state: untried, tried, passed, broken (passed, and wrong now) or revealed (the solution came before a pass)."""
 
     name: str
     state: str
@@ -36,7 +36,7 @@ class PartStanding:
 
     @property
     def said(self) -> str:
-        return f"{MARKS[self.state]} {self.name}"
+        return f"{MARKS[self.state]} {self.name}" + (f": {attempts.BROKEN}" if self.state == "broken" else "")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,8 @@ def work(each: Exercise, records: list[Record]) -> Work:
 
 
 def part_standing(part: Part, tried: Tried) -> PartStanding:
-    state = "passed" if tried.passed else "revealed" if tried.revealed else "tried" if tried.different else "untried"
+    states = {"broken": tried.broken, "passed": tried.passed, "revealed": tried.revealed, "tried": tried.different}
+    state = next((name for name, holds in states.items() if holds), "untried")
     return PartStanding(part.name, state, tried.earned(part), part.points, len(tried.different) + tried.passed)
 
 

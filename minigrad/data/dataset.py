@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import random
+from ..base.damaged_state import refuse_by_name
 from ..base.errors import ShapeError, StateError
 from ..tensor.tensor import Tensor
 
@@ -73,6 +74,7 @@ class RandomSampler(Sampler):
         seed: list[int] | None = self.generator.tolist() if isinstance(self.generator, Tensor) else None
         return seed
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
         """Continue from another's state: with the order after its latest, or, `under_way`, with that once more."""
         refuse_other_options(self, state_dict, ("epoch", "key", "generator"), length=len(self), seed=self.seed)
@@ -99,6 +101,7 @@ class SubsetRandomSampler(Sampler):
     def state_dict(self) -> dict[str, Any]:
         return self.places.state_dict()
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
         self.places.load_state_dict(state_dict, under_way)
 

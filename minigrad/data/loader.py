@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from ..base.damaged_state import refuse_by_name
 from ..base.errors import DTypeError, ShapeError, StateError
 from ..base.threads import pool
 from ..core.calls import told
@@ -195,6 +196,7 @@ class DataLoader:
         own = None if sampler is None else sampler.state_dict()
         return {"given": self.given, "sampler": own, "batch_size": getattr(self.batch_sampler, "batch_size", None)}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue from another's state: the next loop goes on in the epoch that was under way, or begins a new one."""
         size = getattr(self.batch_sampler, "batch_size", None)

@@ -15,15 +15,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .carried import carried
 from .group import DistributedError
-from .rank import MARK
+from .rank import MARK, OVER
 from .watch import LAUNCHED, Board
 
 LOOK, GRACE, LEAVING = 0.1, 0.3, 5.0  # seconds: between looks; for what others say of a failure; to leave MPI
@@ -94,7 +95,9 @@ def together(
     if given is not None:
         from ..saving.files import load, save  # a script has no use for it, and it takes a moment
     command = [*starter(n), sys.executable, "-P", str(Path(__file__).with_name("rank.py"))]
-    with tempfile.TemporaryDirectory(prefix="minigrad-", ignore_cleanup_errors=True) as name, ExitStack() as after:
+    with ExitStack() as after:
+        after.enter_context(exit_on_signals())
+        name = after.enter_context(tempfile.TemporaryDirectory(prefix="minigrad-", ignore_cleanup_errors=True))
         folder = Path(name)
         (folder / "job.json").write_text(json.dumps({**job, "ranks": n, "path": sys.path}), "utf-8")
         if given is not None:
@@ -111,11 +114,40 @@ def together(
             try:
                 watched(ranks, process, say, float("inf") if timeout is None else time.monotonic() + timeout)
             finally:
+                (folder / OVER).touch()
+                for rank in ranks:
+                    rank.end_without_guard()
                 os.close(life)
                 ended(process)
         if any(not rank.well for rank in ranks):
             raise blamed(ranks, board, (folder / "mpiexec").read_text(errors="replace"), timeout)
         return [load(folder / f"result{i}.mg") for i in range(n)] if given is not None else []
+
+
+@contextmanager
+def exit_on_signals() -> Iterator[None]:
+    """A block that SIGTERM and SIGHUP leave by SystemExit, so that folders go, unless the program handles them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mine = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    came = []
+
+    def leave(number: int, frame: object) -> None:
+        for each in mine:
+            signal.signal(each, signal.SIG_IGN)  # a second one must not stop the cleaning
+        came.append(number)
+        raise SystemExit(128 + number)
+
+    for number in mine:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
+        for number in came:
+            os.kill(os.getpid(), number)  # whoever waits for this process sees which signal ended it
 
 
 def outside() -> dict[str, str]:
@@ -163,6 +195,8 @@ class Rank:
         with suppress(BlockingIOError):
             while data := os.read(self.pipe, 1 << 16):
                 self.pending += data
+        if "guard" in self.told and "status" not in self.told and not is_running(self.told["guard"]):
+            self.told |= {"status": -signal.SIGKILL, "at": time.monotonic(), "why": " together with its guard"}
         *whole, self.pending = self.pending.split(b"\n")
         for line in whole:
             text, mark, said = line.partition(MARK)
@@ -171,6 +205,12 @@ class Rank:
             if text or not mark:
                 yield text.decode(errors="replace").rstrip("\r").rpartition("\r")[2]  # as a terminal would show it
 
+    def end_without_guard(self) -> None:
+        """End a rank, with all that it has started, whose guard has not reported its end and may be gone."""
+        if "guard" in self.told and "how" not in self.told:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.told["guard"], signal.SIGKILL)
+
     @property
     def failed(self) -> bool:
         return "status" in self.told and (self.told["status"] != 0 or "how" not in self.told)
@@ -178,6 +218,14 @@ class Rank:
     @property
     def well(self) -> bool:
         return "how" in self.told and self.told.get("status", 0) == 0
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def watched(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until: float) -> None:
@@ -218,9 +266,8 @@ def blamed(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None)
     elif how is not None:
         text = f"left by {how}, and all were ended"
     elif status < 0:
-        text = (
-            f"was killed by {signal.Signals(-status).name}, and all were ended; it was {board.standing(first.number)}"
-        )
+        killer = f"{signal.Signals(-status).name}{first.told.get('why', '')}"
+        text = f"was killed by {killer}, and all were ended; it was {board.standing(first.number)}"
     else:
         text = f"ended with exit status {status} in the middle of its program, and all were ended"
     return RankError(

@@ -1,19 +1,22 @@
 """What launcher.py starts for each rank: a guard, and its child, which is the rank.
 
 The guard knows how the rank ended, be it by a signal, and tells the launcher. It holds an end of a pipe whose other end
-the launcher has: when that is gone, by kill -9 too, the guard ends the rank and all that the rank has started. What
-the rank prints goes into another pipe, and after the mark what is known of its end, in lines of JSON.
+the launcher has: when that is gone, by kill -9 too, the guard ends the rank and all that the rank has started. It does
+so, too, when its own parent is gone, mpiexec's proxy; and a rank whose guard is killed is killed with it. What the rank
+prints goes into another pipe, and after the mark what is known of its end, in lines of JSON.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import ctypes
 import json
 import linecache
 import os
 import runpy
 import select
+import shutil
 import signal
 import sys
 import time
@@ -25,6 +28,8 @@ from typing import Any
 LOOK = 0.02  # seconds
 ENGINE = str(Path(__file__).parents[1])
 MARK = b"\x1e"  # ASCII's record separator
+OVER = "over"  # the file by which a launcher says that it ends in good order, and removes its folder
+PR_SET_PDEATHSIG = 1  # of Linux's prctl: the signal that a process gets when its parent ends
 PLACES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # one of them says which rank this is
 
 
@@ -35,21 +40,33 @@ def main(folder: Path) -> None:
     os.set_blocking(out, True)
     with contextlib.suppress(PermissionError):  # mpiexec has done so
         os.setsid()
+    parent, me = os.getppid(), os.getpid()
+    tell(out, guard=me)
     child = os.fork()
     if child:
-        guard(child, life, out)
+        guard(child, life, out, parent, folder)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != me:  # the guard ended before that
+            os._exit(1)
     for stream in (1, 2):
         os.dup2(out, stream)
     live(folder, rank, out)
 
 
-def guard(child: int, life: int, out: int) -> None:
-    """Wait for the end of the rank, and tell of it; wait for the end of the launcher, and end the rank."""
+def guard(child: int, life: int, out: int, parent: int, folder: Path) -> None:
+    """Report the end of the rank; when the launcher or the parent ends, end the rank, and remove what they cannot."""
     ended = False
-    while not select.select([life], [], [], LOOK)[0]:
+    while not (gone := select.select([life], [], [], LOOK)[0]) and os.getppid() == parent:
         if not ended and (status := os.waitpid(child, os.WNOHANG))[0]:
             ended = True
             tell(out, status=os.waitstatus_to_exitcode(status[1]), at=time.monotonic())
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+        if not gone:
+            tell(out, status=-signal.SIGKILL, at=time.monotonic(), why=" because the process that started it had ended")
+    if gone and not (folder / OVER).exists():
+        shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 
@@ -144,7 +161,8 @@ def last_line(error: BaseException) -> str:
 
 
 def tell(out: int, **said: Any) -> None:
-    os.write(out, MARK + json.dumps(said).encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError):  # nobody is left to be told
+        os.write(out, MARK + json.dumps(said).encode() + b"\n")
 
 
 if __name__ == "__main__":

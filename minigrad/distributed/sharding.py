@@ -26,6 +26,7 @@ import numpy as np
 
 from ..autograd.function_rule import Output, OutputRule
 from ..autograd.graph import innermost, saved_tensors_hooks
+from ..base.damaged_state import refuse_by_name
 from ..base.device import CPU
 from ..base.dtypes import wide
 from ..base.errors import GraphError, NoGradientError, StateError
@@ -250,6 +251,7 @@ class FullyShardedDataParallel(Module):
         with self.summon_full_params(writeback=False) as module:
             return module.state_dict(prefix=prefix)  # type: ignore[no-any-return]
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         with self.summon_full_params() as module:
             return module.load_state_dict(state_dict, strict)  # type: ignore[no-any-return]
@@ -417,6 +419,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             raise StateError("each process has its part: all call consolidate_state_dict(to=rank), and that rank this")
         return self.consolidated
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Group) -> None:
         """Take, of a whole state, what this process remembers."""
         me, owners = self.group.ranks[self.group.rank], self.owners

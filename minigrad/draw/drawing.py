@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
+from ..base.whole_file import replace_file
 from ..scalar.value import Value
 from .layout import LayoutError
 from .names import variables
@@ -151,7 +152,7 @@ class Drawing:
         path = Path(path)
         if path.suffix not in (".svg", ".txt"):
             raise ValueError(f"a drawing is saved as .svg or .txt, and not as {path.name!r}")
-        path.write_text(self.svg if path.suffix == ".svg" else self.text + "\n", encoding="utf-8", newline="\n")
+        replace_file(path, [(self.svg if path.suffix == ".svg" else self.text + "\n").encode()])
 
     def __repr__(self) -> str:
         return f"Drawing({self.digest})"

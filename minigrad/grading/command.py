@@ -22,6 +22,7 @@ from typing import Any
 from tqdm import tqdm
 
 from minigrad.course import journal, lessons
+from minigrad.course.attempts import add_broken
 from minigrad.course.errors import CourseError, Stopped
 from minigrad.course.exercise import named
 
@@ -63,6 +64,8 @@ def grade(
             until.enter_context(only_one(out))
             bar = until.enter_context(tqdm(total=len(handed), unit="submission", disable=None))
             results = Batch(course, grader, out).run(handed, lambda result: bar.update())
+            for result in results:
+                add_broken(place if place.is_file() else place / result["where"], result)
             results = told(out, handed, results, missing)
             give(place, out, results)
             return results
@@ -110,8 +113,6 @@ def only_one(out: Path) -> Iterator[None]:
     with file:
         if not journal.locked(file):
             raise CourseError(f"somebody else is grading into {out} now: wait for the end, or name another --out")
-        for part in (out / "results").glob(".*.part"):  # of somebody who was killed while writing
-            part.unlink()
         yield
 
 

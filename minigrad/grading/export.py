@@ -12,6 +12,8 @@ from typing import Any
 from nbgrader.plugins import ExportPlugin
 from sqlalchemy import text
 
+from minigrad.course.lessons import write
+
 from .tables import table
 
 SCORES = Path(__file__).with_name("export.sql")
@@ -25,4 +27,4 @@ class Scores(ExportPlugin):  # type: ignore[misc]
         head, rows = [*found.keys()], [dict(row) for row in found.mappings()]
         for heading, wanted in (("assignment", self.assignment), ("student_id", self.student)):
             rows = [row for row in rows if row[heading] in (wanted or [row[heading]])]
-        Path(self.to or "grades.csv").write_text(table(head, rows), "utf-8")
+        write(Path(self.to or "grades.csv"), table(head, rows).encode())

@@ -20,6 +20,8 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
+from minigrad.course import lessons
+
 from .letters import as_a_name, as_markdown, cut, in_a_line, spelled, tame
 from .submission import Submission
 
@@ -56,7 +58,7 @@ def write(out: Path, results: Sequence[Result], submissions: Submissions = Mappi
         book.executemany(f"INSERT INTO came VALUES ({', '.join('?' * len(CAME.split()))})", rows)
         book.executescript(ENTER.read_text("utf-8"))
     if not (out / CONFIG).exists():
-        (out / CONFIG).write_text(EXPORT, "utf-8")
+        lessons.write(out / CONFIG, EXPORT.encode())
 
 
 def entries(result: Result, changed: set[str]) -> Iterator[tuple[Any, ...]]:

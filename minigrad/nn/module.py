@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .. import ops
+from ..base.damaged_state import refuse_by_name
 from ..base.device import Device
 from ..base.dtypes import bfloat16, kind
 from ..base.errors import StateError
@@ -202,6 +203,7 @@ class Module(Tree):
         """Dotted name → a copy, for each parameter and each persistent buffer."""
         return {prefix + name: Tensor(x.value.copy()) for name, x in self._named_state()}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """Copy values in by name. All of them or, where an error is raised, none.
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.damaged_state import refuse_by_name
 from ..base.errors import GraphError, ShapeError
 from ..core.modes import current, enable_grad
 from ..core.versions import edit
@@ -128,6 +129,7 @@ class LBFGS(UpdateRule):
     def state_dict(self) -> Group:
         return {**super().state_dict(), "past": deepcopy(self.past)}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Group) -> None:
         past, n = state_dict.get("past"), sum(p.size for p in self.parameters())
         if past is None or past.keys() - {"g", "d", "t"} != self.past.keys() - {"g", "d", "t"}:
@@ -137,6 +139,9 @@ class LBFGS(UpdateRule):
             raise ShapeError(
                 f"each vector in an LBFGS state must have {n} elements, as many as the parameters together"
             )
+        numbers = [past[name] for name in past.keys() & {"steps", "scale", "t"}]
+        if any(np.shape(x) != () or np.asarray(x).dtype.kind not in "iuf" for x in numbers):
+            raise ValueError(f"steps, scale and t of an LBFGS state must be numbers, got {numbers}")
         super().load_state_dict(state_dict)
         self.past = deepcopy(past)
 

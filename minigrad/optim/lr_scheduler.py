@@ -13,6 +13,7 @@ from inspect import Signature, signature
 from math import cos, floor, isclose, pi, prod
 from typing import Any
 
+from ..base.damaged_state import refuse_by_name
 from ..base.errors import GraphError
 from ..core.modes import current
 from .optimizer import Optimizer
@@ -105,14 +106,15 @@ class LRScheduler:
         changed = {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "_last_lr": self.get_last_lr()}
         return settings(self) | changed
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from the step of a saved state. The rate is in the optimiser's own state.
 
         Raises ValueError, and loads nothing, if the state is of another kind of schedule or of other options.
         """
         refuse_other(self, state_dict, "last_epoch", "base_lrs", "_last_lr")
-        if len(state_dict["base_lrs"]) > len(self.optimizer.param_groups):
-            n = len(self.optimizer.param_groups)
+        n = len(self.optimizer.param_groups)
+        if not 0 < len(state_dict["base_lrs"]) <= n:
             raise ValueError(f"this optimiser has {n} groups, but the state has base_lrs={state_dict['base_lrs']}")
         self.last_epoch = state_dict["last_epoch"]
         self.base_lrs, self._last_lr = list(state_dict["base_lrs"]), list(state_dict["_last_lr"])
@@ -431,6 +433,7 @@ class SequentialLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "schedulers": [schedule.state_dict() for schedule in self.schedulers]}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         states = state_dict.get("schedulers", ())
         if len(states) != len(self.schedulers):

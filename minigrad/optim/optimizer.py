@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..base.damaged_state import refuse_by_name
 from ..base.device import CPU, device_of
 from ..base.dtypes import wide
 from ..base.errors import GraphError, NoGradientError, ShapeError
@@ -287,6 +288,7 @@ class Optimizer:
         }
         return {"state": state, "param_groups": groups}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Group) -> None:
         """Continue where the run that gave `state_dict` stopped: its state and its options.
 

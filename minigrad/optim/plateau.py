@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any, SupportsFloat
 
+from ..base.damaged_state import refuse_by_name
 from .optimizer import Optimizer
 from .schedule_options import each_group, refuse_other, refuse_stranger, settings
 
@@ -77,6 +78,7 @@ class ReduceLROnPlateau:
         """What a run has changed, and the options, which load_state_dict compares."""
         return settings(self) | {name: getattr(self, name) for name in self.changing}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from a saved state. Raises ValueError, and loads nothing, if its options are different."""
         refuse_other(self, state_dict, *self.changing)

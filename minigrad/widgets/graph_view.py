@@ -14,6 +14,7 @@ from typing import Any
 
 import traitlets
 
+from ..base.whole_file import replace_file
 from ..draw.hierarchy import CROWD, Group, hierarchy
 from ..draw.layout import LayoutError
 from ..draw.listing import Listing
@@ -131,7 +132,7 @@ class GraphView(Widget):
         """Write it to a file: .html for the view, .svg for the picture."""
         path = Path(path)
         if path.suffix == ".svg":
-            path.write_text(self.svg, encoding="utf-8", newline="\n")
+            replace_file(path, [self.svg.encode()])
         elif path.suffix == ".png":
             raise ValueError(
                 "a PNG is painted by a browser, and Python has none: press PNG in the view, which saves what is "

@@ -13,8 +13,10 @@ from grading.cases import CASES, NAME, ROOT, UNTOUCHED
 from grading.sandboxes import Told, job, sandbox_here
 from table import table
 
+from minigrad.course.attempts import FILE, Attempts
 from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
+from minigrad.course.lessons import STATE
 from minigrad.grading import alike, command, gradebook, pages, tables
 from minigrad.grading.batch import Batch, Course, Here
 from minigrad.grading.collect import submissions
@@ -43,6 +45,25 @@ def grade_class(folder, *options):
 
 PARTS = ("product", "order", "visits", "gradients", "zero", "eight_signs")
 NOTHING = {"cells": {}, "parts": {part: [["gave", 1, ""]] for part in PARTS}}
+
+
+@pytest.mark.parametrize("place", [f"exercises/{NAME}.ipynb", "exercises"])
+def test_a_part_that_was_passed_in_its_course_folder_and_is_wrong_now_says_so(tmp_path, monkeypatch, capsys, place):
+    """`status` said passed of a notebook of which `grade` said wrong."""
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(gradebook, "is_there", lambda: False)
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / f"{NAME}.ipynb").write_bytes(RIGHT)
+    (tmp_path / STATE).write_text("{}")
+    Attempts(tmp_path / FILE).note("order", "passed")
+
+    for _ in range(2):  # the second time from the results that are kept
+        assert main(["grade", str(tmp_path / place), "--out", str(tmp_path / "out")]) == 0
+        said = capsys.readouterr().out
+        assert said.count("passed before; what is in the notebook now is wrong") == 1
+        assert "order: passed before; what is in the notebook now is wrong" in said
+        (page,) = (tmp_path / "out" / "feedback").glob("*.html")
+        assert "Passed before; what is in the notebook now is wrong." in page.read_text("utf-8")
 
 
 def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):

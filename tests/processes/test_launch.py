@@ -205,7 +205,40 @@ def test_no_process_is_left_of_a_launcher_that_was_ended(tmp_path, n, end):
 
     launcher.send_signal(end)
     launcher.wait(30)
+    left = [*tmp_path.glob("minigrad-*")]
 
     assert soon(lambda: not any(map(alive, pids)))
     assert launcher.returncode == {signal.SIGINT: 130}.get(end, -end)
+    assert soon(lambda: not [*tmp_path.glob("minigrad-*")])
+    assert end == signal.SIGKILL or left == []
     launcher.stderr.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+@pytest.mark.parametrize("whose", ["guard", pytest.param("proxy", marks=needs_mpi)])
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=needs_mpi)])
+def test_a_rank_ends_with_its_guard_and_with_the_proxy_of_mpiexec(tmp_path, n, whose):
+    """The guard was killed, mpiexec ended, and the rank went on training with nobody who would end it."""
+    if (n, whose) == (1, "proxy"):
+        pytest.skip("one rank has no proxy")
+    (tmp_path / "p.py").write_text(SLEEPS.replace("sleep(60)", "sleep(50)"))
+    launcher = subprocess.Popen(
+        [*RUN, "-n", str(n), "p.py"], cwd=tmp_path, env={**SURROUNDINGS, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert soon(lambda: all((tmp_path / f"pid{i}").exists() and (tmp_path / f"pid{i}").read_text() for i in range(n)))
+    pids = [int(pid) for i in range(n) for pid in (tmp_path / f"pid{i}").read_text().split()]
+    victim = parent(pids[0]) if whose == "guard" else parent(parent(pids[0]))
+
+    os.kill(victim, signal.SIGKILL)
+
+    assert soon(lambda: not any(map(alive, pids)))
+    said = launcher.communicate(timeout=30)[1]
+    assert launcher.returncode == 137, said
+    why = "together with its guard" if whose == "guard" else "because the process that started it had ended"
+    assert f"was killed by SIGKILL {why}" in said
+    assert [*tmp_path.glob("minigrad-*")] == []
+
+
+def parent(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -1,0 +1,29 @@
+"""States that are damaged: whatever they make the lines of a load_state_dict raise, the user gets a StateError."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from .errors import MinigradError, StateError
+
+P, R = ParamSpec("P"), TypeVar("R")
+
+
+def refuse_by_name(load: Callable[P, R]) -> Callable[P, R]:
+    """A load_state_dict whose every failure is a MinigradError, whatever the damaged state makes its lines raise."""
+
+    @wraps(load)
+    def loading(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return load(*args, **kwargs)
+        except MinigradError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            name = type(args[0]).__name__
+            raise StateError(
+                f"{name} cannot load this state, which {name}.state_dict() did not make: {error}"
+            ) from error
+
+    return loading
