@@ -256,7 +256,7 @@ class GraphBuilder(Pulled):
                 "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
             )
         source.edited = True
-        mark_stale(source)
+        mark_stale(source, x.apart)
 
     def is_own(self, x: Any) -> bool:
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""
