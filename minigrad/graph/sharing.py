@@ -107,8 +107,10 @@ def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph 
 def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edited: Any) -> None:
     """Raises EditedError if x, or a view of it, is read after the moment, or is a result."""
     looks, results = {x}, {y.node for y in ys}
+    passed = {y.base: {source.base for source in y.origins()} for y in part.passed}
     for node in sorted(toposort(*results), key=lambda node: node.born):
-        is_look = node.op.is_view and node.inputs and node.inputs[0] in looks and not isinstance(node.op, TupleGet)
+        is_view = node.op.is_view and not isinstance(node.op, TupleGet)
+        is_look = not looks.isdisjoint(node.inputs[:1] if is_view else passed.get(node, ()))
         if is_look:
             looks.add(node)
         if (node in looks and node in results) or (

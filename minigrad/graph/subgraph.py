@@ -30,6 +30,7 @@ from ..ops import ControlDep, TupleGet
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
+from ..tracing.tracer import own_memory
 from ..tracing.views import mark_stale
 from .graph import UPDATE_OPS, StaticGraph
 from .sharing import Pairs, share
@@ -326,9 +327,7 @@ def made(
     with builder.building(), builder.name_scope(name) if name and isinstance(builder, StaticGraph) else nullcontext():
         with in_mode(recording=True):  # no_grad() was heeded in the parts; what they pass on is not computed there
             y = builder.apply(op, tuple(begun(builder, op, operands, edited)))
-            pieces = [builder.applied(TupleGet(i), (y,)) for i in range(first + len(edited) + more)]
-        for piece in pieces:
-            piece.root = None  # it has memory of its own
+            pieces = [own_memory(builder.applied(TupleGet(i), (y,))) for i in range(first + len(edited) + more)]
         y.views.clear()
         asked = pieces[:first] + pieces[first + len(edited) :]
         return after_assigning(builder, edited, pieces[first:], asked)

@@ -100,6 +100,7 @@ class Tracer(InPlace, Symbol):
         """Note that it may share the memory of the source, so that an edit of the source may change it."""
         if not any(source is x for x in (self, self.root, *self.passed)):
             self.passed.append(source)
+            self.builder.passed.append(self)
             source.views.add(self)
 
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
