@@ -39,6 +39,7 @@ from .subgraph import (
     outside_of,
     pass_on,
     shown,
+    sources_outside,
     wrapping,
 )
 
@@ -71,9 +72,9 @@ def cond(
     outside = outside_of(true, false)
     op = Cond(true.graph((), outside), false.graph((), outside))
     found = made(builder, op, (p, *outside), edited, (given, 0), name)
-    for part, its in zip((true, false), pairs):
-        pass_on(builder, found, part)
-        share(found, part, its)
+    for part in (true, false):
+        pass_on(found, part, sources_outside(part))
+    share(found, *zip((true, false), pairs))
     return filled(true.result, found)
 
 
@@ -142,7 +143,8 @@ def traced_loop(
 
 def refuse_no_truth(test: Subgraph) -> None:
     """Raises GraphError where the test of a loop edits something, or gives no truth value."""
-    edited = ", ".join(map(str, test.edited_outside()))
+    variables = [node.name for symbol, node in zip(test.symbols, test.inputs) if id(symbol) in test.written]
+    edited = ", ".join([*variables, *map(str, test.edited_outside())])
     if edited or not isinstance(test.result, Operand | bool | np.bool_):
         raise GraphError(
             f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"

@@ -8,9 +8,9 @@ because only then is it known what its variables become.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import EditedError
 from ..core import versions
@@ -36,13 +36,14 @@ def memories(x: Any) -> set[int]:
 
 def pairs_of(part: Subgraph) -> Pairs:
     """Pairs of inputs of the part that may share memory, before the first turn or after any."""
-    together: dict[int, list[Any]] = {}
-    for node, x in {**part.starts, **part.origins()}.items():
-        for memory in memories(x):
-            together.setdefault(memory, []).append(node)
-    found = {frozenset(two) for nodes in together.values() for two in combinations(nodes, 2)}
+    begun = [(node, x, memories(x)) for node, x in {**part.starts, **part.origins()}.items()]
+    found = {
+        frozenset((n, m))
+        for (n, x, xs), (m, y, ys) in combinations(begun, 2)
+        if not (xs.isdisjoint(ys) or is_apart(x, y))
+    }
     after = [*zip(part.inputs, sources_of(part))] if part.starts else []
-    later = [*after, *((c.input, [c.input]) for c in part.captured.values())]
+    later = [*after, *((c.input, Source(c.symbol, [c.input])) for c in part.captured.values())]
     while (
         new := {frozenset((x, y)) for x, xs in after for y, ys in later if x is not y and meet(xs, ys, found)} - found
     ):
@@ -50,20 +51,34 @@ def pairs_of(part: Subgraph) -> Pairs:
     return found
 
 
+def is_apart(x: Any, y: Any) -> bool:
+    """Whether the same branch or loop gave both, and they never share memory, though each may be the same tensor."""
+    return isinstance(x, Tracer) and isinstance(y, Tracer) and any(y.memory is z for z in x.memory.apart)
+
+
 def nodes_of(part: Subgraph) -> dict[int, Any]:
     """id of an argument, or of a captured symbol → the input node that it begins as"""
     return {id(c.symbol): c.input for c in part.captured.values()} | dict(zip(map(id, part.symbols), part.inputs))
 
 
-def sources_of(part: Subgraph) -> list[list[Any]]:
-    """For each result, what it may be or view: inputs of the part, and ids of tensors made in it."""
+class Source(NamedTuple):
+    """A value of a part, and what it may be or view: inputs of the part, and ids of tensors made in it."""
+
+    y: Tracer
+    nodes: list[Any]
+
+
+def sources_of(part: Subgraph) -> list[Source]:
+    """The results, each with what it may be or view."""
     nodes = nodes_of(part)
-    return [[nodes.get(id(memory), id(memory)) for memory in y.origins()] for y in part.outputs]
+    return [Source(y, [nodes.get(id(memory), id(memory)) for memory in y.origins()]) for y in part.outputs]
 
 
-def meet(xs: Iterable[Any], ys: Sequence[Any], pairs: Pairs) -> bool:
-    """Whether any of the xs shares memory with any of the ys."""
-    return any(x is y or x == y or frozenset((x, y)) in pairs for x in xs for y in ys)
+def meet(one: Source, other: Source, pairs: Pairs) -> bool:
+    """Whether the two may share memory."""
+    if not is_apart(one.y, other.y) and not set(one.nodes).isdisjoint(other.nodes):
+        return True
+    return any(frozenset((x, y)) in pairs for x in one.nodes for y in other.nodes)
 
 
 def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph | None = None) -> Pairs:
@@ -92,8 +107,10 @@ def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph 
 def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edited: Any) -> None:
     """Raises EditedError if x, or a view of it, is read after the moment, or is a result."""
     looks, results = {x}, {y.node for y in ys}
+    passed = {y.base: {source.base for source in y.origins()} for y in part.passed}
     for node in sorted(toposort(*results), key=lambda node: node.born):
-        is_look = node.op.is_view and node.inputs and node.inputs[0] in looks and not isinstance(node.op, TupleGet)
+        is_view = node.op.is_view and not isinstance(node.op, TupleGet)
+        is_look = not looks.isdisjoint(node.inputs[:1] if is_view else passed.get(node, ()))
         if is_look:
             looks.add(node)
         if (node in looks and node in results) or (
@@ -106,10 +123,14 @@ def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edite
             )
 
 
-def share(ys: Sequence[Tracer], part: Subgraph, pairs: Pairs) -> None:
+def share(ys: Sequence[Tracer], *parts: tuple[Subgraph, Pairs]) -> None:
     """Note which results of a branch or a loop may share memory: an edit of one is an edit of the other."""
-    sources = sources_of(part)[: len(ys)]
-    for i, j in combinations(range(len(sources)), 2):
-        if meet(sources[i], sources[j], pairs):
+    its = [(part.inputs, sources_of(part), pairs) for part, pairs in parts]
+    for i, j in permutations(range(len(ys)), 2):
+        if any(
+            meet(sources[i], sources[j], pairs) or frozenset((*xs[i : i + 1], *xs[j : j + 1])) in pairs  # after no turn
+            for xs, sources, pairs in its
+        ):
             ys[i].may_be(ys[j])
-            ys[j].may_be(ys[i])
+        else:
+            ys[i].apart += (ys[j],)

@@ -30,6 +30,8 @@ from ..ops import ControlDep, TupleGet
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
+from ..tracing.tracer import own_memory
+from ..tracing.views import mark_stale
 from .graph import UPDATE_OPS, StaticGraph
 from .sharing import Pairs, share
 from .waits import Waits, gives_nothing, variable_of
@@ -85,6 +87,14 @@ class Subgraph(Waits):
         moment = y.node.inputs[0].born - 1 if is_block else y.node.born
         self.written.setdefault(id(self.lift(x).memory), moment)
         super().take(x, y)
+
+    def edits(self, x: Any, source: Tracer) -> None:
+        if source.node in self.starts:  # a variable: which one is edited, and when, only the run knows
+            self.written[id(source)] = -1
+            source.edited = True
+            mark_stale(source, x.apart)
+        else:
+            super().edits(x, source)
 
     def edited_outside(self) -> list[Any]:
         """What it edits in place that is from outside."""
@@ -271,14 +281,13 @@ class Variables:
     def arguments(self, part: Subgraph) -> Any:
         """The variables as a part sees them."""
         self.symbols = [part.argument(name, spec) for name, spec in zip(self.names, self.specs)]
-        self.seen = filled(self.tree, self.symbols)
         part.starts |= {symbol.node: x for symbol, x in zip(self.symbols, self.start)}
         part.stands |= {id(symbol): x for symbol, x in zip(self.symbols, self.start)}
-        return self.seen
+        return filled(self.tree, self.symbols)
 
     def carried(self, part: Subgraph, result: Any, who: str) -> list[Tracer]:
         """The values of a step's result. Raises an error where they are not what the variables were before it."""
-        before = Side(part, self.seen, "before the step")
+        before = Side(part, filled(self.tree, (Tracer(node, part) for node in part.inputs)), "before the step")
         after = Side(part, result, f"after it ({part.place})")
         hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
         law = f"a variable of {who} keeps its structure, dtype and shape"
@@ -286,14 +295,16 @@ class Variables:
 
     def left(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
         """The results of a loop. What each turn edits in place, and gives, is what the loop began with, edited."""
-        pass_on(part.outer, ys, part, self, may_skip)
-        share(ys[: len(self.start)], part, pairs)
+        sources = sources_outside(part, self, may_skip)
         for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
             if symbol.node is not part.inputs[i] and part.outputs[i] is symbol:
                 part.outer.take(x, ys[i])
                 ys[i] = x
-            elif symbol.node is not part.inputs[i]:
-                part.outer.edits(symbol, x)
+            elif id(symbol) in part.written:  # a later turn edits what the variables before passed on to this one
+                for memory in {m for what in (x, *sources[i]) for m in seen_by(part.outer, what)}:
+                    part.outer.edits(symbol, memory)
+        pass_on(ys, part, sources)  # after the edits, which the results show
+        share(ys[: len(self.start)], (part, pairs))
         return ys
 
 
@@ -316,22 +327,14 @@ def made(
     with builder.building(), builder.name_scope(name) if name and isinstance(builder, StaticGraph) else nullcontext():
         with in_mode(recording=True):  # no_grad() was heeded in the parts; what they pass on is not computed there
             y = builder.apply(op, tuple(begun(builder, op, operands, edited)))
-            pieces = [builder.applied(TupleGet(i), (y,)) for i in range(first + len(edited) + more)]
-        for piece in pieces:
-            piece.root = None  # it has memory of its own
+            pieces = [own_memory(builder.applied(TupleGet(i), (y,))) for i in range(first + len(edited) + more)]
         y.views.clear()
         asked = pieces[:first] + pieces[first + len(edited) :]
         return after_assigning(builder, edited, pieces[first:], asked)
 
 
-def pass_on(
-    builder: GraphBuilder,
-    ys: Sequence[Tracer],
-    part: Subgraph,
-    variables: Variables | None = None,
-    may_skip: bool = True,
-) -> None:
-    """Note what each result may be that was there before: what the part gives of it, and what a loop begins with.
+def sources_outside(part: Subgraph, variables: Variables | None = None, may_skip: bool = True) -> list[list[Any]]:
+    """For each result, what it may be that was there before: what the part captures, and what a loop begins with.
 
     may_skip    whether the loop may have no turn
     """
@@ -339,7 +342,8 @@ def pass_on(
     symbols, start = ([], []) if variables is None else (variables.symbols, variables.start)
     place = {id(symbol): i for i, symbol in enumerate(symbols)}
     begun = [{id(x): x} for x in start]
-    found: list[dict[int, Any]] = [{**its} for its in begun] if begun and may_skip else [{} for _ in ys]
+    found: list[dict[int, Any]] = [{**its} for its in begun] if may_skip else []
+    found += [{} for _ in part.outputs[len(found) :]]
     for _ in range(len(symbols) + 1):  # what a variable passes on to another, the next turn passes on to a third
         for its, y in zip(found, part.outputs):
             for memory in map(id, y.origins()):
@@ -347,10 +351,21 @@ def pass_on(
                     its[memory] = outside[memory]
                 elif memory in place:
                     its |= begun[place[memory]] | found[place[memory]]
-    for y, whats in zip(ys, found):
-        for what in whats.values():
-            here = what if getattr(what, "builder", None) is builder else builder.captured.get(id(what), y)
-            y.may_be((here if isinstance(here, Tracer) else here.symbol).memory)
+    return [[*its.values()] for its in found]
+
+
+def seen_by(builder: GraphBuilder, what: Any) -> list[Tracer]:
+    """The symbols of the builder whose memory it may be."""
+    symbol = what if getattr(what, "builder", None) is builder else builder.captured.get(id(what))
+    return [] if symbol is None else (symbol if isinstance(symbol, Tracer) else symbol.symbol).origins()
+
+
+def pass_on(ys: Sequence[Tracer], part: Subgraph, sources: Sequence[Sequence[Any]]) -> None:
+    """Note what each result may be that was there before."""
+    for y, whats in zip(ys, sources):
+        for what in whats:
+            for memory in seen_by(part.outer, what)[:1]:
+                y.may_be(memory)
 
 
 def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:

@@ -61,6 +61,7 @@ class GraphBuilder(Pulled):
     last        the effect that the next one comes after
     part        the checkpoint whose function is being called
     laid        ids of tensors that the graph assumes to be contiguous
+    passed      results of branches and loops that may be what was there before
     """
 
     once = True  # Python runs once, for many runs of what it writes down
@@ -80,6 +81,7 @@ class GraphBuilder(Pulled):
         self.last: Node | None = None
         self.part: CheckpointCall | None = None
         self.laid: set[int] = set()
+        self.passed: list[Tracer] = []
 
     @contextmanager
     def building(self) -> Iterator[Self]:
@@ -256,7 +258,7 @@ class GraphBuilder(Pulled):
                 "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
             )
         source.edited = True
-        mark_stale(source)
+        mark_stale(source, x.apart)
 
     def is_own(self, x: Any) -> bool:
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""

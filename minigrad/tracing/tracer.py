@@ -66,7 +66,7 @@ class Tracer(InPlace, Symbol):
     is_given  whether it is read, not computed: an argument, a captured tensor
     """
 
-    __slots__ = ("base", "edited", "is_given", "is_sure_view", "look", "passed", "root", "builder", "views")
+    __slots__ = ("apart", "base", "edited", "is_given", "is_sure_view", "look", "passed", "root", "builder", "views")
 
     def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
         super().__init__(node)
@@ -75,6 +75,7 @@ class Tracer(InPlace, Symbol):
         self.look: tuple[Tracer, Op, bool] | None = None
         self.views: WeakSet[Tracer] = WeakSet()
         self.passed: list[Tracer] = []
+        self.apart: tuple[Tracer, ...] = ()
         self.is_given = isinstance(node.op, Input)
 
     def at_node(self, node: Node) -> Self:
@@ -97,8 +98,9 @@ class Tracer(InPlace, Symbol):
 
     def may_be(self, source: Tracer) -> None:
         """Note that it may share the memory of the source, so that an edit of the source may change it."""
-        if not any(source is x for x in (self, *self.passed)):
+        if not any(source is x for x in (self, self.root, *self.passed)):
             self.passed.append(source)
+            self.builder.passed.append(self)
             source.views.add(self)
 
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")

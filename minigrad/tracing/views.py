@@ -7,6 +7,7 @@ depends on the layout, which is tracked here in simple cases; in all others the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -154,10 +155,15 @@ def reads_contiguous(builder: GraphBuilder, what: Any) -> bool:
     return flags is not None and bool(flags.c_contiguous)
 
 
-def mark_stale(x: Tracer) -> None:
-    """x was edited: mark all that may share its memory as stale, except its sure views, which are taken again."""
+def mark_stale(x: Tracer, apart: Sequence[Tracer] = ()) -> None:
+    """x was edited: mark all that may share its memory as stale, except its sure views, which are taken again, and
+    what shares no memory with that part of x which was edited.
+    """
     views, x.views = x.views, WeakSet()
     for view in views:
+        if any(view is y for y in apart):
+            x.views.add(view)
+            continue
         if view.root is x and is_sure_view(view):
             x.views.add(view)
             parent, op, is_recorded = view.look  # type: ignore[misc]
