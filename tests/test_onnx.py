@@ -316,6 +316,11 @@ ANY_LENGTH = {
     "gru": (lambda: nn.GRU(5, 3), [0, 1], ((2, 4, 5), (6, 3, 5))),
     "instance norm": (lambda: nn.InstanceNorm2d(3), [0, 2, 3], PLANES),
     "group norm": (lambda: nn.GroupNorm(1, 3), [2, 3], ((2, 3, 5, 5), (2, 3, 7, 6))),
+    **{
+        f"{mode} padding": (lambda mode=mode: lambda input: mg.functional.pad(input, (2, 1), mode), [0, 1],
+                            ((2, 4), (3, 3), (1, 7)))
+        for mode in ("reflect", "replicate", "circular")
+    },
     "average of a plane": (lambda: lambda input: mg.nn.functional.adaptive_avg_pool2d(input, 1), [2, 3],
                            ((2, 3, 5, 5), (2, 3, 7, 6))),
 }  # fmt: skip
