@@ -131,6 +131,7 @@ FUNCTIONS = each(
         "F.scaled_dot_product_attention(q, k, v, a) | q N 2 L 4, k N 2 S 4, v N 2 S D, a:b L S",
         "F.scaled_dot_product_attention(q, k, v, a) | q N 2 L 4, k N 2 S 4, v N 2 S D, a N 1 L S",
         "F.scaled_dot_product_attention(q, k, v, a[:, None, None]) | q N 2 L 4, k N 2 S 4, v N 2 S D, a:b N S",
+        "F.scaled_dot_product_attention(q, k, v, enable_gqa=True) | q N 4 L 4, k N 2 S 4, v N 2 S D",
         "F.scaled_dot_product_attention(q, k, v, is_causal=True) | q N L 4, k N S 4, v N S D",
         "F.smooth_l1_loss(x, t, beta=0.5) | x N C, t N C",
         "F.soft_margin_loss(x, t) | x N C, t:s N C",
