@@ -313,6 +313,8 @@ def test_a_for_runs_at_any_length_and_its_gradient_at_one(path):
 PLANES = ((2, 3, 7, 6), (1, 3, 4, 4))
 ANY_LENGTH = {
     "lstm": (lambda: nn.LSTM(5, 3, batch_first=True), [0, 1], ((2, 4, 5), (3, 6, 5), (1, 2, 5))),
+    "lstm with a projection": (lambda: nn.LSTM(5, 3, bidirectional=True, proj_size=2), [0, 1],
+                               ((2, 4, 5), (3, 6, 5), (1, 2, 5))),
     "gru": (lambda: nn.GRU(5, 3), [0, 1], ((2, 4, 5), (6, 3, 5))),
     "instance norm": (lambda: nn.InstanceNorm2d(3), [0, 2, 3], PLANES),
     "group norm": (lambda: nn.GroupNorm(1, 3), [2, 3], ((2, 3, 5, 5), (2, 3, 7, 6))),

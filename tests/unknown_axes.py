@@ -203,6 +203,7 @@ LAYERS = each(
         "nn.LPPool#d(2, 2) | m(x) | x N C …",
         "nn.LSTM(4, 5) | m(x)[0] | x L N 4",
         "nn.LSTM(4, 5, 2, bidirectional=True, batch_first=True) | m(x, (h, h))[1][1] | x N L 4, h 4 N 5",
+        "nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3) | m(x, (h[..., :3], h))[0] | x L N 4, h 4 N 5",
         "nn.LSTMCell(4, 5) | m(x)[1] | x N 4",
         "nn.LayerNorm(4) | m(x) | x N L 4",
         "nn.LocalResponseNorm(3) | m(x) | x N C L",
