@@ -10,8 +10,9 @@ from minigrad.tensor.inplace import InPlace
 
 X, Y, Z = np.random.default_rng(0).uniform(0.2, 0.8, (3, 2, 2))
 ROWS, PLACES = np.array([1, 0]), np.array([[1, 0], [0, 1]])
+BITWISE = [f"bitwise_{name}" for name in ("and", "or", "xor", "left_shift", "right_shift")]
 OPERANDS = {
-    **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], (np.array([[1, 2], [3, 4]]),)),
+    **dict.fromkeys(BITWISE, (np.array([[1, 2], [3, 4]]),)),
     **dict.fromkeys(["clamp", "clip"], (0.3, 0.6)),
     **dict.fromkeys(["clamp_min", "clamp_max"], (0.5,)),
     **dict.fromkeys(["cumsum", "cumprod"], (0,)),
@@ -21,9 +22,7 @@ OPERANDS = {
     "index_fill": (0, ROWS[:1], 2.0),
     "index_put": ((ROWS, ROWS), Y[0]),
 }
-STARTS = {"acosh": X + 1, "arccosh": X + 1} | dict.fromkeys(
-    ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"], np.array([[5, 6], [7, 8]])
-)
+STARTS = {"acosh": X + 1, "arccosh": X + 1} | dict.fromkeys([*BITWISE, "bitwise_not"], np.array([[5, 6], [7, 8]]))
 TWINS = [n.removesuffix("_") for n, f in vars(InPlace).items() if hasattr(f, "__wrapped__") and not n.startswith("_")]
 
 

@@ -429,6 +429,13 @@ def replaced_gradient():
 
 
 MISTAKES = {
+    "a projection of a GRU": (lambda: nn.GRU(4, 5, proj_size=2), ValueError, "proj_size is of an LSTM"),
+    "a projection that is no smaller": (lambda: nn.LSTM(4, 5, proj_size=5), ValueError, "below its hidden_size, 5"),
+    "a state as wide as the cell": (
+        lambda: nn.LSTM(4, 5, proj_size=2)(mg.ones(3, 1, 4), (mg.ones(1, 1, 5), mg.ones(1, 1, 5))),
+        ShapeError,
+        "h of 2 features",
+    ),
     "a plain tensor for a parameter": (
         lambda: setattr(nn.Linear(3, 2), "weight", mg.ones(2, 3)),
         TypeError,

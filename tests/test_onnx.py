@@ -313,9 +313,16 @@ def test_a_for_runs_at_any_length_and_its_gradient_at_one(path):
 PLANES = ((2, 3, 7, 6), (1, 3, 4, 4))
 ANY_LENGTH = {
     "lstm": (lambda: nn.LSTM(5, 3, batch_first=True), [0, 1], ((2, 4, 5), (3, 6, 5), (1, 2, 5))),
+    "lstm with a projection": (lambda: nn.LSTM(5, 3, bidirectional=True, proj_size=2), [0, 1],
+                               ((2, 4, 5), (3, 6, 5), (1, 2, 5))),
     "gru": (lambda: nn.GRU(5, 3), [0, 1], ((2, 4, 5), (6, 3, 5))),
     "instance norm": (lambda: nn.InstanceNorm2d(3), [0, 2, 3], PLANES),
     "group norm": (lambda: nn.GroupNorm(1, 3), [2, 3], ((2, 3, 5, 5), (2, 3, 7, 6))),
+    **{
+        f"{mode} padding": (lambda mode=mode: lambda input: mg.functional.pad(input, (2, 1), mode), [0, 1],
+                            ((2, 4), (3, 3), (1, 7)))
+        for mode in ("reflect", "replicate", "circular")
+    },
     "average of a plane": (lambda: lambda input: mg.nn.functional.adaptive_avg_pool2d(input, 1), [2, 3],
                            ((2, 3, 5, 5), (2, 3, 7, 6))),
 }  # fmt: skip

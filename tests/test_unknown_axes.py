@@ -142,3 +142,17 @@ def test_every_entry_of_the_table_is_about_a_row():
     for entry, letters in REFUSED:
         rows = [Row(text) for text in [*FUNCTIONS, *LAYERS] if is_about(entry, text)]
         assert any({*letters} & {*row.letters} for row in rows), entry
+
+
+@table(
+    "call",
+    [text for text in FUNCTIONS if "_loss(x, t)" in text or text.startswith(("F.cross_entropy(x, t)", "F.kl_div"))],
+)
+def test_a_loss_whose_target_alone_has_a_known_length_is_refused_by_its_name(call):
+    """The error named two lengths and no loss. With the length that eager mode has, no result may be another."""
+    row = Row(call)
+    if "N" not in row.shapes[1] or "ctc" in call:
+        pytest.skip("the target has no axis N")
+    specs = [*row.specs(("N",))[:1], *row.specs(())[1:]]
+    with pytest.raises(GraphError, match=row.call.partition("(")[0].removeprefix("F.") + " needs a target of shape"):
+        mg.function(row.f, input_signature=specs, autograph=False).trace_for(*row.arguments({}))

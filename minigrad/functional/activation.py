@@ -150,6 +150,7 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
+    enable_gqa: bool = False,
     *,
     dropout_key: Any = None,
 ) -> Any:
@@ -161,6 +162,8 @@ def scaled_dot_product_attention(
     attn_mask    (…, L, S): booleans, True where a query may look; or numbers, added to the scores
     is_causal    whether query i looks at keys 0 to i only
     scale        1/√E if None
+    enable_gqa   whether several heads of queries (…, H, L, E) share each of fewer heads of keys and of values: Ainslie
+                 et al. 2023, “GQA: Training Generalized Multi-Query Transformer Models”. https://arxiv.org/abs/2305.13245
 
     A query that may look nowhere receives zeros. Vaswani et al. 2017, “Attention Is All You Need”, eq. 1.
     https://arxiv.org/abs/1706.03762
@@ -172,6 +175,8 @@ def scaled_dot_product_attention(
             "attention needs query (…, L, E), key (…, S, E) and value (…, S, Ev), "
             f"and got {q.spec}, {k.spec} and {v.spec}"
         )
+    if enable_gqa:
+        k, v = shared_heads(q, k), shared_heads(q, v)
     if is_causal and attn_mask is not None:
         raise ValueError("attention takes is_causal or attn_mask, and got both: put the two into one mask")
     scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
@@ -179,6 +184,17 @@ def scaled_dot_product_attention(
     if dropout_p == 0:
         return q.apply(ops.Attention(scale, bool(is_causal)), k, v, *masks)
     return dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
+
+
+def shared_heads(q: Any, k: Any) -> Any:
+    """The heads of k, each as often as it takes to have one for each head of q."""
+    heads, groups = (x.shape[-3] if x.ndim > 2 else 0 for x in (q, k))
+    needed("enable_gqa, to share heads,", heads, groups)
+    if not groups or heads % groups:
+        raise ShapeError(
+            f"enable_gqa shares heads (axis -3): those of the query {q.spec} must be a multiple of those of {k.spec}"
+        )
+    return k if heads == groups else k.repeat_interleave(heads // groups, -3)
 
 
 def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:

@@ -27,7 +27,7 @@ import numpy as np
 
 from .. import ops
 from ..base.dimension import needed
-from ..base.errors import DTypeError, ShapeError
+from ..base.errors import DTypeError, GraphError, ShapeError
 from ..base.spec import broadcast_shape
 from ..core.modes import current
 from ..functions.creation import arange
@@ -169,9 +169,20 @@ def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
     """Prediction and target as operands in one shape; integers as floats, a target's in the prediction's dtype."""
     x = operand(input).real_valued()
     t = x.lift(target)
-    if x.shape != t.shape:
+    if differ(loss, x, t, x.shape):
         raise ShapeError(f"{loss} compares tensors of one shape, and got {x.spec} with {t.spec}")
     return x, t if t.spec.is_float else t.astype(x.dtype)
+
+
+def differ(loss: str, x: Any, t: Any, wanted: tuple[Any, ...]) -> bool:
+    """Whether the target has another shape than is wanted beside x. Raises GraphError where only a run can tell."""
+    try:
+        return bool(t.shape != wanted)
+    except GraphError:
+        raise GraphError(
+            f"{loss} needs a target of shape {wanted} for an input of {x.spec}, and got {t.spec}: whether these are "
+            "equal is known only when the graph runs. Make a length unknown in both, under one name, or in neither"
+        ) from None
 
 
 def weighed(loss: Any, weight: Any) -> Any:
@@ -214,7 +225,7 @@ def cross_entropy(
     t = x.lift(target)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"label_smoothing is 0 to 1, and got {label_smoothing}")
-    if t.spec.is_float and t.shape == x.shape and x.ndim:
+    if t.spec.is_float and x.ndim and not differ("cross_entropy", x, t, x.shape):
         return of_probabilities(x, t, weight, reduction, label_smoothing)
 
     rows, classes, kept = by_row("cross_entropy", x, t, ignore_index)
@@ -256,7 +267,7 @@ def of_probabilities(x: Any, t: Any, weight: Any, reduction: str, label_smoothin
 def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]:
     """Scores (M, C), classes (M,), and which of them count (M,), or None for all."""
     axis = min(1, x.ndim - 1)
-    if not x.ndim or t.shape != x.shape[:axis] + x.shape[axis + 1 :]:
+    if not x.ndim or differ(loss, x, t, x.shape[:axis] + x.shape[axis + 1 :]):
         raise ShapeError(
             f"{loss} needs input (N, C) and target (N,), or (N, C, …) and (N, …), and got {x.spec} with {t.spec}"
         )
@@ -317,8 +328,9 @@ def cosine_embedding_loss(
     """1 − cos(x₁, x₂) where t is 1, max(0, cos(x₁, x₂) − margin) where it is −1, of rows (N, D), or of one (D,)."""
     x, y = operand(input1), operand(input1).lift(input2)
     t = x.lift(target)
-    if x.shape != y.shape or x.ndim not in (1, 2) or t.shape != x.shape[:-1]:
-        raise ShapeError(f"cosine_embedding_loss is of (N, D), (N, D) and (N,), and got {x.spec}, {y.spec}, {t.spec}")
+    name = "cosine_embedding_loss"
+    if x.ndim not in (1, 2) or differ(name, x, y, x.shape) or differ(name, x, t, x.shape[:-1]):
+        raise ShapeError(f"{name} is of (N, D), (N, D) and (N,), and got {x.spec}, {y.spec}, {t.spec}")
     cos = (x * y).sum(-1) / (((x * x).sum(-1) + 1e-12) * ((y * y).sum(-1) + 1e-12)).sqrt()
     return reduced((1 - cos).where(t == 1, 0.0) + (cos - margin).clamp(min=0).where(t == -1, 0.0), reduction)
 
@@ -375,7 +387,8 @@ def multi_margin_loss(
     x = operand(input)
     t = x.lift(target)
     C = x.shape[-1] if x.ndim else 1  # classes
-    if x.ndim > 2 or t.size != x.size // max(C, 1) or p not in (1, 2):
+    wrong = differ("multi_margin_loss", x, t, x.shape[:-1]) if x.ndim > 1 else t.size != 1
+    if x.ndim > 2 or wrong or p not in (1, 2):
         raise ShapeError(f"multi_margin_loss is of (N, C) and (N,), p being 1 or 2: got {x.spec}, {t.spec} and p={p}")
     t = within(t, 0, C - 1, f"the classes of {x.spec} are 0 to {C - 1}")
     rows, t = x.reshape(-1, C), t.reshape(-1, 1)
@@ -391,7 +404,7 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
     target    the labels of each row, as classes; those behind the first −1 do not count
     """
     x, t = operand(input), operand(input).lift(target)
-    if x.ndim > 2 or t.shape != x.shape:
+    if x.ndim > 2 or differ("multilabel_margin_loss", x, t, x.shape):
         raise ShapeError(f"multilabel_margin_loss is of (N, C) and labels (N, C), and got {x.spec} and {t.spec}")
     C = x.shape[-1] if x.ndim else 1  # classes
     t = within(t, -1, C - 1, f"the labels of {x.spec} are 0 to {C - 1}, and behind them -1")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..base.dimension import unsaid
+from ..base.dimension import is_unknown, unsaid
 from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import broadcast_shape
@@ -214,26 +214,21 @@ def without_edges(x: Any, pairs: list[tuple[int, int]]) -> Any:
     return x
 
 
-MARGINS = {  # mode → (how far x reaches, what it says when that is not enough)
-    "reflect": (-1, "less than the length"),
-    "circular": (0, "at most the length"),
-    "replicate": (None, "0 or more, of a length that is not 0"),
+MARGINS = {  # mode → (the places of a margin before, of one after, how far x reaches, and that in words)
+    "reflect": (lambda n: range(n, 0, -1), lambda n: range(-2, -2 - n, -1), -1, "less than the length"),
+    "circular": (lambda n: range(-n, 0), range, 0, "at most the length"),
+    "replicate": (lambda n: [0] * n, lambda n: [-1] * n, None, "0 or more, of a length that is not 0"),
 }
 
 
 def with_margin(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
-    """x with a margin at both ends of an axis, made of what is there."""
-    n = x.shape[axis]
-    less, wanted = MARGINS[mode]
-    if min(before, after) < 0 or n == 0 or (less is not None and max(before, after) > n + less):
+    """x with a margin at both ends of an axis, made of what is there. Of an unknown length each run asks if it is."""
+    n = x.spec.shape[axis]
+    left, right, less, wanted = MARGINS[mode]
+    short = not is_unknown(n) and (n == 0 or (less is not None and max(before, after) > n + less))
+    if short or min(before, after) < 0:
         raise ShapeError(
             f"pad with mode {mode!r} of axis {axis} of {x.spec} needs widths {wanted}, not {before}, {after}"
         )
-    if mode == "circular":
-        ends = x.narrow(axis, n - before, before), x.narrow(axis, 0, after)
-    elif mode == "reflect":
-        ends = x.narrow(axis, 1, before).flip(axis), x.narrow(axis, n - 1 - after, after).flip(axis)
-    else:
-        shape = [(*x.shape[:axis], width, *x.shape[axis + 1 :]) for width in (before, after)]
-        ends = x.narrow(axis, 0, 1).broadcast_to(shape[0]), x.narrow(axis, n - 1, 1).broadcast_to(shape[1])
-    return cat([ends[0], x, ends[1]], axis)
+    ends = (x.index_select(axis, np.array([*places], np.int64)) for places in (left(before), right(after)))
+    return cat([next(ends), x, next(ends)], axis)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log, pi
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
 
 from .. import ops
-from ..base.dtypes import HALVES, finfo
+from ..base.dimension import Dimension
+from ..base.dtypes import HALVES, finfo, kind, result_type
 from ..base.errors import AxisError, DTypeError
 from ..core.op import Op
 from .arguments import hears_dim, listed
@@ -55,8 +57,8 @@ class Pointwise:
     def __ge__(self, o: Any) -> Self: return self.apply(ops.GreaterEqual(), o)
     def __lt__(self, o: Any) -> Self: return self.apply(ops.Less(), o)
     def __le__(self, o: Any) -> Self: return self.apply(ops.LessEqual(), o)
-    def __eq__(self, o: Any) -> Self: return self.apply(ops.Equal(), o)  # type: ignore[override]
-    def __ne__(self, o: Any) -> Self: return self.apply(ops.NotEqual(), o)  # type: ignore[override]
+    def __eq__(self, o: Any) -> Self: return self._compare(ops.Equal(), o)  # type: ignore[override]
+    def __ne__(self, o: Any) -> Self: return self._compare(ops.NotEqual(), o)  # type: ignore[override]
     def __and__(self, o: Any) -> Self: return self.apply(ops.And(), o)
     def __or__(self, o: Any) -> Self: return self.apply(ops.Or(), o)
     def __xor__(self, o: Any) -> Self: return self.apply(ops.Xor(), o)
@@ -64,8 +66,41 @@ class Pointwise:
     def __ror__(self, o: Any) -> Self: return self.lift(o).apply(ops.Or(), self)
     def __rxor__(self, o: Any) -> Self: return self.lift(o).apply(ops.Xor(), self)
     def __invert__(self) -> Self: return self.apply(ops.Not())
+    def __rlshift__(self, o: Any) -> Self: return self.lift(o) << self
+    def __rrshift__(self, o: Any) -> Self: return self.lift(o) >> self
 
-    def __contains__(self, o: Any) -> bool: return bool((self == o).any())
+    def __lshift__(self, o: Any) -> Self:
+        """x · 2ⁿ in as many bits as x has: 0 for an n that is negative, or not below their number."""
+        x, factor, fits = self._shift(o, left=True)
+        return x * (factor if fits is True else factor * fits)
+
+    def __rshift__(self, o: Any) -> Self:
+        """⌊x / 2ⁿ⌋: the sign, −1 or 0, for an n that is negative, or not below the number of x's bits."""
+        x, factor, fits = self._shift(o, left=False)
+        return x // factor if fits is True else (x // factor).where(fits, -(x < 0).astype(x.dtype))
+
+    def __contains__(self, o: Any) -> bool: return bool(self.eq(o).any())
+
+    def _compare(self, op: Op, o: Any) -> Self:
+        """For each element. NotImplemented, from which Python makes False or True, beside what holds no numbers."""
+        if isinstance(o, Pointwise | Number | Dimension) or hasattr(o, "__array__"):
+            return self.apply(op, o)
+        try:
+            return self.apply(op, self.lift(o)) if isinstance(o, list | tuple | range) else NotImplemented
+        except DTypeError:  # of a list with None or text in it
+            return NotImplemented
+
+    def _shift(self, o: Any, left: bool) -> tuple[Self, Any, Any]:
+        """x, 2ⁿ in x's dtype, and whether n is a place of x's bits. To divide by 2ⁿ, it may not be the sign's."""
+        n = int(o) if isinstance(o, int) and not (o is True and self.dtype == bool) else self.lift(o)
+        dtype = result_type(self.dtype, n if isinstance(n, int) else n.dtype)
+        if kind(dtype) not in "iu":
+            raise DTypeError(f"a shift moves the bits of integers, got {self.spec} and {o!r}: use .long(), or x * 2**n")
+        bits = dtype.itemsize * 8 - (not left and kind(dtype) == "i")
+        if isinstance(n, int):
+            fits = 0 <= n < bits
+            return self.astype(dtype), np.left_shift(dtype.type(1), dtype.type(n if fits else 0)), fits
+        return self.astype(dtype), 2 ** n.astype(dtype).where(fits := (n >= 0) & (n < bits), 0), fits
 
     def gt(self, other: Any) -> Self: return self > other
     def ge(self, other: Any) -> Self: return self >= other
@@ -108,8 +143,8 @@ class Pointwise:
     def neg(self) -> Self: return -self
     def pow(self, exponent: Any) -> Self: return self**exponent
     def rsub(self, other: Any, *, alpha: Any = 1) -> Self: return self.lift(other).sub(self, alpha=alpha)
-    def bitwise_left_shift(self, other: Any) -> Self: return self * self.lift(2) ** other
-    def bitwise_right_shift(self, other: Any) -> Self: return self // self.lift(2) ** other
+    def bitwise_left_shift(self, other: Any) -> Self: return self << other
+    def bitwise_right_shift(self, other: Any) -> Self: return self >> other
     def floor_divide(self, other: Any) -> Self: return self // other
     def remainder(self, other: Any) -> Self: return self % other
     def true_divide(self, other: Any) -> Self: return self / other

@@ -17,8 +17,8 @@ import numpy as np
 from .. import functional, ops
 from ..base.device import Device
 from ..base.errors import ShapeError
-from ..functions.creation import zeros
-from ..functions.movement import cat, stack
+from ..functions.creation import zeros, zeros_like
+from ..functions.movement import cat, pad, stack
 from ..tensor.lift import operand
 from ..tensor.tensor import Tensor
 from . import init
@@ -160,19 +160,21 @@ class RNNBase(RecurrentBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
+        proj_size: int = 0,
         *,
         device: Device | str | None = None,
         dtype: Any = None,
         rng: np.random.Generator | None = None,
     ):
+        if proj_size and (self.op is not ops.Lstm or not 0 < proj_size < hidden_size):
+            raise ValueError(f"proj_size is of an LSTM, and below its hidden_size, {hidden_size}: got {proj_size}")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.proj_size, outputs = proj_size, proj_size or hidden_size
         self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
         for layer in range(num_layers):
             suffixes = self._suffixes(layer)
             for suffix in suffixes:
-                self._make(
-                    hidden_size * len(suffixes) if layer else input_size, bias, suffix, device=device, dtype=dtype
-                )
+                self._make(outputs * len(suffixes) if layer else input_size, bias, suffix, device=device, dtype=dtype)
         self.reset_parameters(rng)
 
     def _suffixes(self, layer: int) -> tuple[str, ...]:
@@ -225,7 +227,8 @@ class RNNBase(RecurrentBase):
             for d, suffix in enumerate(self._suffixes(layer)):
                 turned = x if d == 0 else backwards(x, lengths)
                 states = self._states_after(turned, suffix, start[len(ends)], still_there(lengths))
-                outputs.append(states[0] if d == 0 else backwards(states[0], lengths))
+                h = self._projected(states[0])
+                outputs.append(h if d == 0 else backwards(h, lengths))
                 ends.append(states[:, -1] if lengths is None else states[:, lengths - 1, np.arange(len(lengths))])
             x = outputs[0] if len(outputs) == 1 else cat(outputs, 2)
             if layer < self.num_layers - 1:
@@ -241,11 +244,21 @@ class RNNBase(RecurrentBase):
         return list(stack(states if order is None else [h[:, order] for h in states], 1).unbind(0))
 
     def _result(self, ends: Any, order: Any) -> Any:
-        states = ends.unbind(0) if order is None else ends[:, :, order].unbind(0)
-        return states if self.op.states > 1 else states[0]
+        h, *c = ends.unbind(0) if order is None else ends[:, :, order].unbind(0)
+        return (self._projected(h), *c) if self.op.states > 1 else h
+
+    def _projected(self, h: Any) -> Any:
+        return h[..., : self.proj_size] if self.proj_size else h
 
     def extra_repr(self) -> str:
-        options = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        options = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0.0,
+            "bidirectional": False,
+        }
         said = [f"{name}={getattr(self, name)}" for name, usual in options.items() if getattr(self, name) != usual]
         return ", ".join([f"{self.input_size}, {self.hidden_size}", *said])
 
@@ -268,9 +281,41 @@ class LSTM(RNNBase):
 
     The output is h'; states are the two (h, c). Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the
     forget gate of Gers et al. 2000. Parameters and shapes: see RNNBase.
+
+    proj_size    the features of h, if fewer than hidden_size: h' = R (o tanh c'), with R in weight_hr_l0, … of shape
+                 (proj_size, hidden_size), and U (4 hidden_size, proj_size). Sak et al. 2014, “Long Short-Term Memory
+                 Based Recurrent Neural Network Architectures”, eq. 7 to 13. https://arxiv.org/abs/1402.1128
     """
 
     op = ops.Lstm
+
+    def _make(self, features: int, bias: bool, suffix: str = "", **where: Any) -> None:
+        super()._make(features, bias, suffix, **where)
+        if self.proj_size:
+            setattr(self, f"weight_hh{suffix}", parameter(4 * self.hidden_size, self.proj_size, **where))
+            self.register_parameter(f"weight_hr{suffix}", parameter(self.proj_size, self.hidden_size, **where))
+
+    def _start(self, x: Any, hx: Any, shape: tuple[int, ...]) -> list[Any]:
+        """h is as wide as c, with zeros behind its features, so that both are one tensor."""
+        if self.proj_size and hx is not None:
+            h, *rest = map(x.lift, hx)
+            if h.shape[-1:] != (self.proj_size,):
+                raise ShapeError(f"{self} starts from h of {self.proj_size} features, and got {h.spec}")
+            hx = (pad(h, (0, self.hidden_size - self.proj_size)), *rest)
+        return super()._start(x, hx, shape)
+
+    def _states_after(self, x: Any, suffix: str, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
+        """With a projection, U (R h) is (U R) h: the state before it goes on as U R says. U h at the start is given."""
+        if not self.proj_size:
+            return super()._states_after(x, suffix, start, batch_sizes)
+        W, U, R, b, c = (getattr(self, f"{name}{suffix}") for name in PROJECTED)
+        first = self._projected(start[0]) @ U.T
+        said = functional.linear(x, W, None if b is None else b + c).index_add(0, np.array([0]), first.unsqueeze(0))
+        h, c = said.apply(self.op(batch_sizes), U @ R, stack([zeros_like(start[0]), start[1]])).unbind(0)
+        return stack([pad(h @ R.T, (0, self.hidden_size - self.proj_size)), c])
+
+
+PROJECTED = "weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"
 
 
 class GRU(RNNBase):

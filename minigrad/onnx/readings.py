@@ -124,13 +124,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def shifted(x: Any, y: Any, direction: str) -> Any:
-    """x · 2ʸ or ⌊x / 2ʸ⌋ in as many bits as x has; of a y that is no number of its bits, what is left: the sign."""
-    bits = x.dtype.itemsize * 8
-    fits = (y >= 0) & (y < bits)
-    amount = y.where(fits, 0)
-    if direction == "LEFT":
-        return x.bitwise_left_shift(amount).where(fits, 0)
-    return x.bitwise_right_shift(amount).where(fits, -(x < 0).astype(x.dtype) if x.dtype.kind == "i" else 0)
+    return x << y if direction == "LEFT" else x >> y
 
 
 def cast(x: Any, to: Any, saturate: int = 1, round_mode: Any = None) -> Any:

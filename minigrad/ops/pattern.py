@@ -228,6 +228,8 @@ def extent(n: Any, start: Any, stop: Any, step: Any) -> Any:
     """
     if not any(map(is_unknown, (n, start, stop, step))):
         return len(range(*slice(start, stop, step).indices(n)))
+    if start is stop is None and step == -1:
+        return n
     before, whole = 0 if start is None else start, n if stop is None else stop
     if step in (None, 1) and all(bounds(m)[0] >= 0 for m in (before, whole - before, n - whole)):
         return whole - before

@@ -40,6 +40,10 @@ class SGD(UpdateRule):
     def carried(self, p: Any, options: Group) -> tuple[str, ...]:
         return ("momentum_buffer",) if options["momentum"] else ()
 
+    def count(self, state: State, options: Group) -> None:
+        if options["momentum"]:  # its first step is not dampened, whatever was done before
+            super().count(state, options)
+
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, b: Any = None) -> None:
         direction = g
         if b is not None:

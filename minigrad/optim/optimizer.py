@@ -366,6 +366,8 @@ def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> S
             f"{optimizer.name} keeps {', '.join(carried) or 'only its steps'} for {p.spec}, but this state has "
             f"{', '.join(map(str, kept))}: load it into the kind of optimiser that saved it"
         )
+    if kept.keys() <= {"step"}:  # SGD without momentum, which is begun as if there had been no step
+        return {}
     state: State = {"step": 1}  # PyTorch's SGD does not count: whatever it remembers, it made a step
     for name, x in kept.items():
         if name == "mu":  # which ASGD knows from its steps

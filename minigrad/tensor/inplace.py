@@ -244,7 +244,7 @@ class InPlace:
 
     __iadd__, __isub__, __imul__, __itruediv__ = in_place("__add__ __sub__ __mul__ __truediv__")
     __ifloordiv__, __imod__, __ipow__ = in_place("__floordiv__ __mod__ __pow__")
-    __iand__, __ior__, __ixor__ = in_place("__and__ __or__ __xor__")
+    __iand__, __ior__, __ixor__, __ilshift__, __irshift__ = in_place("__and__ __or__ __xor__ __lshift__ __rshift__")
 
     add_, sub_, subtract_, mul_, multiply_, div_, divide_ = in_place("add sub subtract mul multiply div divide")
     true_divide_, floor_divide_, remainder_, pow_, neg_ = in_place("true_divide floor_divide remainder pow neg")
@@ -252,6 +252,7 @@ class InPlace:
     logical_and_, logical_or_, logical_xor_ = in_place("logical_and logical_or logical_xor")
     logical_not_, bitwise_and_, bitwise_or_ = in_place("logical_not bitwise_and bitwise_or")
     bitwise_xor_, bitwise_not_ = in_place("bitwise_xor bitwise_not")
+    bitwise_left_shift_, bitwise_right_shift_ = in_place("bitwise_left_shift bitwise_right_shift")
 
     # -- functions of each element ----------------------------------------------------------------
 

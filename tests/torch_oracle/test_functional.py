@@ -93,6 +93,14 @@ CALLS = {
     "attention, scaled": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, scale=2.0), (Q, K, V)),
     "attention, allowed": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK)), (Q, K, V)),
     "attention, biased": (lambda f, c, q, k, v, b: f.scaled_dot_product_attention(q, k, v, b), (Q, K, V, BIAS)),
+    "attention, a head of keys for 3": (
+        lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+        (Q, K[:, :1], V[:, :1]),
+    ),
+    "attention, heads of keys for 1 and for 2": (
+        lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK), scale=0.4, enable_gqa=True),
+        (np.concatenate([Q, Q[:, :1]], 1), K[:, :2], V[:, :1]),
+    ),
     "attention, causal": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), (Q, K, V)),
 }
 
@@ -283,6 +291,11 @@ MISTAKES = {
         lambda: F.scaled_dot_product_attention(Q, K[..., :4], V),
         mg.errors.ShapeError,
         r"\(…, S, E\)",
+    ),
+    "heads that do not share": (
+        lambda: F.scaled_dot_product_attention(Q, K[:, :2], V, enable_gqa=True),
+        mg.errors.ShapeError,
+        "shares heads",
     ),
     "two masks": (lambda: F.scaled_dot_product_attention(Q, K, V, MASK, is_causal=True), ValueError, "one mask"),
     "more dropped than there is": (lambda: F.dropout(X, 1.5), ValueError, "0 to 1"),

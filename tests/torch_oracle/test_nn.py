@@ -92,6 +92,16 @@ LAYERS = {
     "RNN, unbatched": (lambda nn: nn.RNN(4, 5, bidirectional=True), (SEQUENCE[:, 0],), {}),
     "RNN, unbatched, with a state": (lambda nn: nn.RNN(4, 5, 2, bidirectional=True), (SEQUENCE[:, 0], STATE[:, 0]), {}),
     "LSTM": (lambda nn: nn.LSTM(4, 5, 2, bidirectional=True), (SEQUENCE, (STATE, CELL)), {}),
+    "LSTM, projected": (
+        lambda nn: nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3),
+        (SEQUENCE, (STATE[..., :3], CELL)),
+        {},
+    ),
+    "LSTM, projected, without a bias": (
+        lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True, proj_size=1),
+        (SEQUENCE,),
+        {},
+    ),
     "LSTM, unbatched": (lambda nn: nn.LSTM(4, 5, 4), (SEQUENCE[:, 0], (STATE[:, 0], CELL[:, 0])), {}),
     "LSTM, batch first": (lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True), (SEQUENCE,), {}),
     "GRU": (lambda nn: nn.GRU(4, 5, 2, bidirectional=True), (SEQUENCE, STATE), {}),
@@ -314,15 +324,18 @@ def test_losses_are_pytorchs(name):
 LENGTHS = [2, 5, 3]
 
 
-@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize(("kind", "options"), [("RNN", {}), ("LSTM", {}), ("GRU", {}), ("LSTM", {"proj_size": 3})])
 @pytest.mark.parametrize("batch_first", [True, False])
-def test_sequences_of_different_lengths_are_pytorchs(kind, batch_first):
-    ours, theirs = pair_of(lambda nn: getattr(nn, kind)(4, 5, 2, batch_first=batch_first, bidirectional=True))
+def test_sequences_of_different_lengths_are_pytorchs(kind, options, batch_first):
+    ours, theirs = pair_of(
+        lambda nn: getattr(nn, kind)(4, 5, 2, batch_first=batch_first, bidirectional=True, **options)
+    )
     results = []
     for library, module in ((mg, ours), (torch, theirs)):
         rnn = library.nn.utils.rnn
         x = library.tensor(SEQUENCE.swapaxes(0, 1) if batch_first else SEQUENCE, requires_grad=True)
-        hx = tuple(library.tensor(h, requires_grad=True) for h in (STATE, CELL))
+        first = STATE[..., : options.get("proj_size", 5)]
+        hx = tuple(library.tensor(h, requires_grad=True) for h in (first, CELL))
         packed = rnn.pack_padded_sequence(x, LENGTHS, batch_first=batch_first, enforce_sorted=False)
         y, end = module(packed, hx if kind == "LSTM" else hx[0])
         padded, lengths = rnn.pad_packed_sequence(y, batch_first=batch_first, padding_value=-1.0, total_length=6)

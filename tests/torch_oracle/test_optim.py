@@ -1,5 +1,7 @@
 """Optimisers and schedules walk PyTorch's path."""
 
+import copy
+
 import numpy as np
 import pytest
 from table import table
@@ -346,3 +348,27 @@ def test_a_graph_that_reads_a_parameter_is_refused_after_a_step_as_in_pytorch(ed
         else:
             loss.backward()
         assert (w._version > version) == (edit == "a step")
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, mg.function], ids=["eager", "traced"])
+@table("momenta", [(0, 0, 0.9, 0.9), (0.9, 0, 0, 0.5), (0, 0.5, 0, 0.9, 0.9)])
+def test_a_momentum_switched_on_by_hand_begins_with_an_undamped_gradient_as_in_pytorch(momenta, wrap):
+    """Its first step was dampened, since steps without momentum were counted too, also after load_state_dict()."""
+
+    def end(library):
+        p = library.tensor([1.0, 2.0], requires_grad=True)
+        optimizer = library.optim.SGD([p], lr=0.1, dampening=0.5, momentum=momenta[0])
+
+        def step(k):
+            optimizer.zero_grad()
+            ((p**2).sum() * k).backward()
+            optimizer.step()
+
+        step = wrap(step) if library is mg else step
+        for t, momentum in enumerate(momenta):
+            optimizer.param_groups[0]["momentum"] = momentum
+            step(library.tensor(t + 1.0))
+            optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        return p.detach().numpy()
+
+    np.testing.assert_allclose(end(mg), end(torch), rtol=1e-12)

@@ -257,3 +257,75 @@ def test_there_is_nothing_wrong_with_nothing():
 @pytest.mark.parametrize("bounds", [(-1.0, 2.0), (None, 2.0), (-1.0, None), (2.0, -1.0)])
 def test_the_gradient_passes_at_the_bounds_themselves(bounds):
     agree(lambda m, x: x.clamp(*bounds), np.array([-2.0, -1.0, 0.0, 2.0, 3.0]), rtol=0)
+
+
+COUNTS = (-70, -1, 0, 1, 6, 7, 8, 31, 32, 62, 63, 64, 1000)
+MODES = {"function": {}, "compiled": {"jit_compile": True}, "native": {"jit_compile": "native"}}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+def test_shifts_are_pytorchs_for_every_count_in_every_mode(dtype):
+    """x >> 1 was a TypeError, and bitwise_right_shift refused a negative count."""
+    ends = np.iinfo(dtype)
+    x = np.array([ends.min, ends.min + 1, 0, 1, 3, 77, 100, ends.max - 1, ends.max], dtype)
+    numbers, counts = np.meshgrid(x, np.array([-128, -1, 0, 1, 6, 7, 8, 31, 32, 62, 63, 64, 127], "int8"))
+
+    def shifts(x, y, n):
+        mixed = [y << n, y >> n, y << n.long(), y >> n.long(), 3 << n, 100 >> n, n << y, n >> y]
+        return [z for k in COUNTS for z in (x << k, x >> k)] + mixed
+
+    expected = shifts(*(torch.tensor(a) for a in (x, numbers, counts)))
+    ours = [mg.tensor(a) for a in (x, numbers, counts)]
+    for found in (shifts(*ours), *(mg.function(shifts, **mode)(*ours) for mode in MODES.values())):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(array(a), array(b), strict=True)
+
+
+def test_a_shift_in_place_keeps_the_dtype_as_in_pytorch():
+    for library in (mg, torch):
+        x, y = (library.tensor(np.array([5, -9], "int32")) for _ in range(2))
+        x <<= library.tensor(np.array([3, 40]))
+        y >>= 1
+        assert (array(x).tolist(), array(y).tolist(), array(x).dtype) == ([40, 0], [2, -5], np.int32)
+
+
+REFUSED = [
+    lambda m, x: x << 1,
+    lambda m, x: x.long() >> 1.0,
+    lambda m, x: (x > 1) << (x > 1),
+    lambda m, x: m.bitwise_left_shift(x, 1),
+    lambda m, x: m.bitwise_right_shift(m.tensor([1]), x),
+]
+
+
+@table("shift", REFUSED)
+def test_a_shift_of_floats_or_of_booleans_is_refused_as_in_pytorch(shift):
+    for library, error in ((mg, mg.errors.DTypeError), (torch, NotImplementedError)):
+        with pytest.raises(error, match=r"a shift moves the bits of integers|not implemented for"):
+            shift(library, library.tensor([1.0, 2.0]))
+
+
+STRANGERS = [None, "a", b"a", object(), {}, {1}, ..., int, np.dtype("f4"), slice(1), [None], ["a", 1], (None, 2)]
+
+
+@table("other", STRANGERS, ids=repr)
+def test_a_tensor_does_not_equal_what_holds_no_numbers_as_in_pytorch(other):
+    """x == None was a DTypeError, so that `x in [None, x]` and `if x == None:` failed."""
+
+    def answers(x):
+        return [x == other, x != other, other == x, other != x, [other].count(x), x if x != other else None]
+
+    for x in (torch.tensor(2.0), mg.tensor(2.0)):
+        assert answers(x)[:5] == [False, True, False, True, 0]
+    assert float(mg.function(answers)(mg.tensor(2.0))[5]) == float(mg.jit(lambda x: answers(x)[5])(mg.tensor(2.0))) == 2
+    with mg.Graph().as_default():
+        assert answers(mg.placeholder("f8", (None,)))[:4] == [False, True, False, True]
+
+
+def test_a_number_beyond_the_reals_is_compared_by_nobody():
+    """x == 2 + 0j is [False, True] in PyTorch: False would be a wrong answer."""
+    for other in (1j, 2 + 0j, np.array([1j])):
+        with pytest.raises(mg.errors.DTypeError, match="real numbers"):
+            mg.tensor([1.0, 2.0]) == other  # noqa: B015
+    with pytest.raises(mg.errors.DTypeError, match="real numbers"):
+        None in mg.tensor([1.0])  # noqa: B015
