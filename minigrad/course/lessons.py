@@ -27,6 +27,7 @@ from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 
+from minigrad.base.file import replace_file
 from minigrad.course.errors import CourseError
 
 SHIPPED = (
@@ -255,15 +256,7 @@ def pristine(name: str) -> bytes:
 def write(path: Path, data: bytes) -> None:
     """Put a whole file in place, or leave what was there: a reader never sees half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    replace_file(path, [data])
 
 
 def last_shipped(folder: Path) -> dict[str, str]:

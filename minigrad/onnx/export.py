@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from onnx import helper
 
 from ..base.dimension import is_unknown, named
 from ..base.errors import GraphError, MinigradError
+from ..base.file import replace_file
 from ..base.pytree import paths
 from ..base.spec import Spec
 from ..compiler.program.abstract_array import Unrecordable
@@ -83,17 +83,7 @@ def export(
     if output_names is None and isinstance(func, OnnxFunction):
         output_names = func.outputs
     model = model_of(trace, names, parameter_names(func), output_names, opset)
-    write(Path(path), model.SerializeToString())
-
-
-def write(path: Path, data: bytes) -> None:
-    """The file, whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    replace_file(path, [model.SerializeToString()])
 
 
 # -- the trace --------------------------------------------------------------------------------------

@@ -14,10 +14,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from ..saving.container import replaced
+from ..base.file import replace_file
 from .events import FunctionEvent
 
 CATEGORIES = {"block": "user_annotation", "module": "python_function", "collective": "collective"}
@@ -35,7 +34,7 @@ def write_trace(events: Sequence[FunctionEvent], threads: Mapping[int, str], pat
     told = [*names(threads), *(complete(event, at) for event in ran), *arrows(ran, at), *counters(events, at)]
     told += transfers((event for event in events if event.kind == "transfer"), at)
     trace = {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": told}
-    replaced(Path(path).resolve(), [json.dumps(trace, allow_nan=False).encode()], ())
+    replace_file(path, [json.dumps(trace, allow_nan=False).encode()])
 
 
 def record(ph: str, name: str, thread: int, **more: Any) -> dict[str, Any]:

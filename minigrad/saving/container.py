@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import struct
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ import numpy as np
 
 from ..base.dtypes import bfloat16
 from ..base.errors import DTypeError, SavedFileError
+from ..base.file import replace_file
 from .foreign import origin
 
 LONGEST_HEADER = 1 << 25  # bytes; that of a network with a million arrays is longer, and no such is made here
@@ -44,7 +44,7 @@ DTYPES = {code: np.dtype(name) for code, name in CODES.items()} | {"BF16": bfloa
 
 def written(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text: str) -> None:
     """Write the file. Raises DTypeError for elements that it cannot hold, OSError where the disk does not take it."""
-    replaced(Path(path).resolve(), *encoded(arrays, {METADATA: {OURS: text}}))
+    replace_file(path, chain(*encoded(arrays, {METADATA: {OURS: text}})))
 
 
 def encoded(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[list[bytes], Iterable[Any]]:
@@ -66,29 +66,6 @@ def encoded(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[l
     said += b" " * (-len(said) % 8)
     little = (np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for a in map(arrays.__getitem__, pieces))
     return [struct.pack("<Q", len(said)), said], (a.reshape(-1).view(np.uint8).data for a in little if a.size)
-
-
-def replaced(path: Path, head: Iterable[bytes], data: Iterable[Any]) -> None:
-    """A new file in the place of the old one, which stays as it is until the new one is on the disk."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with beside.open("xb") as file:
-            for piece in (*head, *data):
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        error.add_note(f"{path} was not written; a file that was there before is as it was")
-        raise
-    if hasattr(os, "O_DIRECTORY"):  # the name is on the disk too; Windows sees to that by itself
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 # -- reading ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from ..base.file import replace_file
 from ..draw.svg import colours
 from .displayed import close, displayed
 from .page import page
@@ -92,7 +93,7 @@ class Widget(anywidget.AnyWidget):
         path = Path(path)
         if path.suffix != ".html":
             raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
-        path.write_text(self.page(), encoding="utf-8", newline="\n")
+        replace_file(path, [self.page().encode()])
 
     def put_away(self) -> None:
         """No cell shows it any longer. It stays whole, for whoever has it may show it again."""
