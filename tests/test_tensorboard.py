@@ -180,6 +180,138 @@ def test_hyperparameters_are_what_the_plugin_reads(folder):
     assert events.Scalars("accuracy")[0].value == pytest.approx(0.9)
 
 
+def test_a_setting_that_a_run_does_not_have_is_left_out_and_a_step_is_written(folder):
+    plugin = pytest.importorskip("tensorboard.plugins.hparams.plugin_data_pb2").HParamsPluginData
+
+    with SummaryWriter(folder) as writer:
+        writer.add_hparams({"lr": 0.1, "momentum": None}, {"loss": 1.0}, {"lr": [0.1, 1.0]}, "row", global_step=7)
+    events = read(folder / "row")
+    experiment = plugin.FromString(events.SummaryMetadata("_hparams_/experiment").plugin_data.content).experiment
+
+    (info,) = experiment.hparam_infos
+    assert (info.name, [value.number_value for value in info.domain_discrete.values]) == ("lr", [0.1, 1.0])
+    assert [event.step for event in events.Scalars("loss")] == [7]
+
+
+# -- beside PyTorch's -------------------------------------------------------------------------------
+
+
+def figure(width=2.0):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    made, axes = plt.subplots(figsize=(width, 1.5))
+    axes.plot([1, 3, 2])
+    return made
+
+
+def summaries(folder):
+    """(step, value) of each event in a run's files, as the bytes that make them out."""
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader").RawEventFileLoader
+    event = pytest.importorskip("tensorboard.compat.proto.event_pb2").Event
+    for file in sorted(folder.rglob("*tfevents*")):
+        for one in map(event.FromString, loader(str(file)).Load()):
+            yield from ((one.step, value) for value in one.summary.value)
+
+
+RNG = np.random.default_rng(0)
+LABELS, CHANCES, POINTS = RNG.integers(0, 2, 100), np.append(RNG.random(97), [0.0, 1.0, 0.5]), RNG.random((7, 4), "f4")
+TOLD = {
+    "settings": lambda w: w.add_hparams({"lr": 0.1, "a": None, "opt": "sgd"}, {"y": 1}, {"opt": ["sgd"]}, "r", 3),
+    "figure": lambda w: w.add_figure("f", figure(), 3),
+    "figures": lambda w: w.add_figure("f", [figure() for _ in range(10)], 3),
+    "images": lambda w: w.add_images("i", np.linspace(0, 1, 11 * 3 * 4 * 5).reshape(11, 3, 4, 5), 1),
+    "curve": lambda w: w.add_pr_curve("p", LABELS, CHANCES, 5),
+    "weights": lambda w: w.add_pr_curve("p", LABELS == 1, CHANCES, 5, num_thresholds=11, weights=CHANCES + 1),
+    "curve raw": lambda w: w.add_pr_curve_raw("p", [5, 3], [4, 2], [1, 3], [0, 2], [0.5, 0.6], [1, 0.6], 7, 2),
+    "histogram": lambda w: w.add_histogram_raw("h", 0.0, 4.0, 4, 6.5, 19.25, [1.0, 2.0, 4.0], [1, 2, 1], 5),
+    "text": lambda w: w.add_text("t", "hello", 1),
+}
+
+
+@pytest.mark.parametrize("tell", TOLD.values(), ids=TOLD)
+def test_the_events_are_those_that_pytorch_writes(tmp_path, tell):
+    torchs = pytest.importorskip("torch.utils.tensorboard").SummaryWriter
+
+    for kind, folder in ((SummaryWriter, tmp_path / "ours"), (torchs, tmp_path / "torch")):
+        with kind(folder) as writer:
+            tell(writer)
+
+    ours, theirs = ([*summaries(tmp_path / name)] for name in ("ours", "torch"))
+    assert ours
+    assert ours == theirs
+
+
+def test_a_figure_is_closed_if_that_is_asked_and_keeps_its_canvas_otherwise(folder):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    one, other = figure(), figure()
+    canvas = other.canvas
+
+    with SummaryWriter(folder) as writer:
+        writer.add_figure("one", one)
+        writer.add_figure("other", other, close=False)
+
+    assert (plt.fignum_exists(one.number), plt.fignum_exists(other.number)) == (False, True)
+    assert other.canvas is canvas
+    plt.close(other)
+
+
+def embeddings(folder):
+    """What the projector lists, by name."""
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    config = pytest.importorskip("tensorboard.plugins.projector.projector_config_pb2").ProjectorConfig()
+    text_format.Parse((folder / "projector_config.pbtxt").read_text("utf-8"), config)
+    return {each.tensor_name: each for each in config.embeddings}
+
+
+def test_an_embedding_has_the_files_that_pytorch_writes(tmp_path):
+    torch = pytest.importorskip("torch")
+    torchs = pytest.importorskip("torch.utils.tensorboard").SummaryWriter
+    pictures = np.random.default_rng(1).random((7, 3, 6, 6))
+
+    for kind, tensor, name in ((SummaryWriter, mg.tensor, "ours"), (torchs, torch.tensor, "torch")):
+        with kind(tmp_path / name) as writer:
+            writer.add_embedding(tensor(POINTS), list("abcdefg"), tensor(pictures), 2)
+            rows = [["x", 1], ["", 2], ["z", 3]]
+            writer.add_embedding(tensor([[1, 2]] * 3), rows, tag="two words", metadata_header=["name", "n"])
+            writer.add_embedding(POINTS.astype("f8"), tag='a "quote" \\ ü')
+
+    ours, theirs = (embeddings(tmp_path / name) for name in ("ours", "torch"))
+    assert ours.keys() == theirs.keys()
+    for name, entry in ours.items():
+        for path in ("tensor_path", "metadata_path"):
+            assert bool(getattr(entry, path)) == bool(getattr(theirs[name], path))
+            if mine := getattr(entry, path):
+                its = tmp_path / "torch" / getattr(theirs[name], path)
+                assert (tmp_path / "ours" / mine).read_bytes() == its.read_bytes()
+        assert entry.sprite == theirs[name].sprite
+    sprite = ours["default:00002"].sprite.image_path
+    assert (tmp_path / "ours" / sprite).read_bytes() == (tmp_path / "torch" / sprite).read_bytes()
+
+
+def test_another_writer_adds_to_the_embeddings_that_are_there(folder):
+    with SummaryWriter(folder) as writer:
+        writer.add_embedding(POINTS, global_step=1)
+        writer.add_embedding(POINTS, global_step=2)
+    with SummaryWriter(folder) as writer:
+        writer.add_embedding(POINTS[:2], ["a", "b"], global_step=2)
+
+    listed = embeddings(folder)
+    assert [*listed] == ["default:00001", "default:00002"]
+    assert [each.metadata_path for each in listed.values()] == ["", "00002/default/metadata.tsv"]
+    assert (folder / "00002/default/tensors.tsv").read_text().count("\n") == 2
+
+
+def test_pictures_of_points_stand_in_as_many_rows_as_columns_and_one_header_is_no_label(folder):
+    """The projector divides by columns where it means rows; a header without a tab it takes for a label."""
+    image = pytest.importorskip("PIL.Image")
+
+    with SummaryWriter(folder) as writer:
+        writer.add_embedding(POINTS, [[c] for c in "abcdefg"], np.ones((7, 1, 4, 10)), metadata_header=["letter"])
+
+    with image.open(folder / "00000/default/sprite.png") as sprite:
+        assert sprite.size == (30, 12)
+    assert (folder / "00000/default/metadata.tsv").read_text() == "a\nb\nc\nd\ne\nf\ng\n"
+
+
 def test_what_waits_is_in_the_file_after_flush(folder):
     writer = SummaryWriter(folder)
     writer.add_scalar("loss", 1.0, 0)
@@ -204,11 +336,33 @@ def test_writers_in_one_folder_do_not_share_a_file(folder):
         (lambda w: w.add_image("i", np.zeros((4, 4)), 0), "axes C, H and W"),
         (lambda w: w.add_images("i", np.zeros((2, 1, 4, 4)), 0, dataformats="CHW"), "NCHW or NHWC"),
         (lambda w: w.add_hparams({"layers": [1, 2]}, {}), "a number, a text or a bool"),
+        (lambda w: w.add_hparams({"lr": 0.1}, {"loss": [1.0, 2.0]}), "one number, and loss got"),
+        (lambda w: w.add_hparams({"lr": 0.1}, {}, {"lr": ["a"]}), "values like that of a setting, and has lr"),
+        (lambda w: w.add_hparams({"lr": 0.1}, {}, {"n": [1]}), "values like that of a setting, and has n"),
+        (
+            lambda w: w.add_pr_curve("p", [0, 1], [0.5]),
+            "for each a probability .* 2 labels, 0 of them others, and 1",
+        ),
+        (lambda w: w.add_pr_curve("p", [0, 2], [0.5, 0.5]), "labels 0 or 1.* 1 of them others"),
+        (lambda w: w.add_pr_curve("p", [0, 1], [0.5, 1.5]), "2 probabilities, 1 of them outside"),
+        (lambda w: w.add_pr_curve("p", [0, 1], [0.5, np.nan]), "1 of them outside"),
+        (lambda w: w.add_histogram_raw("h", 0, 1, 2, 1, 1, [1.0], [1, 1]), "1 limits and 2 counts"),
+        (lambda w: w.add_figure("f", [figure(), figure(3)]), r"one size in pixels; got \[\(150, 200\), \(150, 300\)\]"),
+        (lambda w: w.add_embedding(np.zeros(3)), r"a row for each point; got \[3\]"),
+        (lambda w: w.add_embedding(np.zeros((3, 2)), ["a"]), "3 points, and got 1 labels"),
+        (lambda w: w.add_embedding(np.zeros((3, 2)), label_img=np.zeros((2, 3, 4, 4))), "3 points, and got 2 pictures"),
+        (lambda w: w.add_embedding(np.zeros((2, 2)), ["a", " "]), "not all blank"),
+        (lambda w: w.add_embedding(np.zeros((2, 2)), ["a", "b\tc"]), "without tabs"),
+        (lambda w: w.add_embedding(np.zeros((1, 2)), [["a", "b\n"]], metadata_header=["x", "y"]), "line breaks"),
+        (lambda w: w.add_embedding(np.zeros((2, 2)), [["a"], ["b", 1]], metadata_header=["x", "y"]), "got .'a'."),
+        (lambda w: w.add_embedding(np.zeros((2, 2)), tag=".."), "leads out of it"),
     ],
 )
-def test_what_cannot_be_told_is_refused(folder, tell, message):
+def test_what_cannot_be_told_is_refused_and_leaves_no_file(folder, tell, message):
     with SummaryWriter(folder) as writer, pytest.raises((ValueError, TypeError), match=message):
         tell(writer)
+
+    assert len([*folder.parent.rglob("*.*")]) == 1, "the writer's own"
 
 
 def test_a_closed_writer_says_so(folder):

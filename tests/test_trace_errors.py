@@ -49,6 +49,68 @@ def test_a_value_is_not_to_be_had_while_tracing(ask):
         f(X)
 
 
+class Remembers(mg.nn.Module):
+    """y = buffer + parameter + x, after one of them was changed."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.register_buffer("buf", mg.zeros(2))
+        self.w, self.change = mg.nn.Parameter(mg.ones(2)), change
+
+    def forward(self, x):
+        with mg.no_grad():
+            self.change(self, x)
+        return self.buf + self.w + x
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, x: setattr(m.buf, "data", m.buf.data + x),
+        lambda m, x: setattr(m.buf, "data", x),
+        lambda m, x: setattr(m.buf, "data", np.full(2, 3.0)),  # was done once, in silence, and not by later calls
+        lambda m, x: setattr(m.buf, "data", mg.ones(2)),
+        lambda m, x: setattr(m.w, "data", m.w.data * 0.5),
+        lambda m, x: setattr(x, "data", np.ones(2)),
+        lambda m, x: setattr(x * 2, "data", x),
+    ],
+)
+@pytest.mark.parametrize("traced", [mg.function, mg.jit])
+def test_data_that_is_replaced_in_a_trace_is_refused_with_the_way_out(change, traced):
+    module = Remembers(change)
+
+    with pytest.raises(
+        GraphError, match=r"runs of the graph would not repeat that: write x\.copy_\(…\) inside .*self\.buf = "
+    ):
+        traced(module)(mg.ones(2))
+
+    assert (module.buf.tolist(), module.w.tolist()) == ([0.0, 0.0], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, x: setattr(m, "buf", m.buf + x),
+        lambda m, x: m.buf.copy_(m.buf + x),
+        lambda m, x: m.register_buffer("buf", m.buf + x),
+        lambda m, x: m.w.copy_(m.w * 0.5 + x),
+        lambda m, x: setattr(mg.zeros(2), "data", np.ones(2)),
+    ],
+)
+def test_the_ways_out_do_in_a_trace_what_they_do_eagerly(change):
+    eager, module = Remembers(change), Remembers(change)
+    f = mg.function(module)
+
+    for i in (1.0, 2.0, 3.0):
+        assert f(mg.full((2,), i)).tolist() == eager(mg.full((2,), i)).tolist()
+    assert (module.buf.tolist(), module.w.tolist()) == (eager.buf.tolist(), eager.w.tolist())
+
+
+def test_a_parameter_of_a_symbol_is_refused_with_the_way_out():
+    with pytest.raises(GraphError, match=r"a Parameter is made of numbers, and this f64\[2, 3\] has none"):
+        mg.function(lambda x: mg.nn.Parameter(x * 2))(X)
+
+
 def test_a_branch_on_a_value_needs_autograph():
     def f(x):
         return x if x.sum() > 0 else -x

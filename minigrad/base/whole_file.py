@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from errno import EACCES
+from errno import EACCES, ENOENT
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -36,6 +36,8 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
     """
     path = Path(path)
     try:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(ENOENT, "There is no such folder; make it first, or write to another one", path)
         old = path.stat() if path.exists() else None
         if old is not None and not S_ISREG(old.st_mode):  # a pipe or a device cannot be exchanged
             with path.open("wb") as file:

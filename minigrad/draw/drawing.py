@@ -4,79 +4,95 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from ..base.pytree import leaves
 from ..base.whole_file import replace_file
 from ..scalar.value import Value
-from .layout import LayoutError
+from .layout import LayoutError, png
 from .names import variables
 from .picture import Box, Picture, Replay
-from .scalars import picture_of_value, replay_of_value
-from .svg import svg
-from .words import counted
+from .scalars import picture_of_values, replay_of_value
+from .svg import svg, text_width
+from .words import counted, listed, shorten
 
 if TYPE_CHECKING:
-    from ..core.graph import Graph
     from ..graph import Graph as Building
     from ..graph.function import TracedFunction
+    from ..graph.trace import Trace
     from ..tensor.tensor import Tensor
 
 
 LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out takes seconds
+LONGEST = 120  # characters that name the outputs
 
 
-def draw(x: object, names: Mapping[str, object] | None = None, ops: str = "nodes") -> Drawing:
-    """The graph that x came from; of more than 200 Values, in groups.
+def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes") -> Drawing:
+    """The graph that x came from, or several: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
 
-    names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them
+    names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them. A
+             dictionary behind what is drawn is names, too
     ops      "nodes": an operation is drawn in the box of its result; "edges": it is written on the arrows
+
+    More than 200 Values are drawn in groups. Raises TypeError for what has no graph.
     """
     if ops not in ("nodes", "edges"):
         raise ValueError(f'ops says where operations are drawn: "nodes" or "edges", and not {ops!r}')
-    return Drawing(picture_of(x, variables(sys._getframe(1)) if names is None else names), ops)
+    if names is None and len(xs) > 1 and isinstance(xs[-1], dict):
+        *xs, names = xs  # type: ignore[assignment]
+    labels = {str(key): y for x in xs if isinstance(x, dict) for key, y in x.items()}
+    namespace = variables(sys._getframe(1)) if names is None else names
+    return Drawing(picture_of(leaves(xs), {**labels, **namespace, **labels}), ops)
 
 
-def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
-    """The picture of any value of either engine."""
-    if isinstance(x, Value):
-        return picture_of_value(x, namespace, LARGEST)
-    if is_tensor(x):
-        from .tensors import picture_of_tensor
+def picture_of(xs: Sequence[Any], namespace: Mapping[str, object]) -> Picture:
+    """The picture of any values of either engine."""
+    if xs and all(isinstance(x, Value) for x in xs):
+        return picture_of_values(xs, namespace, LARGEST)
+    if xs and all(map(is_tensor, xs)):
+        from .tensors import picture_of_tensors
 
-        return picture_of_tensor(x, namespace)
-    if "minigrad.tensor.symbol" in sys.modules:
+        return picture_of_tensors(xs, namespace)
+    if xs and "minigrad.tensor.symbol" in sys.modules:
         from ..core.graph import Graph
         from ..tensor.symbol import Symbol
         from .graphs import picture_of_graph, picture_of_session_graph, picture_of_symbols
 
-        if isinstance(x, Graph):
+        if all(isinstance(x, Symbol) for x in xs):
+            return picture_of_symbols(xs, namespace)
+        if len(xs) == 1 and isinstance(x := xs[0], Graph):
             return picture_of_graph(x, namespace)
-        if is_session_graph(x):
+        if len(xs) == 1 and is_session_graph(x := xs[0]):
             return picture_of_session_graph(x, namespace)
-        if is_traced(x):
-            return picture_of_graph(only_graph(x), namespace)
-        listed = list(x) if isinstance(x, list | tuple) else [x]
-        symbols = [y for y in listed if isinstance(y, Symbol)]
-        if symbols and len(symbols) == len(listed):
-            return picture_of_symbols(symbols, namespace)
-    raise TypeError(
-        f"what has a graph that can be drawn is a Value, a Tensor, a Graph, tensors of one, or "
-        f"f.graph_for(…) of a traced function; {x!r} of type {type(x).__name__} has none"
+        if len(xs) == 1 and is_traced(x := xs[0]):
+            return picture_of_graph(only_trace(x).graph, namespace, only_trace(x))
+    raise TypeError(refusal(xs))
+
+
+def refusal(xs: Sequence[Any]) -> str:
+    """Why these have no picture."""
+    kinds = dict.fromkeys("" if x is None else type(x).__name__ for x in xs)
+    if len(xs) > 1 and "" not in kinds:
+        return f"only Values, only Tensors or tensors of one graph are drawn together, and got {listed([*kinds])}"
+    x = next((x for x in xs if x is None), xs[0]) if xs else xs
+    return (
+        "what has a graph that can be drawn is a Value, a Tensor, a Graph, tensors of one, or "
+        f"f.graph_for(…) of a traced function; {shorten(repr(x), 80)} of type {type(x).__name__} has none"
     )
 
 
-def only_graph(f: TracedFunction) -> Graph:
-    """The graph of a function that was traced once. Raises TypeError where there is none, or more than one."""
+def only_trace(f: TracedFunction) -> Trace:
+    """The trace of a function that was traced once. Raises TypeError where there is none, or more than one."""
     if f.trace_count != 1 or len(f.history) != 1:
         raise TypeError(
             f"{f.__name__} was traced {counted(f.trace_count, 'time', 'times')}, and its arguments say which graph is "
             f"meant: draw({f.__name__}.graph_for(…))"
         )
-    return f.history[0].graph
+    return f.history[0]
 
 
 def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
@@ -125,7 +141,34 @@ class Drawing:
         if len(self.picture.boxes) > LARGEST:
             raise ValueError(self.too_large)
         picture = self.picture if self.ops == "nodes" else self.picture.ops_on_arrows()
-        return svg(picture, title=f"Computation graph of {self.picture.output.called}", description=self.text)
+        title = f"Computation graph of {listed([box.called for box in picture.outputs])}"
+        return svg(picture, title=title, description=self.text)
+
+    @property
+    def dot(self) -> str:
+        """The drawing in the language of Graphviz, with the words of the text twin in its boxes."""
+        from graphviz import Digraph, escape
+
+        picture = self.picture if self.ops == "nodes" else self.picture.ops_on_arrows()
+        graph = Digraph(graph_attr={"rankdir": "LR"})
+        graph.attr("node", shape="box", style="filled", fillcolor="#f3f4f6", fontname="Helvetica", fontsize="12")
+        graph.attr("edge", fontname="Helvetica", fontsize="12")
+        for box in picture.boxes:
+            rows = phrases(picture, box)
+            width = max(text_width(row, 12) for row in rows) / 72  # which engines know of ASCII alone
+            looks = {"penwidth": "3"} if box in picture.outputs else {}
+            looks |= {"fillcolor": "#e3f0fb"} if box.kind == "leaf" else {}
+            graph.node(box.id, escape("\n".join(rows)), width=f"{width:.2f}", **looks)
+        for arrow in picture.arrows:
+            graph.edge(arrow.tail, arrow.head, escape(arrow.label) if arrow.label else None)
+        return graph.source
+
+    @property
+    def png(self) -> bytes:
+        """The drawing in pixels. Raises ValueError for a graph of more than 200 boxes."""
+        if len(self.picture.boxes) > LARGEST:
+            raise ValueError(self.too_large)
+        return png(self.dot)
 
     @property
     def text(self) -> str:
@@ -138,7 +181,7 @@ class Drawing:
         boxes, arrows = len(self.picture.boxes), len(self.picture.arrows)
         place = "" if self.ops == "nodes" else ", operations on the arrows"
         said = f"{counted(boxes, 'box', 'boxes')}, {counted(arrows, 'arrow', 'arrows')}{place}"
-        return f"{self.picture.output.stated}: {said}"
+        return f"{shorten(listed([box.stated for box in self.picture.outputs]), LONGEST)}: {said}"
 
     @property
     def too_large(self) -> str:
@@ -148,11 +191,26 @@ class Drawing:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the drawing to a file: .svg for the picture, .txt for the text."""
-        path = Path(path)
-        if path.suffix not in (".svg", ".txt"):
-            raise ValueError(f"a drawing is saved as .svg or .txt, and not as {path.name!r}")
-        replace_file(path, [(self.svg if path.suffix == ".svg" else self.text + "\n").encode()])
+        """Write the drawing to a file: .svg or .png for a picture, .dot for Graphviz, .txt for the text.
+
+        A file of that name is replaced once the new one is whole. Raises ValueError for another ending, LayoutError
+        where no Graphviz that is here writes PNG, OSError where no file can be.
+        """
+        match Path(path).suffix.lower():
+            case ".svg":
+                data = self.svg.encode()
+            case ".png":
+                data = self.png
+            case ".dot" | ".gv":
+                data = self.dot.encode()
+            case ".txt":
+                data = f"{self.text}\n".encode()
+            case _:
+                raise ValueError(
+                    f"a drawing is saved as .png, .dot, .svg or .txt, and not as {str(path)!r}: give a name such as "
+                    "graph.svg"
+                )
+        replace_file(path, [data])
 
     def __repr__(self) -> str:
         return f"Drawing({self.digest})"
@@ -168,9 +226,14 @@ class Drawing:
 
 def line(picture: Picture, box: Box) -> str:
     """One box in words: temp = x × y = 6, grad 1, saved for backward."""
-    said = [f"{box.called} = {picture.formula(box)}" if box.kind == "op" else box.called]
+    is_one_of_several = len(picture.outputs) > 1 and box in picture.outputs
+    return ", ".join([*phrases(picture, box), *["an output"] * is_one_of_several])
+
+
+def phrases(picture: Picture, box: Box) -> list[str]:
+    """The same in parts."""
+    said = f"{box.called} = {picture.formula(box)}" if box.kind == "op" else box.called
     if box.kind != "constant":
-        said += [f" = {box.value}" if box.value else "", f" {box.spec}" if box.spec else ""]
-    said += [{"op": "", "leaf": ", a leaf", "constant": ", a constant"}[box.kind]]
-    said += [f", grad {box.grad}" if box.grad else "", ", saved for backward" if box.kept else ""]
-    return "".join(said)
+        said += (f" = {box.value}" if box.value else "") + (f" {box.spec}" if box.spec else "")
+    kind = {"leaf": "a leaf", "constant": "a constant"}.get(box.kind, "")
+    return [*filter(None, (said, kind, box.grad and f"grad {box.grad}", "saved for backward" * box.kept))]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..base.dimension import Formula, Length
+from ..base.pytree import paths
 from ..core.graph import Graph
 from ..core.node import Node, toposort
 from ..ops import Const, ControlDep, Input, Read, TupleGet
@@ -21,18 +22,40 @@ from .words import number
 
 if TYPE_CHECKING:
     from ..graph import Graph as Building
+    from ..graph.trace import Trace
 
 
-def picture_of_graph(graph: Graph, namespace: Mapping[str, object]) -> Picture:
-    """The whole of a finished graph."""
-    return picture_of_nodes([y for y in graph.outputs if y is not None], namespace)
+def picture_of_graph(graph: Graph, namespace: Mapping[str, object], trace: Trace | None = None) -> Picture:
+    """The whole of a finished graph; of one that is a trace's, with the names of several results.
+
+    Raises TypeError where it computes nothing.
+    """
+    names = {} if trace is None else output_names(trace)
+    given = [node for node in names if node in graph.inputs]
+    outputs = [*dict.fromkeys([*(y for y in graph.outputs if y is not None), *given])] or [*graph.inputs]
+    if not outputs:
+        raise TypeError("this graph has no picture: it takes nothing and computes nothing")
+    return picture_of_nodes(outputs, namespace, names)
 
 
 def picture_of_session_graph(graph: Building, namespace: Mapping[str, object]) -> Picture:
     """All that was built so far. Raises TypeError where that is nothing."""
     if not graph.order:
         raise TypeError(f"{graph!r} has no picture: nothing is in it yet")
-    return picture_of_nodes(graph.unread(), namespace)
+    return placed(graph.unread(), namespace)[0]
+
+
+def output_names(trace: Trace) -> dict[Node, str]:
+    """What a caller calls the nodes that are among several results, new values of what is edited, or gradients."""
+    tree, outputs = trace.template, trace.graph.outputs
+    branches = tree.items() if isinstance(tree, dict) else [("output", tree)]
+    results = [path for key, branch in branches for path in paths(branch, str(key))]
+    places = [(name, *place) for name, place in zip(results, trace.places)]
+    found = [(outputs[there], name) for name, kind, there in places if kind == "result"]
+    found += [(outputs[edit.result], f"{trace.names[edit.input]} afterwards") for edit in trace.edits]
+    found += [(outputs[g], name) for name, (_, g) in zip(trace.grad_names, trace.grads) if type(g) is int]
+    found += [(trace.graph.inputs[there], trace.names[there]) for _, kind, there in places if kind == "argument"]
+    return {} if trace.alone and len(found) == 1 else {node: name for node, name in reversed(found) if node is not None}
 
 
 def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) -> Picture:
@@ -40,17 +63,26 @@ def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) ->
     return picture_of_nodes([y.node for y in ys], namespace)
 
 
-def picture_of_nodes(outputs: Sequence[Node], namespace: Mapping[str, object]) -> Picture:
-    """Every node that the outputs need, the last output last. A constant is drawn beside each of its users."""
-    return placed(outputs, namespace)[0]
+def picture_of_nodes(
+    outputs: Sequence[Node], namespace: Mapping[str, object], own: Mapping[Node, str] | None = None
+) -> Picture:
+    """Every node that the outputs need. A constant is drawn beside each of its users."""
+    picture, place = placed(outputs, namespace, own)
+    return replace(picture, ends=tuple(dict.fromkeys(place[y] for y in outputs if y in place and not is_mark(y))))
 
 
-def placed(outputs: Sequence[Node], namespace: Mapping[str, object]) -> tuple[Picture, dict[Node, str]]:
-    """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them."""
+def placed(
+    outputs: Sequence[Node], namespace: Mapping[str, object], own: Mapping[Node, str] | None = None
+) -> tuple[Picture, dict[Node, str]]:
+    """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them.
+
+    own    what nodes are called by who made the graph
+    """
     order = toposort(*outputs)
     boxed = [node for node in order if whole(node) is node]
     end = ending(outputs, boxed)
-    names, read = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None), pieces(order)
+    names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
+    read = pieces(order)
     picture, place = arranged(
         [*(node for node in boxed if node is not end), end], lambda node: box_of(node, names, read)
     )
@@ -69,8 +101,10 @@ def is_mark(node: Node) -> bool:
     return isinstance(node.op, ControlDep) and isinstance(op := node.inputs[0].op, Const) and op.value is True
 
 
-def arranged(order: Sequence[Node], box_of: Callable[[Node], Box]) -> tuple[Picture, dict[Node, str]]:
-    """The picture of some nodes, inputs before users, the output last; and node → the id of its box.
+def arranged(
+    order: Sequence[Node], box_of: Callable[[Node], Box], ends: Sequence[Node] = ()
+) -> tuple[Picture, dict[Node, str]]:
+    """The picture of some nodes, inputs before users, the last output last; and node → the id of its box.
 
     A constant is drawn beside each of its users, and so has no one box.
     """
@@ -87,7 +121,7 @@ def arranged(order: Sequence[Node], box_of: Callable[[Node], Box]) -> tuple[Pict
             tails = [put(x) if is_constant(x) else place[x] for x in map(whole, node.inputs)]
             place[node] = put(node)
             arrows += [Arrow(f"a{len(arrows) + i}", tail, place[node]) for i, tail in enumerate(tails, 1)]
-    return Picture(tuple(boxes), tuple(arrows)), place
+    return Picture(tuple(boxes), tuple(arrows), tuple(dict.fromkeys(place[y] for y in ends))), place
 
 
 def is_constant(node: Node) -> bool:

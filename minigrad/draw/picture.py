@@ -65,14 +65,22 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Picture:
-    """Boxes, inputs before users, and the arrows between them. The output is the last box."""
+    """Boxes, inputs before users, and the arrows between them.
+
+    ends    ids of the outputs, where they are not the last box alone
+    """
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
+    ends: tuple[str, ...] = ()
 
     @property
     def output(self) -> Box:
-        return self.boxes[-1]
+        return self.outputs[-1]
+
+    @cached_property
+    def outputs(self) -> list[Box]:
+        return [self.box[id] for id in self.ends] or [self.boxes[-1]]
 
     @cached_property
     def box(self) -> dict[str, Box]:
@@ -108,7 +116,8 @@ class Picture:
     def ops_on_arrows(self) -> Picture:
         """The other convention: boxes are values only, and each arrow carries the operation it takes part in."""
         boxes = tuple(replace(box, kind="value", op="") if box.kind == "op" else box for box in self.boxes)
-        return Picture(boxes, tuple(replace(arrow, label=self.box[arrow.head].op) for arrow in self.arrows))
+        arrows = tuple(replace(arrow, label=self.box[arrow.head].op) for arrow in self.arrows)
+        return Picture(boxes, arrows, self.ends)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -40,14 +40,14 @@ def rules(op: str) -> tuple[str, ...]:
     return RULES.get(op, ())
 
 
-def picture_of_value(y: Value, namespace: Mapping[str, object], most: int | None = None) -> Picture:
-    """The graph that y came from; of more than `most` values, in groups.
+def picture_of_values(ys: Sequence[Value], namespace: Mapping[str, object], most: int | None = None) -> Picture:
+    """The graph that some values came from; of more than `most` values, in groups.
 
     Gradients are unknown until some backward() has left a number in it.
     """
-    order = history(y)
+    order = [*dict.fromkeys(v for y in ys for v in history(y))]
     if most is not None and len(order) > most:
-        return picture_in_groups(order, namespace)
+        return picture_in_groups(order, ys, namespace)
     names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
     ids = {v: f"b{i}" for i, v in enumerate(order, 1)}
     known = any(v.grad != 0 for v in order)
@@ -67,35 +67,43 @@ def picture_of_value(y: Value, namespace: Mapping[str, object], most: int | None
         for v in order
     )
     uses = [(ids[parent], ids[v]) for v in order for parent, _ in v.parents]
-    return Picture(boxes, tuple(Arrow(f"a{i}", tail, head) for i, (tail, head) in enumerate(uses, 1)))
+    return Picture(boxes, arrows_of(uses), tuple(dict.fromkeys(ids[y] for y in ys)))
 
 
-def picture_in_groups(order: Sequence[Value], namespace: Mapping[str, object]) -> Picture:
-    """A graph as runs of its values, in their order, between the leaves and the result."""
-    *inner, y = order
+def arrows_of(uses: Iterable[tuple[str, str]]) -> tuple[Arrow, ...]:
+    return tuple(Arrow(f"a{i}", tail, head) for i, (tail, head) in enumerate(uses, 1))
+
+
+def picture_in_groups(order: Sequence[Value], ys: Sequence[Value], namespace: Mapping[str, object]) -> Picture:
+    """A graph as runs of its values, in their order, between the leaves and the results."""
+    read = {parent for v in order for parent, _ in v.parents}
+    ends = [y for y in dict.fromkeys(ys) if y not in read]
+    inner = [v for v in order if v not in ends]
     names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
     leaves = [v for v in inner if not v.parents and not isinstance(v, Constant)]
     computed = [v for v in inner if v.parents]
     boxes = [Box("b1", "leaf", counted(len(leaves), "leaf", "leaves"), "", "", "", "")] * bool(leaves)
     home = dict.fromkeys(leaves, "b1")
-    for start, end in pairwise(sorted({0, *cuts(computed, y), len(computed)})):
+    for start, end in pairwise(sorted({0, *cuts(computed, ends), len(computed)})):
         id, group = f"b{len(boxes) + 1}", computed[start:end]
         counts = [f"{n:,} {op}" for op, n in Counter(v.op for v in group).most_common()]
         spec = "of " + ", ".join([*counts[:3], *["…"] * (len(counts) > 3)])
         boxes.append(Box(id, "op", f"{start + 1:,}–{end:,}", "group", spec, "", ""))
         home |= dict.fromkeys(group, id)
-    home[y] = f"b{len(boxes) + 1}"
-    boxes.append(Box(home[y], "op", names.get(y, ""), "group", f"of {len(order):,} values", number(y.data), ""))
+    for y in ends:
+        home[y] = f"b{len(boxes) + 1}"
+        kind, op, spec = ("op", "group", f"of {len(order):,} values") if y.parents else ("leaf", "", "")
+        boxes.append(Box(home[y], kind, names.get(y, ""), op, spec, number(y.data), ""))
     uses = ((home[parent], home[v]) for v in order for parent, _ in v.parents if parent in home)
     between = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
-    return Picture(tuple(boxes), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(between, 1)))
+    return Picture(tuple(boxes), arrows_of(between), tuple(dict.fromkeys(home[y] for y in ys if y in home)))
 
 
-def cuts(computed: Sequence[Value], y: Value) -> list[int]:
+def cuts(computed: Sequence[Value], ends: Sequence[Value]) -> list[int]:
     """Where to cut for GROUPS of about one size: where the fewest values are on their way to what comes later."""
     place = {v: i for i, v in enumerate(computed)}
-    last = {parent: i for i, v in enumerate([*computed, y]) for parent, _ in v.parents if parent in place}
-    changes = [1] * len(computed) + [0]
+    last = {parent: i for i, v in enumerate([*computed, *ends]) for parent, _ in v.parents if parent in place}
+    changes = [1] * len(computed) + [0] * len(ends)
     for i in last.values():
         changes[i] -= 1
     passing = [0, *accumulate(changes)]
@@ -116,7 +124,7 @@ def reads_of(v: Value, constants: set[Value]) -> list[Value]:
 
 def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
     """The forward and backward pass over y's graph, run by the engine on a copy: the learner's .grad stays as it is."""
-    picture = picture_of_value(y, namespace)
+    picture = picture_of_values([y], namespace)
     order = history(y)
     twin: dict[Value, Value] = {}
     for v in order:

@@ -114,7 +114,7 @@ def svg(
     graph = drawn.find("svg:g", NAMESPACE)
     assert graph is not None
     places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
-    boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box == picture.output) for box in picture.boxes]
+    boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box in picture.outputs) for box in picture.boxes]
     arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
     move = re.search(r"translate\(.*?\)", graph.attrib["transform"])
     assert move is not None

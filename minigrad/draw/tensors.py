@@ -7,7 +7,7 @@ kept or freed, and every .grad stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,9 +32,9 @@ from .words import number
 FEW = 4  # elements; so many are shown one by one
 
 
-def picture_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Picture:
-    """The graph recorded behind y, its values computed again. Gradients are known at leaves that backward() reached."""
-    return Drawn(y, namespace).picture
+def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
+    """The graph recorded behind ys, values computed again. Gradients are known at leaves that backward() reached."""
+    return Drawn(ys, namespace).picture
 
 
 def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
@@ -43,20 +43,21 @@ def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
         raise NoGradientError(
             f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
         )
-    return Drawn(y, namespace).replay(y.arriving(None).value)
+    return Drawn([y], namespace).replay(y.arriving(None).value)
 
 
 class Drawn:
     """A recorded graph and its picture, side by side: which box is which node."""
 
     @np.errstate(all="ignore")  # NumPy warned of these numbers when the graph ran first
-    def __init__(self, y: Tensor, namespace: Mapping[str, object]):
-        self.output = origin(y)
-        self.order = toposort(self.output)
+    def __init__(self, ys: Sequence[Tensor], namespace: Mapping[str, object]):
+        ends = [origin(y) for y in ys]
+        self.output = ends[-1]
+        self.order = toposort(*ends)
         self.values = values_of(self.order)
         self.names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
         self.kept = {x for node in self.order for x in read_by(node) if node.saved is not None}
-        self.picture, place = arranged(self.order, self.box)
+        self.picture, place = arranged(self.order, self.box, ends)
         self.box_of = {node: self.picture.box[id] for node, id in place.items()}
 
     def box(self, node: Node) -> Box:

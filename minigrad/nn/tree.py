@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..base.device import Device
-from ..base.errors import EditedError
+from ..base.errors import EditedError, GraphError
 from ..core.modes import current
 from ..functions.creation import place
 from ..methods import Operand
+from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 from ..tracing.module import MISSING, ModuleLike, note_change
 
@@ -28,6 +29,11 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Any, requires_grad: bool = True):
+        if isinstance(data, Symbol):
+            raise GraphError(
+                f"a Parameter is made of numbers, and this {data.spec} has none before the graph runs: make it in "
+                "__init__, and change it in the function by p.copy_(…) inside `with no_grad():`"
+            )
         super().__init__(data, requires_grad=requires_grad)
 
     def __repr__(self) -> str:

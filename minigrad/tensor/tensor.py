@@ -29,7 +29,7 @@ from .conversion import array_of, text
 from .grad import GradFn, backward, keeping, leaf, origin, replacing
 from .inplace import InPlace, owns, view
 from .rules import plan
-from .symbol import Symbol
+from .symbol import Symbol, refuse_data
 from .unroll import unrolled
 
 
@@ -160,6 +160,8 @@ class Tensor(InPlace, Operand):
 
     @data.setter
     def data(self, data: Any) -> None:
+        if (builder := current.mode.builder) is not None and (isinstance(data, Symbol) or id(self) not in builder.born):
+            refuse_data(self, data)
         value = array_of(data, self.dtype, self.spec.device)
         if value.shape != self.shape:
             raise ShapeError(f"data of {self.spec} is replaced by the same shape, and got {value.shape}")

@@ -22,7 +22,7 @@ from ..core.op import Op
 from ..methods import lengths
 from ..ops import Input
 from ..tensor.inplace import InPlace
-from ..tensor.symbol import Symbol
+from ..tensor.symbol import Symbol, refuse_data
 from ..tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Tracer(InPlace, Symbol):
 
     requires_grad = tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
     is_leaf = property(lambda self: False, doc="Whether it was made by hand: what is in a graph was not.")
-    data = property(lambda self: self.detach(), doc="The same value, through which no gradient passes.")
+    data = property(lambda self: self.detach(), refuse_data, doc="The same value, through which no gradient passes.")
     grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
 
     placed = Tensor.placed

@@ -1,4 +1,4 @@
-"""SummaryWriter, with PyTorch's names: numbers, distributions, pictures, texts and graphs, for TensorBoard to show.
+"""SummaryWriter, with PyTorch's names: numbers, distributions, pictures, texts, curves and graphs, for TensorBoard.
 
     with SummaryWriter("runs/first") as writer:
         writer.add_scalar("loss", loss, step)
@@ -9,12 +9,12 @@ nodes in boxes for the modules that made them.
 
 from __future__ import annotations
 
-import io
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PureWindowsPath
 from typing import Any, Self
+from urllib.parse import quote
 
 import numpy as np
 
@@ -25,12 +25,14 @@ from ..graph.function import TracedFunction
 from ..ops import Const, Input
 from ..tensor.tensor import Tensor
 from .event_file import EventFile, double, doubles, integer, message, single
+from .projector import Embedding, grid, png
 
 SUMMARY, GRAPH = 5, 4  # fields of an Event
 TAG, METADATA = 1, 9  # of a Summary.Value
 PRODUCER = 22  # the version of graphs that is written
-STRING = 7  # the type of a tensor of texts
+FLOAT, STRING = 1, 7  # types of tensors
 BUCKETS = 30  # of a histogram
+LEAST = 1e-7  # of what a count is divided by
 
 
 class SummaryWriter:
@@ -89,8 +91,20 @@ class SummaryWriter:
             raise ValueError(f"a histogram needs finite numbers, and {tag} has {x.size}, {wrong} of them not finite")
         counts, edges = np.histogram(x, bins)
         facts = (x.min(), x.max(), x.size, x.sum(), (x**2).sum())
-        told = b"".join(double(i, float(each)) for i, each in enumerate(facts, 1))
-        self._value(tag, message(5, told + doubles(6, edges[1:]) + doubles(7, counts)), global_step, walltime)
+        self.add_histogram_raw(tag, *facts, edges[1:], counts, global_step, walltime)
+
+    def add_histogram_raw(
+        self, tag: str, min: float, max: float, num: float, sum: float, sum_squares: float,
+        bucket_limits: Sequence[float], bucket_counts: Sequence[float], global_step: int | None = None,
+        walltime: Any = None,
+    ) -> None:  # fmt: skip
+        """A distribution that was counted elsewhere: upper limits of its buckets, and how many values each has."""
+        if len(bucket_limits) != len(bucket_counts):
+            got = f"{len(bucket_limits)} limits and {len(bucket_counts)} counts"
+            raise ValueError(f"each bucket has a limit and a count, and {tag} got {got}")
+        facts = b"".join(double(i, float(each)) for i, each in enumerate((min, max, num, sum, sum_squares), 1))
+        buckets = doubles(6, bucket_limits) + doubles(7, bucket_counts)
+        self._value(tag, message(5, facts + buckets), global_step, walltime)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: Any = None, dataformats: str = "CHW"
@@ -101,17 +115,73 @@ class SummaryWriter:
     def add_images(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: Any = None, dataformats: str = "NCHW"
     ) -> None:
-        """Several pictures, side by side."""
+        """Several pictures, in rows of eight."""
         if dataformats not in ("NCHW", "NHWC"):
             raise ValueError(f"several pictures are NCHW or NHWC, and got dataformats={dataformats!r}")
         each = [pixels(x, dataformats[1:]) for x in array_of(img_tensor)]
-        self._value(tag, message(4, picture(np.concatenate(each, 1))), global_step, walltime)
+        self._value(tag, message(4, picture(grid(each, 8))), global_step, walltime)
+
+    def add_figure(
+        self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: Any = None
+    ) -> None:
+        """A figure of Matplotlib as a picture, or several of one size in a list; close: close them afterwards."""
+        several = list(figure) if isinstance(figure, list | tuple) else [figure]
+        each = [drawn(one) for one in several]
+        if len({x.shape for x in each}) != 1:
+            raise ValueError(f"figures in one picture have one size in pixels; got {[x.shape[:2] for x in each]}")
+        self._value(tag, message(4, picture(grid(each, 8))), global_step, walltime)
+        if close:
+            import matplotlib.pyplot as plt
+
+            for one in several:
+                plt.close(one)
 
     def add_text(self, tag: str, text_string: str, global_step: int | None = None, walltime: Any = None) -> None:
         """A text, which is shown as Markdown."""
-        tensor = integer(1, STRING) + message(2, message(2, integer(1, 1))) + message(8, text_string)
-        told = message(8, tensor) + message(METADATA, message(1, message(1, "text")))
+        told = tensor_value("text", STRING, (1,), message(8, text_string))
         self._value(f"{tag}/text_summary", told, global_step, walltime)
+
+    def add_pr_curve(
+        self, tag: str, labels: Any, predictions: Any, global_step: int | None = None, num_thresholds: int = 127,
+        weights: Any = None, walltime: Any = None,
+    ) -> None:  # fmt: skip
+        """Precision and recall at thresholds from 0 to 1, of labels 0 and 1 and the probabilities of a 1."""
+        x, t = (np.asarray(array_of(each), np.float64).reshape(-1) for each in (predictions, labels))
+        w = np.broadcast_to(1.0 if weights is None else array_of(weights).reshape(-1), x.shape)
+        wrong, outside = int((~np.isin(t, (0, 1))).sum()), int((~((x >= 0) & (x <= 1))).sum())
+        if x.shape != t.shape or wrong or outside or not x.size:
+            got = f"{t.size} labels, {wrong} of them others, and {x.size} probabilities, {outside} of them outside"
+            raise ValueError(f"a curve needs labels 0 or 1, and for each a probability from 0 to 1; {tag} got {got}")
+        self._curve(tag, counts_above(t, x, w, num_thresholds), global_step, num_thresholds, walltime)
+
+    def add_pr_curve_raw(
+        self, tag: str, true_positive_counts: Any, false_positive_counts: Any, true_negative_counts: Any,
+        false_negative_counts: Any, precision: Any, recall: Any, global_step: int | None = None,
+        num_thresholds: int = 127, weights: Any = None, walltime: Any = None,
+    ) -> None:  # fmt: skip
+        """A curve that was counted elsewhere: six numbers at each threshold. The weights are in them already."""
+        counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
+        rows = np.stack([array_of(row) for row in (*counts, precision, recall)])
+        self._curve(tag, rows, global_step, num_thresholds, walltime)
+
+    def _curve(self, tag: str, rows: np.ndarray, step: int | None, thresholds: int, walltime: Any) -> None:
+        data = message(5, rows.astype("<f4").tobytes())
+        self._value(tag, tensor_value("pr_curves", FLOAT, rows.shape, data, integer(2, thresholds)), step, walltime)
+
+    def add_embedding(
+        self, mat: Any, metadata: Sequence[Any] | None = None, label_img: Any = None, global_step: int | None = None,
+        tag: str = "default", metadata_header: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Points for the projector, a row each, in a folder of the step and the tag.
+
+        metadata           a label of each point; with metadata_header, a row of labels
+        label_img          a picture of each, (N, C, H, W)
+        """
+        step = whole(global_step or 0)
+        pictures = None if label_img is None else [pixels(x, "CHW") for x in array_of(label_img)]
+        place = f"{step:05}/{quote(tag, safe=' ')}"
+        embedding = Embedding(f"{tag}:{step:05}", place, array_of(mat), metadata, metadata_header, pictures)
+        embedding.write(self._within(place), self.log_dir / "projector_config.pbtxt")
 
     def add_graph(self, model: Any, input_to_model: Any) -> None:
         """The graph that the model, or a function, is traced to for an input, or for several in a tuple."""
@@ -123,13 +193,24 @@ class SummaryWriter:
         nodes = b"".join(message(1, described(node, names)) for node in names)
         self._write(message(GRAPH, nodes + message(4, integer(1, PRODUCER))), None, None)
 
-    def add_hparams(self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any], run_name: Any = None) -> None:
-        """The settings of a run and what came of it, one row of TensorBoard's table: in a folder of its own."""
-        with SummaryWriter(self._within(f"{time.time()}" if run_name is None else str(run_name))) as row:
-            for name, content in hyperparameters(hparam_dict, metric_dict):
-                row._value(name, message(METADATA, message(1, message(1, "hparams") + message(2, content))), None, None)
-            for tag, value in metric_dict.items():
-                row.add_scalar(tag, value, 0)
+    def add_hparams(
+        self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None, run_name: Any = None,
+        global_step: int | None = None,
+    ) -> None:  # fmt: skip
+        """The settings of a run and what came of it, one row of TensorBoard's table: in a folder of its own.
+
+        hparam_dict               numbers, texts, bools; None for a setting that this run does not have
+        hparam_domain_discrete    of some settings, all values that they can have
+        """
+        told = hyperparameters(hparam_dict, metric_dict, hparam_domain_discrete or {})
+        metrics = {tag: number(value, tag) for tag, value in metric_dict.items()}  # before there is a folder
+        with SummaryWriter(self._within(str(run_name or time.time()))) as row:
+            for name, content in told:
+                plugin = message(1, message(1, "hparams") + message(2, content))
+                row._value(name, message(METADATA, plugin), global_step, None)
+            for tag, value in metrics.items():
+                row.add_scalar(tag, value, global_step)
 
     # -- the file ------------------------------------------------------------------------------------
 
@@ -209,12 +290,40 @@ def pixels(x: np.ndarray, dataformats: str) -> np.ndarray:
 
 def picture(x: np.ndarray) -> bytes:
     """A Summary.Image: a PNG, and its size."""
-    from PIL import Image  # matplotlib's own; who logs numbers does not load it
-
     height, width, channels = x.shape
-    file = io.BytesIO()
-    Image.fromarray(x if channels > 1 else x[..., 0]).save(file, format="PNG")
-    return integer(1, height) + integer(2, width) + integer(3, channels) + message(4, file.getvalue())
+    return integer(1, height) + integer(2, width) + integer(3, channels) + message(4, png(x))
+
+
+def drawn(figure: Any) -> np.ndarray:
+    """The pixels of a figure, which keeps its canvas."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = figure.canvas
+    try:
+        agg = FigureCanvasAgg(figure)
+        agg.draw()
+        return np.array(agg.buffer_rgba())[..., :3]
+    finally:
+        figure.set_canvas(canvas)
+
+
+# -- curves and embeddings -----------------------------------------------------------------------------
+
+
+def tensor_value(plugin: str, dtype: int, shape: Sequence[int], data: bytes, content: bytes = b"") -> bytes:
+    """A tensor of a Summary.Value, and which plugin shows it."""
+    axes = b"".join(message(2, integer(1, n)) for n in shape)
+    about = message(1, plugin) + (message(2, content) if content else b"")
+    return message(METADATA, message(1, about)) + message(8, integer(1, dtype) + message(2, axes) + data)
+
+
+def counts_above(t: np.ndarray, x: np.ndarray, weights: np.ndarray, thresholds: int) -> np.ndarray:
+    """True and false positives, true and false negatives, precision and recall, at each threshold."""
+    place = np.floor(x * (thresholds - 1)).astype(int)
+    at = [np.bincount(place, each * weights, thresholds) for each in (t, 1 - t)]
+    tp, fp = (np.cumsum(each[::-1])[::-1] for each in at)
+    tn, fn = fp[0] - fp, tp[0] - tp
+    return np.stack((tp, fp, tn, fn, tp / np.maximum(LEAST, tp + fp), tp / np.maximum(LEAST, tp + fn)))
 
 
 # -- graphs --------------------------------------------------------------------------------------------
@@ -252,9 +361,18 @@ def known(n: Any) -> int:
 # -- hyperparameters -----------------------------------------------------------------------------------
 
 
-def hyperparameters(settings: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+def hyperparameters(
+    settings: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Sequence[Any]]
+) -> list[tuple[str, bytes]]:
     """The three summaries that the plugin reads: which names there are, the values, and that the run has ended."""
-    infos = b"".join(message(4, message(1, name) + integer(4, type_of(value))) for name, value in settings.items())
+    settings = {name: value for name, value in settings.items() if value is not None}
+    for name, values in domains.items():
+        if name not in settings or any(type_of(value) != type_of(settings[name]) for value in values):
+            raise TypeError(f"hparam_domain_discrete lists values like that of a setting, and has {name}: {values!r}")
+    infos = b"".join(
+        message(4, message(1, name) + integer(4, type_of(value)) + domain(domains.get(name)))
+        for name, value in settings.items()
+    )
     infos += b"".join(message(5, message(1, message(2, tag))) for tag in metrics)
     start = b"".join(
         message(1, message(1, name) + message(2, protobuf_value(value))) for name, value in settings.items()
@@ -266,9 +384,14 @@ def hyperparameters(settings: Mapping[str, Any], metrics: Mapping[str, Any]) -> 
     ]
 
 
+def domain(values: Sequence[Any] | None) -> bytes:
+    """A google.protobuf.ListValue of HParamInfo, where there is one."""
+    return b"" if values is None else message(5, b"".join(message(1, protobuf_value(value)) for value in values))
+
+
 def type_of(value: Any) -> int:
     """DataType of hparams: 1 a text, 2 yes or no, 3 a number. Raises TypeError for anything else."""
-    for kind, of in ((1, str), (2, bool), (3, (int, float, np.number, Tensor))):
+    for kind, of in ((1, str), (2, (bool, np.bool_)), (3, (int, float, np.number, Tensor))):
         if isinstance(value, of):
             return kind
     raise TypeError(f"a hyperparameter is a number, a text or a bool, and got {value!r}")
@@ -277,4 +400,4 @@ def type_of(value: Any) -> int:
 def protobuf_value(value: Any) -> bytes:
     """A google.protobuf.Value."""
     kind = type_of(value)
-    return message(3, value) if kind == 1 else integer(4, value) if kind == 2 else double(2, float(value))
+    return message(3, value) if kind == 1 else integer(4, bool(value)) if kind == 2 else double(2, float(value))

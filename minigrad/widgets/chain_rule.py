@@ -68,7 +68,7 @@ class ChainRule(SteppedWidget):
     ):
         """names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them"""
         namespace = variables(sys._getframe(1)) if names is None else names
-        graph = picture_of(y, namespace)
+        graph = picture_of([y], namespace)
         boxes = len(history(y)) if isinstance(y, Value) else len(graph.boxes)  # many Values are drawn in groups
         if boxes > LARGEST:
             raise ValueError(

@@ -15,12 +15,14 @@ from typing import Any
 import traitlets
 
 from ..base.whole_file import replace_file
+from ..draw.drawing import Drawing
 from ..draw.hierarchy import CROWD, Group, hierarchy
 from ..draw.layout import LayoutError
 from ..draw.listing import Listing
 from ..draw.listing_of import listing_of
 from ..draw.names import variables
 from ..draw.overview import Overview
+from ..draw.picture import Picture
 from ..draw.svg import STYLE, svg
 from ..draw.words import counted, shorten
 from ..scalar.value import Value, history
@@ -123,21 +125,23 @@ class GraphView(Widget):
     @property
     def svg(self) -> str:
         """The outermost groups, as far as they make 60 boxes. Raises ValueError where even they are more."""
+        return svg(self.still, title=self.label, description=self.text)
+
+    @property
+    def still(self) -> Picture:
+        """The same as plain data."""
         picture = self.overview.picture(STILL)
         if len(picture.boxes) > 2 * STILL:
             raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed, and is not drawn")
-        return svg(picture, title=self.label, description=self.text)
+        return picture
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file: .html for the view, .svg for the picture."""
+        """Write it to a file: .html for the view; .svg, .png and .dot for the outermost groups."""
         path = Path(path)
         if path.suffix == ".svg":
             replace_file(path, [self.svg.encode()])
-        elif path.suffix == ".png":
-            raise ValueError(
-                "a PNG is painted by a browser, and Python has none: press PNG in the view, which saves what is "
-                f"open there, or save {path.with_suffix('.svg').name!r}"
-            )
+        elif path.suffix in (".png", ".dot"):
+            Drawing(self.still).save(path)
         else:
             super().save(path)
 
