@@ -27,6 +27,7 @@ from .core.random_bits import Sequence, default_sequence, words
 from .methods import lengths
 from .tensor.lift import operand
 from .tensor.tensor import Tensor
+from .tracing.module import Stateful
 
 Shape = int | tuple[int, ...] | list[int]
 
@@ -104,10 +105,11 @@ def choice(key: Any, weights: Any, num: int = 1, replacement: bool = False) -> A
 # -- the sequence behind functions without a key ------------------------------------------------------
 
 
-class Generator:
+class Generator(Stateful):
     """A sequence of keys, started at a seed; or another name for one that there is. See core/random_bits.py."""
 
     BATCH = Sequence.BATCH
+    unnoted = frozenset({"sequence"})
 
     def __init__(self, seed: int = 0, sequence: Sequence | None = None):
         self.sequence = Sequence(seed) if sequence is None else sequence

@@ -25,6 +25,7 @@ from ..core.modes import current, no_grad
 from ..methods import Operand
 from ..tensor.inplace import write
 from ..tensor.tensor import Tensor, tensor
+from ..tracing.module import Stateful
 
 LEAST, LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
@@ -59,7 +60,7 @@ def number(name: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]
     return lambda self: getattr(self.rule, name), change
 
 
-class GradScaler:
+class GradScaler(Stateful):
     """A scale for the loss, and what becomes of it.
 
     init_scale    to begin with

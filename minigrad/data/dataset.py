@@ -14,11 +14,12 @@ from .. import random
 from ..base.damaged_state import refuse_by_name
 from ..base.errors import ShapeError, StateError
 from ..tensor.tensor import Tensor
+from ..tracing.module import Stateful
 
 Source = int | Tensor | random.Generator | None
 
 
-class Sampler:
+class Sampler(Stateful):
     """A sampler to derive from: say `__iter__`, which gives numbers of samples, and `__len__` where it is known."""
 
     def __iter__(self) -> Iterator[Any]:
@@ -176,7 +177,7 @@ class Samples(Protocol):
     def __getitem__(self, index: Any, /) -> Any: ...
 
 
-class Dataset:
+class Dataset(Stateful):
     """A data set to derive from: say `__len__` and `__getitem__`; two are joined with +."""
 
     def __getitem__(self, index: Any) -> Any:
@@ -189,7 +190,7 @@ class Dataset:
         return ConcatDataset([self, other])
 
 
-class IterableDataset:
+class IterableDataset(Stateful):
     """A stream of samples to derive from: say `__iter__`. It has no numbers, so its order is its own."""
 
     def __iter__(self) -> Iterator[Any]:

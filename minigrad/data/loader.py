@@ -22,6 +22,7 @@ from ..base.errors import DTypeError, ShapeError, StateError
 from ..base.threads import pool
 from ..core.calls import told
 from ..tensor.tensor import Tensor
+from ..tracing.module import Stateful
 from .dataset import (
     BatchSampler,
     IterableDataset,
@@ -100,7 +101,7 @@ def batches(
         yield x[rows], y[rows]
 
 
-class DataLoader:
+class DataLoader(Stateful):
     """Batches of a data set.
 
     shuffle        a new order each epoch, decided by `generator`: a seed, a key or a Generator, as in RandomSampler

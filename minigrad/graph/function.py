@@ -37,7 +37,7 @@ from ..tracing.module import ModuleLike
 from .autograph.convert import convert
 from .compiled import CompileOptions
 from .explain import explained, names_of, said, unwrap, why
-from .guards import bindings
+from .names import Names
 from .placeholder import TensorSpec, specs_only
 from .signature import (
     BY_VALUE,
@@ -221,7 +221,7 @@ class TracedFunction:
             self.compile_options,
         )
         made.arguments = arguments
-        made.guards.bindings = bindings(unwrap(self.python_function))
+        made.guards.reached = Names(unwrap(self.python_function), made.guards.classes)
         return made
 
     def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -1,26 +1,23 @@
 """Guards: everything outside that a trace depends on. Each run checks it; after a change the function is traced again.
 
-A trace depends on the dtype and shape of what it captured; the options of an optimiser, and which parameters have made
-the same number of steps with it; whether a leaf had a .grad, and whether a parameter learns; the code of a function,
-which a notebook's autoreload edits; the module or the tensor behind a variable; and all that Python read of modules:
-attributes, parts, hooks, options. Modules change by assignment, which is counted, so most calls make one comparison.
-Only values that can be edited in place (a list, a dictionary, an array, a user's object) are compared in each call.
+A trace depends on the dtype and shape of what it captured; the groups and options of an optimiser, and which parameters
+have made the same number of steps with it; whether a leaf had a .grad, and whether a parameter learns; the code of a
+function, which a notebook's autoreload edits; what names lead to (names.py); and all that Python read of modules,
+schedules and other objects of minigrad's: attributes, parts, hooks, options. Each module counts the assignments to it,
+so most calls make one comparison. Only what can be edited in place (a list, an array, a user's object, an attribute of
+anything but a module) is compared in each call: see contents.py.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from types import FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import ref
 
-import numpy as np
-
-from ..tensor.tensor import Tensor
-from ..tracing.module import MISSING, ModuleLike
-from .signature import BY_VALUE, Same
+from ..tracing.module import MISSING, ModuleLike, Stateful
+from .contents import IMMUTABLE, contents, is_settled
+from .names import Names
+from .signature import Same
 
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 WALKS = (
@@ -29,8 +26,6 @@ WALKS = (
     "_own_buffers",
     "_named_parts",
 )  # a walk through a module: its result is what was read
-IMMUTABLE = BY_VALUE | {float, MethodType}
-DEPTH = 6  # levels of containers and objects that are compared
 
 
 class Guards:
@@ -39,17 +34,23 @@ class Guards:
     captured    name → what the graph reads from outside
     noted       (id, attribute) → (a weak reference to whose, what Python read there)
     pulled      whether backward() was called: it reaches what wants a gradient
-    changes     ModuleLike.changes when the trace began
-    counted     the part of `noted` that changes only if ModuleLike.changes does
+    changes     ModuleLike.changes when the notes of modules were last compared: before the trace, to begin with
+    versions    the number of changes of each module that was read, at that time
+    counted     the part of `noted` that changes only if one of the versions does
+    reached     what the function's names led to
     """
+
+    reached: Names
 
     def __init__(self, captured: Mapping[str, Any], noted: Noted, pulled: bool, changes: int):
         self.names, self.captured = list(captured), list(captured.values())
         self.noted = {key: (ref(what), value) for key, (what, value) in noted.items()}
         self.pulled, self.changes = pulled, changes
+        modules = {id(what): what for what, _ in noted.values() if isinstance(what, ModuleLike)}
+        self.modules, self.versions = [*map(ref, modules.values())], []
+        self.classes = {*map(type, modules.values())}
         self.specs = [x.spec for x in self.captured]
         self.learned = [x.tracked for x in self.captured]
-        self.bindings: list[Binding] = []
         self.counted: list[tuple[Any, str, Any]] = []
         self.watched: list[tuple[Any, str, Any]] = []
         for (_, attribute), (what, value) in noted.items():
@@ -62,12 +63,13 @@ class Guards:
             return False
         if self.pulled and [x.tracked for x in self.captured] != self.learned:
             return False
-        if not all(map(Binding.holds, self.bindings)) or not holds(self.watched):
+        if not self.reached.holds() or not holds(self.watched):
             return False
-        changes = ModuleLike.changes
-        if self.changes != changes and not holds(self.counted):
-            return False
-        self.changes = changes
+        if self.changes != (changes := ModuleLike.changes):
+            versions = [None if (x := of()) is None else (x._changes, x._hooks.changes) for of in self.modules]
+            if versions != self.versions and not holds(self.counted):
+                return False
+            self.changes, self.versions = changes, versions
         return True
 
     def broken(self) -> Iterator[str]:
@@ -77,7 +79,7 @@ class Guards:
                 yield f"{name} was {spec} and is {x.spec}"
             if self.pulled and x.tracked != learned:
                 yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
-        yield from (f"{binding.name} has another value" for binding in self.bindings if not binding.holds())
+        yield from (f"{name} has another value" for name in self.reached.broken())
         for (_, attribute), (of, value) in self.noted.items():
             if not holds([(of, attribute, value)]):
                 yield change(of(), attribute, value, observe(of(), attribute))
@@ -88,35 +90,23 @@ def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
     return all((what := of()) is None or observe(what, attribute) == value for of, attribute, value in noted)
 
 
-def observe(what: Any, attribute: str) -> Any:
-    """What Python reads now, of what it read while tracing; of a .grad, whether there is one."""
-    if isinstance(what, ModuleLike):
-        if attribute in WALKS:
-            return contents(tuple(getattr(what, attribute)()))
-        return contents(type(what) if attribute == "__class__" else vars(what).get(attribute, MISSING))
+def observe(what: Any, attribute: str, keep: bool = False) -> Any:
+    """What Python reads now, of what it read while tracing; of a .grad, whether there is one.
+
+    keep    whether the result is kept, to be compared with later ones
+    """
+    if isinstance(what, ModuleLike) and attribute in WALKS:
+        return contents(tuple(getattr(what, attribute)()), keep)
     if isinstance(what, type):
-        return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
+        return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING), keep)
+    if attribute == "groups()":
+        return what.groups()
+    if isinstance(what, Stateful):
+        return (type, type(what)) if attribute == "__class__" else contents(vars(what).get(attribute, MISSING), keep)
     if attribute == "value":
-        return contents(what.numpy())
+        return contents(what.numpy(), keep)
     found = getattr(what, attribute, None)
     return found is not None if attribute == "grad" else found
-
-
-def contents(x: Any, depth: int = DEPTH) -> Any:
-    """A value in a form to compare later: its contents, if they can be edited; else itself, held weakly if possible."""
-    kind: Any = type(x)
-    if kind in IMMUTABLE:
-        return kind, repr(x) if kind is float else x  # repr tells 0.0 from −0.0, and makes all NaNs equal
-    if isinstance(x, np.ndarray):
-        return kind, x.dtype.str, x.shape, x.tobytes()
-    if isinstance(x, tuple | list | set | frozenset | dict):
-        parts = x.items() if isinstance(x, dict) else x
-        return kind, *(contents(part, depth - 1) for part in parts if depth), len(x)
-    itself = Same(x) if kind.__weakrefoffset__ else x
-    foreign = isinstance(x, Tensor | ModuleLike | FunctionType | ModuleType | type) or kind.__module__.startswith(
-        "minigrad."
-    )
-    return itself if foreign or not depth or not hasattr(x, "__dict__") else (itself, contents(vars(x), depth - 1))
 
 
 def is_counted(what: Any, attribute: str, value: Any) -> bool:
@@ -126,55 +116,12 @@ def is_counted(what: Any, attribute: str, value: Any) -> bool:
     return isinstance(what, ModuleLike) and (attribute in (*WALKS, "_hooks") or is_settled(value))
 
 
-def is_settled(value: Any) -> bool:
-    """Whether nothing in a value can be edited in place, except tensors: each run reads their elements."""
-    match value:
-        case (type() as kind, *parts):
-            return kind in IMMUTABLE or (issubclass(kind, tuple) and all(map(is_settled, parts)))
-    return not isinstance(value, tuple)
-
-
-def states(x: Any) -> list[Any]:
-    """The modules and tensors in a variable."""
-    parts = x.values() if type(x) is dict else x if isinstance(x, list | tuple) else (x,)
-    return [part for part in parts if isinstance(part, Tensor | ModuleLike)]
-
-
-class Binding:
-    """A variable of a function, and the modules and tensors in it when the function was traced.
-
-    look    returns what the variable holds
-    """
-
-    def __init__(self, name: str, look: Callable[[], Any]):
-        self.name, self.look = name, look
-        self.ids, self.refs = [*map(id, states(look()))], [*map(ref, states(look()))]
-
-    def holds(self) -> bool:
-        """Whether they are in it still. No Python function is called for each: there may be thousands."""
-        return [*map(id, states(self.look()))] == self.ids and not [of for of in self.refs if of() is None]
-
-
-def bindings(f: Any) -> list[Binding]:
-    """The variables of a function, and the attributes of its object, that hold modules or tensors."""
-    owner, function = getattr(f, "__self__", None), inspect.unwrap(getattr(f, "__func__", f))
-    places: list[tuple[str, Callable[[], Any]]] = []
-    if inspect.isfunction(function):
-        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
-        places += [(name, partial(getattr, cell, "cell_contents", None)) for name, cell in cells]
-        places += [(name, partial(function.__globals__.get, name)) for name in function.__code__.co_names]
-    if not isinstance(owner, ModuleLike):
-        attributes = getattr(owner, "__dict__", {})
-        places += [(f"self.{name}", partial(attributes.get, name)) for name in attributes]
-    return [Binding(name, look) for name, look in places if states(look())]
-
-
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
     """What was noted while tracing and is another now, in words.
 
     what    the object that has the attribute
     """
-    if isinstance(what, ModuleLike | type):
+    if isinstance(what, Stateful | type) and attribute != "groups()":
         return change_of_module(what, attribute, before, now)
     match attribute:
         case "value":
@@ -183,9 +130,11 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
             return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
         case "together":
             return "parameters that had made the same number of steps with an optimiser no longer have"
-        case "options":
-            changed = [(name, old, new) for (name, old), (_, new) in zip(before, now) if old != new]
-            return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, old, new in changed)
+        case "groups()":
+            changed = {name: (old, new) for (name, old), (_, new) in zip(before, now) if old != new}
+            if len(before) != len(now) or "params" in changed:
+                return "an optimiser has other parameters"
+            return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, (old, new) in changed.items())
     return f"{what.__qualname__}() has other code"
 
 
@@ -209,6 +158,6 @@ def describe(value: Any) -> str:
     match value:
         case (type() as kind, *parts):
             return f"a {kind.__name__}" if kind not in IMMUTABLE else parts[0] if kind is float else repr(parts[0])
-        case (Same() as whole, _) | (Same() as whole):
+        case (Same() as whole, *_) | (Same() as whole):
             return f"a {whole.kind}"
     return "not there" if value is MISSING else f"a {type(value).__name__}"

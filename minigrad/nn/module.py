@@ -50,11 +50,15 @@ class Hook(NamedTuple):
 class HookBook(dict[int, Hook]):
     """The hooks of a module. When they change, functions that called the module are traced again."""
 
+    changes = 0
+
     def __setitem__(self, ticket: int, hook: Hook) -> None:
         super().__setitem__(ticket, hook)
+        self.changes += 1
         ModuleLike.changes += 1
 
     def pop(self, *key: Any) -> Any:
+        self.changes += 1
         ModuleLike.changes += 1
         return super().pop(*key)
 

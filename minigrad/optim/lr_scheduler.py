@@ -16,12 +16,13 @@ from typing import Any
 from ..base.damaged_state import refuse_by_name
 from ..base.errors import GraphError
 from ..core.modes import current
+from ..tracing.module import Stateful
 from .optimizer import Optimizer
 from .plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from .schedule_options import count, each_group, refuse_other, refuse_stranger, settings
 
 
-class LRScheduler:
+class LRScheduler(Stateful):
     """A learning rate for each step, given to every group of an optimiser.
 
     optimizer     whose param_groups are told; a group keeps the rate it had at first as "initial_lr"

@@ -26,9 +26,10 @@ from ..graph import effects
 from ..graph.graph import StaticGraph, builder_of, gradients
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
+from ..tracing.module import Stateful
 from . import staged
 from .groups import Group, Params, State, checked, groups_of, loaded_options, members, refuse_symbol, refuse_twice
-from .staged import Scratch, wanted
+from .staged import UNTRACED, Scratch, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
@@ -36,7 +37,7 @@ SMALL = 1 << 12  # bytes: scratch up to there is kept from step to step
 COUNTED = (int, type(None))
 
 
-class Optimizer:
+class Optimizer(Stateful):
     """Parameters, and a rule that moves each against its gradient.
 
     param_groups    list of groups: dictionaries of parameters and of options
@@ -46,6 +47,7 @@ class Optimizer:
 
     counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
     remembered: ClassVar[tuple[str, ...]] = ()  # all arrays that `carried` may name, whatever the options
+    unnoted: ClassVar[frozenset[str]] = frozenset({"state", "slots", "scratch", "defaults"})
     optional: ClassVar[tuple[str, ...]] = ()  # arrays and counts that a saved state may lack
 
     def __init__(self, params: Params, defaults: Group):
@@ -80,7 +82,18 @@ class Optimizer:
 
     def parameters(self) -> Iterator[Tensor]:
         """Every parameter, group after group: the order in which a state_dict counts them."""
-        return (p for group in self.param_groups for p in group["params"])
+        if (builder := current.mode.builder) is not None:
+            builder.note_read(self, "groups()")
+        return (p for group in vars(self)["param_groups"] for p in group["params"])
+
+    def groups(self) -> list[tuple[str, Any]]:
+        """What a traced step holds as constants: which parameters are moved, with which options. A graph reads lr."""
+        triples = [(group, *pair) for group in vars(self)["param_groups"] for pair in group.items()]
+        return [
+            (name, [id(group), *map(id, x)] if name == "params" else x)
+            for group, name, x in triples
+            if name not in UNTRACED
+        ]
 
     def add_param_group(self, param_group: Group) -> None:
         """More parameters, with their own options: a layer that is unfrozen later.

@@ -6,11 +6,12 @@ from math import inf
 from typing import Any, SupportsFloat
 
 from ..base.damaged_state import refuse_by_name
+from ..tracing.module import Stateful
 from .optimizer import Optimizer
 from .schedule_options import each_group, refuse_other, refuse_stranger, settings
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(Stateful):
     """lr ← max(lr · factor, min_lr), once the metric has been no better for more than `patience` steps.
 
     mode              "min" if lower is better, "max" if higher

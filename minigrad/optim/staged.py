@@ -137,7 +137,7 @@ def wanted(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
     return g
 
 
-UNTRACED = NOTES | {"lr"}  # what a group says that no trace holds as a constant
+UNTRACED = NOTES - {"params"} | {"lr"}  # what a group says that no trace holds as a constant
 
 
 def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
@@ -237,10 +237,7 @@ class StateSlot(Tensor):
 
 
 class Rate(Tensor):
-    """The learning rate of a group, as a tensor that a graph captures: a scheduler changes it, and the graph reads it.
-
-    options    the group's other options, which are constants of a trace: changed, they make another one
-    """
+    """The learning rate of a group, as a tensor that a graph captures and reads at each run."""
 
     __slots__ = ("array", "group", "number")
     name = "lr"
@@ -257,10 +254,6 @@ class Rate(Tensor):
         if number != self.number:
             self.array, self.number = np.array(number), number
         return self.array
-
-    @property
-    def options(self) -> tuple[tuple[str, Any], ...]:
-        return tuple([option for option in self.group.items() if option[0] not in UNTRACED])
 
 
 def slots_of(optimizer: Optimizer, p: Any, options: Group, dtype: Any) -> dict[str, Any]:
@@ -320,10 +313,10 @@ def update(
     """The step of these (parameter, gradient), as nodes; what `give(place, value)` gives for all that changes."""
     gradient_of = {id(p): g for p, g in pairs}
     changes: list[tuple[Any, Any]] = []
-    for options in optimizer.param_groups:
+    builder.note_read(optimizer, "groups()")
+    for options in vars(optimizer)["param_groups"]:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
         rate = rate_of(optimizer, options)
-        builder.note_read(rate, "options")
         lr = builder.lift(options["lr"] if is_symbol(options["lr"]) else rate).astype(float)
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}

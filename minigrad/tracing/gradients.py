@@ -156,7 +156,11 @@ class Pulled:
                     )
                 hooks = origin(x).hooks
                 g = g if hooks is None else hooks(g)
-                x.grad = g if before is None else before + g
+                if before is None:
+                    x.grad = g
+                else:
+                    with in_mode(recording=False):
+                        before.add_(g)  # the same tensor, as in eager mode: others may hold it
                 for hook in () if hooks is None else [*hooks.after.values()]:
                     hook(x)
 

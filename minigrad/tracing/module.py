@@ -12,17 +12,26 @@ from typing import Any, ClassVar
 from ..core.modes import current
 
 
-class ModuleLike:
+class Stateful:
+    """An object of minigrad's whose attributes a function may read while it is traced: then they are noted."""
+
+    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run
+
+
+class ModuleLike(Stateful):
     """What a traced function calls, and reads parameters from: nn.Module is one.
 
     forward             what a call of it runs, and what AutoGraph converts
     modules             itself and the modules below
     named_parameters    prefix → (name, tensor) of what it learns
     named_buffers       prefix → (name, tensor) of its other state
-    changes             how often an attribute, a part or a hook of any module was set or removed
+    changes             how often an attribute, a part or a hook of any module was set or removed; in an instance,
+                        `_changes` counts its own
     """
 
     changes: ClassVar[int] = 0
+    _changes = 0
+    _hooks: Any
     forward: Callable[..., Any]
     modules: Callable[[], Iterator[Any]]
     named_parameters: Callable[..., Iterator[tuple[str, Any]]]
@@ -36,15 +45,17 @@ BOOKS = "_parameters", "_buffers"  # read by walks through a module, whose resul
 def note_change(module: Any, name: str, before: Any) -> None:
     """Count a change of an attribute of a module, and notify the builder if a graph is being built."""
     ModuleLike.changes += 1
+    vars(module)["_changes"] = vars(module).get("_changes", 0) + 1
     builder = current.mode.builder
     if builder is not None and not builder.is_own(module):
         builder.note_assignment(module, name, before)
 
 
 def read_attribute(module: Any, name: str) -> Any:
-    """Return the attribute, and notify the builder: this is ModuleLike.__getattribute__ during a trace."""
+    """Return the attribute, and notify the builder: this is Stateful.__getattribute__ during a trace."""
     builder = current.mode.builder
-    if not (builder is None or name.startswith("__") or name in BOOKS or builder.is_own(module)):
+    skipped = name.startswith("__") or name in BOOKS or name in type(module).unnoted
+    if not (builder is None or skipped or builder.is_own(module)):
         builder.note_read(module, name)
         if name not in vars(module):
             builder.note_read(type(module), name)
@@ -60,10 +71,10 @@ class noticing_reads:
     def __enter__(self) -> None:
         with self.lock:
             noticing_reads.blocks += 1
-            ModuleLike.__getattribute__ = read_attribute  # type: ignore[method-assign]
+            Stateful.__getattribute__ = read_attribute  # type: ignore[method-assign]
 
     def __exit__(self, *raised: object) -> None:
         with self.lock:
             noticing_reads.blocks -= 1
             if not noticing_reads.blocks:
-                del ModuleLike.__getattribute__
+                del Stateful.__getattribute__

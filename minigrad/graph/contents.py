@@ -1,0 +1,112 @@
+"""The contents of a value, in a form to compare later: all of it that can be edited in place."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from marshal import dumps
+from operator import is_
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..tensor.tensor import Tensor
+from ..tracing.module import Stateful
+from .autograph.scopes import is_foreign
+from .names import is_library
+from .signature import BY_VALUE, Same
+
+IMMUTABLE = BY_VALUE | {float}
+PLAIN = IMMUTABLE - {type, type(Ellipsis)}
+DESCRIPTORS = {MemberDescriptorType, GetSetDescriptorType, property}
+LONG = 64  # parts of a list, or bytes of an array, from which on a copy is compared as a whole
+
+
+class Whole:
+    """A long list of numbers and texts, or an array, as it is now.
+
+    keep    whether it is copied, to be compared with a later one
+    """
+
+    def __init__(self, x: Any, keep: bool):
+        self.x = x
+        if keep:
+            self.x = tuple(x) if not isinstance(x, np.ndarray) else bytearray(bytes_of(x))
+
+    def __eq__(self, other: Any) -> bool:
+        x, y = self.x, other.x
+        if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+            return bool(bytes_of(x) == bytes_of(y))
+        same = len(x) == len(y) and all(map(is_, x, y))
+        return same or ([*map(type, x)] == [*map(type, y)] and dumps([*x], 2) == dumps([*y], 2))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def bytes_of(x: Any) -> Any:
+    """The memory of an array, copied only where it has gaps; of what was kept, that."""
+    return x if isinstance(x, bytearray) else np.ascontiguousarray(x).reshape(-1).view(np.uint8).data
+
+
+def contents(x: Any, keep: bool = False, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
+    """A value in a form to compare later: its contents, if they can be edited; else itself, held weakly if possible.
+
+    keep    whether long parts are copied
+    seen    id → (number, object) of the objects that were met on the way
+    """
+    kind: Any = type(x)
+    if kind in IMMUTABLE and (kind is not type or is_library(x)):
+        return kind, repr(x) if kind is float else x  # repr tells 0.0 from −0.0, and makes all NaNs equal
+    itself = Same(x) if kind.__weakrefoffset__ else x
+    is_container = isinstance(x, tuple | list | set | frozenset | deque | dict)
+    if isinstance(x, Tensor | Stateful | ModuleType) or (kind.__module__.startswith("minigrad.") > is_container):
+        return itself
+    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
+        return kind, x.dtype.str, x.shape, x.tobytes() if x.nbytes < LONG else Whole(x, keep)
+    if isinstance(x, Iterator):  # what it gives next, only it knows
+        return object()
+    seen = {} if seen is None else seen
+    if id(x) in seen:
+        return kind, seen[id(x)][0]
+    seen[id(x)] = len(seen), x
+    if is_container:
+        if len(x) >= LONG and not isinstance(x, dict) and {*map(type, x)} <= PLAIN:
+            return kind, Whole(x, keep), len(x)
+        parts: Any = (*x, *x.values()) if isinstance(x, dict) else x
+        own = [contents(vars(x), keep, seen)] if getattr(x, "__dict__", None) else []
+        return kind, *[contents(part, keep, seen) for part in parts], *own, len(x)
+    parts = [contents(part, keep, seen) for part in state_of(x)]
+    return (kind, *parts) if kind is MethodType else (itself, *parts) if parts else itself
+
+
+def state_of(x: Any) -> list[Any]:
+    """What an object holds: attributes and slots, its class's too; of a function, its cells and defaults."""
+    kind: Any = type(x)
+    if isinstance(x, FunctionType):
+        cells = [getattr(cell, "cell_contents", None) for cell in x.__closure__ or ()]
+        return [] if is_foreign(x) else [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).items()]
+    if isinstance(x, MethodType):
+        return [x.__func__, x.__self__]
+    if isinstance(x, memoryview):
+        return [x.tobytes()]
+    classes = [c for c in (x if isinstance(x, type) else kind).__mro__ if not is_library(c)]
+    own = [[v for name, v in vars(c).items() if type(v) not in DESCRIPTORS and name[:2] != "__"] for c in classes]
+    if isinstance(x, type):
+        return own
+    state = getattr(x, "__dict__", None)  # asked first: a partial has none until then
+    is_plain = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
+    with suppress(Exception):  # where an object made in C, such as a file, has no state, or a user's refuses
+        own.append(object.__getstate__(x) if is_plain else x.__reduce_ex__(2)[1:])  # type: ignore[attr-defined]
+    return own if is_plain else [*own, state]
+
+
+def is_settled(value: Any) -> bool:
+    """Whether nothing in a value can be edited in place, except tensors: each run reads their elements."""
+    match value:
+        case (type() as kind, *parts):
+            return kind in IMMUTABLE or (issubclass(kind, tuple | MethodType) and all(map(is_settled, parts)))
+        case tuple() | object() if type(value) is tuple or type(value) is object:
+            return False
+    return True
