@@ -209,7 +209,7 @@ numbers = st.tuples(*[st.integers(-3, 5)] * 3, st.lists(st.integers(-3, 5), min_
 
 
 @given(programs, st.lists(numbers, min_size=1, max_size=4))
-@settings(max_examples=1500 if os.environ.get("NIGHTLY") else 60, deadline=None)
+@settings(max_examples=1500 if os.environ.get("NIGHTLY") else 60)
 def test_any_program_gives_on_numbers_what_it_gave(source, several):
     f = written(source)
 
@@ -217,7 +217,7 @@ def test_any_program_gives_on_numbers_what_it_gave(source, several):
 
 
 @given(programs, numbers)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_program_gives_in_a_graph_what_it_gave(source, args):
     f = written(source)
 

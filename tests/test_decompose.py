@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from close import assert_all_close, assert_all_equal
 from examples import EXAMPLES
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad as mg
@@ -151,7 +151,6 @@ def test_relu_and_bias_come_after_pooling_where_there_is_less_of_them():
 WINDOWS = [(2, 2, 0), (3, 2, 0), (2, 3, 0), (2, 1, 0), (3, 2, 1)]  # kernel, stride, padding
 
 
-@settings(deadline=None)
 @given(st.sampled_from(WINDOWS), st.integers(0, 99), st.booleans(), st.booleans())
 def test_pooling_first_gives_the_same_ties_and_zeros_included(window, seed, relu, biased):
     def f(x, w, b, p):

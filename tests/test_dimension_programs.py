@@ -574,7 +574,7 @@ STEPS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=500 if LONG else 25, deadline=None)
+@settings(max_examples=500 if LONG else 25)
 @given(st.lists(STEPS, min_size=1, max_size=4))
 def test_made_up_programs(steps):
     lines = [f"    v = {step}" for step in steps]

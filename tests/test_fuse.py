@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from close import assert_all_equal
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minigrad import ops
@@ -179,7 +179,6 @@ def test_a_loop_costs_what_its_ops_cost():
     assert loop.flops(Spec((3, 4), "f8"), Spec((3, 4), "f8")) == 3 * 12
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("+*@t"), st.integers(0, 99), st.integers(0, 99)), max_size=40))
 def test_loops_among_products_never_wait_for_each_other(steps):
     """A cycle would be found by the order that verify asks for; and by the results, were it cut."""

@@ -53,7 +53,7 @@ def test_no_line_is_tried_that_would_take_the_memory_of_the_machine():
         x + x.reshape(-1, 1)
 
 
-@settings(max_examples=PROGRAMS, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=PROGRAMS, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False).map(program))
 @pytest.mark.timeout(300 if PROGRAMS < 1000 else 0)
 def test_a_program_is_the_same_by_whatever_way_it_runs(made):

@@ -320,7 +320,7 @@ def random_group(rng):
 
 
 @needs_compiler
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(st.integers(0, 2**32))
 def test_random_groups_are_in_c_what_they_are_in_numpy(seed):
     """Twenty at a time, since a compilation takes a second."""

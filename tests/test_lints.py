@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 
+from hypothesis import HealthCheck, settings
 from miniature import ROOT
 
 # In two pieces, so that this file does not name them either.
@@ -45,6 +46,8 @@ def test_no_test_asserts_how_long_something_took():
         found += [f"{path}:{line}" for line in sorted(times.asserted)]
 
     assert not found, "\n".join(found)
+    assert settings.default.deadline is None
+    assert HealthCheck.too_slow in settings.default.suppress_health_check
 
 
 class Times(ast.NodeVisitor):

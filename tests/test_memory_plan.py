@@ -39,13 +39,13 @@ def clashes(made):
                     yield a, b
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(graphs())
 def test_no_two_buffers_that_are_in_use_share_a_byte(graph):
     assert not list(clashes(plan(lowered(graph), {})))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8), st.integers(1, 5000)), max_size=40))
 def test_buffers_of_any_lives_find_places_apart(lives):
     allocations = [Allocation(n, first, first + more) for first, more, n in lives]

@@ -285,7 +285,7 @@ FUNCTIONS = {
 
 @compiled
 @pytest.mark.parametrize("threads", [1, 3])
-@settings(max_examples=15, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=15, suppress_health_check=[*HealthCheck])
 @given(st.one_of(programs(), programs(ONE | FUNCTIONS, ["f8", "f4"]), programs(ONE | FUNCTIONS, ["f2", "f4"])))
 def test_random_graphs_give_what_numpy_gives_infinities_and_all(monkeypatch, threads, program):
     """Within 8 eps of the coarsest dtype in the graph, of the largest number in the array.

@@ -63,7 +63,7 @@ def poison(program):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # random programs overflow
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(graphs(), st.integers(0, 5))
 def test_random_programs_compute_what_they_do_interpreted(graph, seed):
     rng = np.random.default_rng(seed)
@@ -75,7 +75,7 @@ def test_random_programs_compute_what_they_do_interpreted(graph, seed):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(graphs((700, 130), kinds=IN_ORDER), st.integers(1, 2))
 def test_large_random_programs_run_in_blocks_and_compute_the_same(graph, threads):
     rng = np.random.default_rng(0)

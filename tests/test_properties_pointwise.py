@@ -63,19 +63,18 @@ def agree(ours, theirs, *xs):
 
 
 @given(operands(1), st.sampled_from(sorted(UNARY)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_functions_of_one_tensor_are_numpys(xs, name):
     agree(getattr(mg, name), UNARY[name], *xs)
 
 
 @given(operands(2), st.sampled_from(sorted(BINARY)))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_functions_of_two_tensors_are_numpys(xs, name):
     agree(getattr(mg, name), BINARY[name], *xs)
 
 
 @given(operands(3), st.booleans())
-@settings(deadline=None)
 def test_choices_are_numpys(xs, known):
     condition = xs[0] > 0 if known else xs[0].astype(bool)
 
@@ -87,7 +86,6 @@ def test_choices_are_numpys(xs, known):
 
 
 @given(operands(1, ("f2", "f4", "f8")), st.sampled_from([2, 0.3, -1, True]))
-@settings(deadline=None)
 def test_a_python_number_leaves_the_width_of_a_float_alone(xs, number):
     x = Tensor(xs[0])
     with quietly():
@@ -112,7 +110,7 @@ ACTIVATIONS += ("relu6", "hardtanh", "hardsigmoid", "hardswish", "softsign", "ta
 
 
 @given(operands(1), st.sampled_from(ACTIVATIONS))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_activations_keep_shape_and_width_and_make_floats_of_integers(xs, name):
     x = xs[0]
 
@@ -133,7 +131,7 @@ POSITIVE = (ops.Div(), ops.Power(), ops.XLogY())
 
 
 @given(operands(2, ("f8",)), st.sampled_from(SMOOTH + POSITIVE))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_broadcast_obeys_the_laws(xs, op):
     rng = np.random.default_rng(0)  # away from kinks and from each other, whatever the shapes
     x, y = (Tensor(rng.uniform(low, low + 1, a.shape)) for low, a in zip((0.5, 1.7), xs))
@@ -142,7 +140,7 @@ def test_every_broadcast_obeys_the_laws(xs, op):
 
 
 @given(st.floats(allow_nan=False))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_erf_and_erfc_are_the_c_librarys(number):
     x = np.array(number)
 

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from minigrad import ops
 from minigrad.tensor.tensor import Tensor
 
-QUICK = settings(deadline=None, max_examples=60)
+QUICK = settings(max_examples=60)
 NUMBERS = st.floats(-8, 8, width=16)  # exact in every dtype here, and often tied
 SHAPES = arrays.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5)
 FLOATS = st.sampled_from(["f8", "f4"])

@@ -24,7 +24,6 @@ torch = importlib.import_module("torch") if importlib.util.find_spec("torch") el
 EXPLORE = int(os.environ.get("EXPLORE", "0"))  # 5000: so many programs, others each time; what fails is shortened
 settled = settings(
     max_examples=max(10, EXPLORE),
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate, *[Phase.shrink] * (EXPLORE > 0)],
 )

@@ -134,7 +134,7 @@ def assert_same_bits(expected, actual):
             np.testing.assert_array_equal(np.signbit(b[numbers]), np.signbit(a[numbers]))
 
 
-settled = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+settled = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @pytest.mark.share(4)
@@ -201,6 +201,7 @@ LOOSENED = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("one", LOOSENED.values(), ids=LOOSENED)
 @settled
 @given(programs())

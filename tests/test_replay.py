@@ -71,7 +71,7 @@ def interpreted(program, leaves):
     return y.data, [x.grad for x in leaves]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(programs, st.lists(numbers, min_size=3, max_size=3), st.lists(numbers, min_size=3, max_size=3))
 @example([("+", 0, 0), ("*", 0, 0), ("relu", 0, 0)], [1.0, 1.0, 1.0], [1.0, 1.0, -1.0])
 @example([("relu", 0, 0), ("*", 0, math.inf)], [1.0, 1.0, 1.0], [1.0, 1.0, -1.0])

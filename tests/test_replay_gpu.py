@@ -206,7 +206,7 @@ UNARY = [ops.Tanh(), ops.Sigmoid(), ops.Neg(), ops.Softmax(1), ops.Transpose((1,
 BINARY = [ops.Add(), ops.Mul(), ops.Maximum(), ops.MatMul(), ops.Sub()]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_random_programs_replay_to_what_they_are_interpreted_to(seed):
     """Square matrices through views, products, loops and what cannot be recorded; some results become inputs."""

@@ -55,6 +55,10 @@ def test_widget(): pass
 def test_theme(row): pass
 
 def test_lab(): pass
+
+@pytest.mark.share(3)
+@pytest.mark.parametrize("row", range(9))
+def test_page(row): pass
 """
 FLAKY = """\
 from pathlib import Path
@@ -106,13 +110,14 @@ def test_each_tier_takes_its_tests_and_the_default_reports_what_it_did_not_run(p
 
     default, browser, changed, night = ({re.sub(r"\[.*", "", n) for n in names(text)} for text in printed.values())
     assert default - {"test_program"} == {"test_law", "test_row", "test_widget", "test_theme"}
-    assert browser == {"test_lab", "test_theme"}
+    assert browser == {"test_lab", "test_theme", "test_page"}
+    assert 0 < sum("test_page" in name for name in names(printed["browser"])) < 9
     assert changed == default | {"test_script"}
     assert night == default | browser | {"test_long", "test_script", "test_program"}
     themes = [n for tier in ("default", "browser") for n in names(printed[tier]) if "test_theme" in n]
     assert len(themes) == len(set(themes)) == 9
     assert re.search(r"Not run: .*1 tests for the night", printed["default"])
-    assert re.search(r"Not run: .*1 browser tests", printed["default"])
+    assert re.search(r"Not run: .*10 browser tests", printed["default"])
     assert "Not run: " not in printed["all"]
 
 

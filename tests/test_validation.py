@@ -13,6 +13,7 @@ import pytest
 from miniature import ROOT
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebooks.execution import PYTEST
+from notebooks.validation import Kernel
 
 pytestmark = pytest.mark.tool
 
@@ -75,3 +76,16 @@ def test_a_kernel_that_dies_is_noticed_at_once(tmp_path):
     *_, printed = results(tmp_path, "lessons", [new_code_cell("import os; os._exit(3)")])
 
     assert "Kernel died" in printed
+
+
+def test_two_kernels_share_no_state(tmp_path):
+    """They may be forks of one process, which has imported NumPy with its random numbers."""
+    each = "f'{numpy.random.rand()} {os.getpid()} {os.environ.pop(\"HOME\")}\\n'"
+    code = f"import numpy, os; open('each', 'a').write({each})"
+    for _ in range(2):
+        kernel = Kernel(tmp_path)
+        kernel.await_reply(kernel.execute_cell_input(code))
+        kernel.stop()
+        assert not kernel.is_alive()
+    first, second = (line.split() for line in (tmp_path / "each").read_text("utf-8").splitlines())
+    assert [a == b for a, b in zip(first, second, strict=True)] == [False, False, True]

@@ -121,7 +121,8 @@ template <class T> __device__ inline T number_or(T x, T nan, T high, T low)
 {
     return x != x ? nan : isinf(x) ? (x > 0 ? high : low) : x;
 }""",
-    # -- quotients rounded down, where C rounds towards zero; of integers, nothing is divided by zero
+    # -- quotients rounded down, where C rounds towards zero; of integers, nothing is divided by zero; what is
+    #    compared with 1 is not 0, and compilers warn where an unsigned number is compared with 0
     "floor_quotient": """\
 template <class T> __device__ inline T floor_quotient(T x, T y)
 {
@@ -142,19 +143,19 @@ template <class T> __device__ inline T floor_remainder(T x, T y)
 template <class T> __device__ inline T floor_integer_quotient(T x, T y)
 {
     if (y == 0) return 0;
-    if (T(y + 1) == 0 && y < 0) return T(0ull - x);
-    return T(x / y - (x % y != 0 && (x < 0) != (y < 0)));
+    if (T(y + 1) == 0 && y < 1) return T(0ull - x);
+    return T(x / y - (x % y != 0 && (x < 1) != (y < 1)));
 }""",
     "floor_integer_remainder": """\
 template <class T> __device__ inline T floor_integer_remainder(T x, T y)
 {
-    if (y == 0 || (T(y + 1) == 0 && y < 0)) return 0;
-    return x % y != 0 && (x < 0) != (y < 0) ? T(x % y + y) : T(x % y);
+    if (y == 0 || (T(y + 1) == 0 && y < 1)) return 0;
+    return x % y != 0 && (x < 1) != (y < 1) ? T(x % y + y) : T(x % y);
 }""",
     "integer_remainder": """\
 template <class T> __device__ inline T integer_remainder(T x, T y)
 {
-    return y == 0 || (T(y + 1) == 0 && y < 0) ? T(0) : T(x % y);
+    return y == 0 || (T(y + 1) == 0 && y < 1) ? T(0) : T(x % y);
 }""",
     # -- powers, and logarithms of sums
     "integer_power": """\

@@ -18,6 +18,7 @@ import os
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from inspect import signature
 from pathlib import Path
@@ -261,6 +262,7 @@ def places(parameters: Sequence[Any], n: int) -> Sequence[Any]:
     return [*parameters, *[p for p in parameters[-1:] if p.option.name == "Variadic"] * n]
 
 
+signature_of = cache(signature)  # a model has the same few readings in thousands of nodes
 FIXED = {"tensor(int64)": np.dtype(np.int64), "tensor(bool)": np.dtype(bool), "tensor(float)": np.dtype(np.float32)}
 
 
@@ -308,7 +310,7 @@ class Reader:
         reading = READINGS.get(title(node)) if self.function(node) is None else None
         if reading is None:
             return Step(node, {}, {}, schema, lambda *xs: self.expanded(node, xs))
-        known = signature(reading).parameters
+        known = signature_of(reading).parameters
         if "version" in known:
             options["version"] = schema.since_version
         if "outputs" in known:

@@ -12,7 +12,6 @@ nbval runs each cell as a test. This adds what a course needs:
 from __future__ import annotations
 
 import os
-import platform
 import tempfile
 import time
 from collections.abc import Generator, Iterator
@@ -27,20 +26,9 @@ from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager, Runnin
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from notebooks.difference import excerpts, same
+from notebooks.forked_kernels import kernel_environment, use_forks
 from notebooks.outputs import sanitize
 
-ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = {
-    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-    "OMP_NUM_THREADS": "1",  # the order of a threaded sum is not the same twice
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    "PYTHONHASHSEED": "0",
-    "PYTHONUTF8": "1",
-    "TQDM_DISABLE": "1",
-}
-if platform.machine() in ("x86_64", "AMD64"):  # each processor rounds the last digit its own way: here, the same
-    ENVIRONMENT |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
 OUTPUT_SECONDS = 60  # nbval waits 5 s for an output, which a busy machine can exceed
 
 
@@ -56,7 +44,6 @@ class Kernel(RunningKernel):
 
     def __init__(self, folder: Path) -> None:
         self.scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         self.km = KernelManager(
             kernel_name=CURRENT_ENV_KERNEL_NAME,
             kernel_spec_manager=NbvalKernelspecManager(),
@@ -64,7 +51,8 @@ class Kernel(RunningKernel):
             # Two kernels that start at the same moment may choose one TCP port; sockets in a folder cannot collide.
             transport="ipc" if os.name == "posix" else "tcp",
         )
-        environment = os.environ | ENVIRONMENT | {"IPYTHONDIR": self.scratch.name, "PYTHONPATH": path}
+        use_forks(self.km)
+        environment = kernel_environment() | {"IPYTHONDIR": self.scratch.name}
         with Path(os.devnull).open("w") as quiet:
             self.km.start_kernel(cwd=str(folder), env=environment, stderr=quiet, extra_arguments=["--log-level=ERROR"])
         self.kc = self.km.client()

@@ -234,6 +234,7 @@ SHORTENED = ("a null", "direction", "files")  # what has no glyph; and nbconvert
 WHOLE = {f"text {i}": text for i, (name, text) in enumerate(MARKDOWN.items()) if name not in SHORTENED}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("student", KINDS, ids=list(KINDS.values()))
 def test_a_submission_is_text(reader, results, student):
     reader.open(f"submissions/{submission(results, tame(named(student)))}/?index=0")

@@ -44,7 +44,7 @@ class SecondTry:
         names = {report.nodeid: None for report in failures if is_of_browser(report)}
         if exitstatus != pytest.ExitCode.TESTS_FAILED or not 0 < len(names) <= MOST:
             return
-        passed = {name for name in names if passes_alone(name)}
+        passed = {name for name in names if passes_alone(name, self.config.option.share)}
         stats[CATEGORY] = [report for report in failures if report.nodeid in passed]
         for kind in ("failed", "error"):
             stats[kind] = [report for report in stats.get(kind, []) if report.nodeid not in passed]
@@ -63,6 +63,7 @@ def is_of_browser(report: pytest.TestReport) -> bool:
     return BROWSER in (ROOT / report.nodeid.partition("::")[0]).parents
 
 
-def passes_alone(name: str) -> bool:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", name]
+def passes_alone(name: str, share: int) -> bool:
+    options = ["-p", "plugins.tiers", f"--share={share}", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", *options, name]
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False).returncode == 0

@@ -11,7 +11,8 @@ Markers of a test:
     daily       the default runs it, although it is in tests/browser
     night       only `--tier all` runs it
     tool        it tests a script or a benchmark: `--tier all` runs it, and `--tier changed` where it is named
-    share(n)    it is a row of a long table, of which the default runs one row in n
+    share(n)    it is a row of a long table, of which the default runs one row in n; without `daily` in tests/browser,
+                the browser tier does so instead
 
 The commit decides which rows, so every row has its turn; `--share N` repeats the choice of an earlier run. The browser
 tier runs those tests of tests/browser that the default does not.
@@ -32,9 +33,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER = ROOT / "tests" / "browser"
 FOLDERS = {
-    "torch_oracle": 4,
-    "processes": 4,
-    "grading": 4,
+    "torch_oracle": 6,
+    "processes": 6,
+    "grading": 6,
     "reports": 3,
 }  # whole folders that rotate; share(1) exempts a test
 SHARES = 5040  # divisible by each n that a marker may name, so that N repeats the choice for each of them
@@ -64,16 +65,21 @@ def share_of_commit() -> int:
     return int(commit, 16) % SHARES
 
 
+def is_row_in_share(row: str, rows: int, share: int) -> bool:
+    """Whether this share has the row. A test of a long table may ask it, too, where `share(n)` would drop the test."""
+    return crc32(row.encode()) % rows == share % rows
+
+
 class Tiers:
     """Deselects the tests of other tiers, and reports how many they are."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.tier, self.share = config.option.tier, config.option.share
-        self.fast = self.tier in ("default", "changed")
+        self.short = self.tier in ("default", "browser", "changed")
         self.deselected: Counter[str] = Counter()
 
     def pytest_report_header(self) -> str | None:
-        if not self.fast:
+        if not self.short:
             return None
         return f"long tables: share {self.share}, by commit; --share {self.share} repeats it, --all takes every row"
 
@@ -97,17 +103,17 @@ class Tiers:
         if item.get_closest_marker("tool") and self.tier != "changed":
             return "tests of scripts and benchmarks"
         for_browser = BROWSER in item.path.parents and not item.get_closest_marker("daily")
-        if self.tier == "browser":
-            return "" if for_browser or not self.is_in_share(item) else "tests of the default"
-        if for_browser:
+        if self.tier == "browser" and not for_browser:
+            return "tests of the default" if self.is_in_share(item) else ""
+        if self.tier != "browser" and for_browser:
             return "browser tests (--browser)"
         return "" if self.is_in_share(item) else "rows of long tables"
 
     def is_in_share(self, item: pytest.Item) -> bool:
         marker = item.get_closest_marker("share")
         rows = marker.args[0] if marker else FOLDERS.get(item.path.parent.name, 1)
-        row = re.sub(r"check_\w+", "", item.nodeid)  # checks of one program on n ranks share its start
-        return crc32(row.encode()) % rows == self.share % rows
+        # checks of one program on n ranks share its start
+        return is_row_in_share(re.sub(r"check_\w+", "", item.nodeid), rows, self.share)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -116,5 +122,5 @@ class Tiers:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         counts = ", ".join(f"{count} {reason}" for reason, count in self.deselected.items())
-        if self.fast and counts:
+        if self.short and counts:
             terminalreporter.write_line(f"Not run: {counts}. `start.py test --all` runs everything.")

@@ -1,0 +1,138 @@
+"""What kernels start from: their environment, and on Linux one process that has imported what they all import.
+
+Each kernel is a fork of that process, which runs this file. It reads requests from its standard input, one a line; the
+fork writes its process id. Elsewhere a process cannot wait for one that is not its child: kernels start as usual.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import platform
+import select
+import signal
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",  # the order of a threaded sum is not the same twice
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "TQDM_DISABLE": "1",
+}
+if platform.machine() in ("x86_64", "AMD64"):  # each processor rounds the last digit its own way: here, the same
+    ENVIRONMENT |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
+NAME = "forked"
+IMPORTS = (
+    *("ipykernel.kernelapp", "ipykernel.debugger", "IPython.core.completerlib", "IPython.extensions.storemagic"),
+    *("debugpy.server.api", "sqlite3", "tornado.platform.asyncio", "PIL.Image", "matplotlib.pyplot"),
+    *("minigrad.course", "minigrad.nn", "minigrad.optim", "minigrad.widgets"),
+)
+
+
+def kernel_environment() -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return os.environ | ENVIRONMENT | {"PYTHONPATH": path}
+
+
+def use_forks(manager: KernelManager) -> None:
+    """Let this manager fork its kernel, on systems where that works; others start it as usual."""
+    if hasattr(os, "pidfd_open"):
+        KernelProvisionerFactory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:ForkProvisioner", NAME)
+        manager.kernel_spec.metadata["kernel_provisioner"] = {"provisioner_name": NAME}
+
+
+@functools.cache
+def preloaded_process() -> subprocess.Popen[str]:
+    """It ends with this process, whose end closes its input."""
+    command = [sys.executable, "-Xfrozen_modules=off", __file__]  # the options of a kernel
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env=kernel_environment(), text=True, start_new_session=True, **pipes)
+
+
+class ForkProvisioner(LocalProvisioner):
+    """Starts a kernel as a fork of the preloaded process."""
+
+    async def launch_kernel(self, cmd: list[str], **facts: Any) -> dict[str, Any]:
+        arguments = cmd[cmd.index("ipykernel_launcher") :]
+        server = preloaded_process()
+        print(json.dumps([arguments, facts["cwd"], facts["env"]]), file=server.stdin, flush=True)
+        self.process = Fork(int(server.stdout.readline()))
+        self.pid = self.pgid = self.process.pid
+        return self.connection_info
+
+
+class Fork:
+    """The process of a kernel, with the methods of Popen that a provisioner calls."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.descriptor = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        return 0 if select.select([self.descriptor], [], [], 0)[0] else None
+
+    def wait(self) -> int:
+        select.select([self.descriptor], [], [])
+        os.close(self.descriptor)
+        return 0
+
+    def send_signal(self, number: int) -> None:
+        signal.pidfd_send_signal(self.descriptor, number)
+
+    kill = functools.partialmethod(send_signal, signal.SIGKILL)
+
+
+def serve() -> list[Any]:
+    """Fork for each request. Returns it in the fork, and ends the program when there are no more."""
+    for request in iter(sys.stdin.readline, ""):
+        while reap_one():
+            pass
+        if not os.fork():
+            return json.loads(request)
+    raise SystemExit
+
+
+def reap_one() -> bool:
+    """Whether a kernel had ended, of which the system now keeps nothing any more."""
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def become_kernel(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
+    """What a new process would have: a session, streams, an environment and random numbers of its own."""
+    os.setsid()
+    print(os.getpid(), flush=True)
+    with Path(os.devnull).open("r+b", buffering=0) as null:
+        for descriptor in range(3):
+            os.dup2(null.fileno(), descriptor)
+    os.environ.clear()
+    os.environ.update(environment, JPY_PARENT_PID=str(os.getppid()))
+    os.chdir(folder)
+    sys.argv = arguments
+    sys.modules["numpy"].random.seed()
+    sys.modules["ipykernel.kernelapp"].launch_new_instance()
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # this file's folder, which a kernel does not see
+    for module in IMPORTS:
+        importlib.import_module(module)
+    sys.modules["minigrad.course.stopwatch"].TRIES = 1  # figures of a machine, which nbval does not compare
+    become_kernel(*serve())
