@@ -348,6 +348,7 @@ def test_writers_in_one_folder_do_not_share_a_file(folder):
         (lambda w: w.add_pr_curve("p", [0, 1], [0.5, np.nan]), "1 of them outside"),
         (lambda w: w.add_histogram_raw("h", 0, 1, 2, 1, 1, [1.0], [1, 1]), "1 limits and 2 counts"),
         (lambda w: w.add_figure("f", [figure(), figure(3)]), r"one size in pixels; got \[\(150, 200\), \(150, 300\)\]"),
+        (lambda w: w.add_figure("f", figure().axes[0]), "what plt.figure.. returns, or axes.figure; got a Axes"),
         (lambda w: w.add_embedding(np.zeros(3)), r"a row for each point; got \[3\]"),
         (lambda w: w.add_embedding(np.zeros((3, 2)), ["a"]), "3 points, and got 1 labels"),
         (lambda w: w.add_embedding(np.zeros((3, 2)), label_img=np.zeros((2, 3, 4, 4))), "3 points, and got 2 pictures"),

@@ -5,14 +5,14 @@ none where all numbers are whole.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..base.device import CPU, META, Device, device_of
 from ..base.device import device as device_called
 from ..base.dtypes import kind, wide
-from ..base.errors import DTypeError, ShapeError
+from ..base.errors import DTypeError, GraphError, ShapeError
 from ..methods import Operand
 
 
@@ -29,6 +29,14 @@ def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
     if kind(array.dtype) not in "fiub":
         raise DTypeError(f"a tensor holds real numbers, integers or booleans, and this is {array.dtype}: {data!r}")
     return array
+
+
+def refuse_data(x: Any, data: Any) -> NoReturn:
+    """Raises GraphError for x.data = data in a graph."""
+    raise GraphError(
+        f"x.data = … replaces the value of {x.spec} at once, and runs of the graph would not repeat that: write "
+        "x.copy_(…) inside `with no_grad():`, or assign a tensor to a buffer itself, as in self.buf = …"
+    )
 
 
 def unwrapped(data: Any) -> Any:

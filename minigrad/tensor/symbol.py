@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 from .. import ops
 from ..base.dimension import Dimension, Formula, unsaid
 from ..base.dtypes import result_type
-from ..base.errors import GraphError, NoValueError
+from ..base.errors import NoValueError
 from ..base.spec import Spec
 from ..core.node import Node
 from ..core.op import Op
@@ -51,14 +51,6 @@ class Symbol(Operand):
 
     def __repr__(self) -> str:
         return f"Symbol({self.node})"
-
-
-def refuse_data(x: Any, data: Any) -> NoReturn:
-    """Raises GraphError for x.data = data in a graph."""
-    raise GraphError(
-        f"x.data = … replaces the value of {x.spec} at once, and runs of the graph would not repeat that: write "
-        "x.copy_(…) inside `with no_grad():`, or assign a tensor to a buffer itself, as in self.buf = …"
-    )
 
 
 def number(value: float | Dimension, beside: Spec) -> Node:

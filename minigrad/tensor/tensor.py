@@ -25,11 +25,11 @@ from ..core.node import Node, Record
 from ..core.op import Op
 from ..methods import Operand, integers, lengths
 from ..methods.arguments import axis_of
-from .conversion import array_of, text
+from .conversion import array_of, refuse_data, text
 from .grad import GradFn, backward, keeping, leaf, origin, replacing
 from .inplace import InPlace, owns, view
 from .rules import plan
-from .symbol import Symbol, refuse_data
+from .symbol import Symbol
 from .unroll import unrolled
 
 

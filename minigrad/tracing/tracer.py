@@ -21,8 +21,9 @@ from ..core.node import Node
 from ..core.op import Op
 from ..methods import lengths
 from ..ops import Input
+from ..tensor.conversion import refuse_data
 from ..tensor.inplace import InPlace
-from ..tensor.symbol import Symbol, refuse_data
+from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 
 if TYPE_CHECKING:

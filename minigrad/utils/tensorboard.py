@@ -95,7 +95,7 @@ class SummaryWriter:
 
     def add_histogram_raw(
         self, tag: str, min: float, max: float, num: float, sum: float, sum_squares: float,
-        bucket_limits: Sequence[float], bucket_counts: Sequence[float], global_step: int | None = None,
+        bucket_limits: Any, bucket_counts: Any, global_step: int | None = None,
         walltime: Any = None,
     ) -> None:  # fmt: skip
         """A distribution that was counted elsewhere: upper limits of its buckets, and how many values each has."""
@@ -126,7 +126,7 @@ class SummaryWriter:
     ) -> None:
         """A figure of Matplotlib as a picture, or several of one size in a list; close: close them afterwards."""
         several = list(figure) if isinstance(figure, list | tuple) else [figure]
-        each = [drawn(one) for one in several]
+        each = [figure_pixels(one) for one in several]
         if len({x.shape for x in each}) != 1:
             raise ValueError(f"figures in one picture have one size in pixels; got {[x.shape[:2] for x in each]}")
         self._value(tag, message(4, picture(grid(each, 8))), global_step, walltime)
@@ -294,13 +294,15 @@ def picture(x: np.ndarray) -> bytes:
     return integer(1, height) + integer(2, width) + integer(3, channels) + message(4, png(x))
 
 
-def drawn(figure: Any) -> np.ndarray:
-    """The pixels of a figure, which keeps its canvas."""
+def figure_pixels(figure: Any) -> np.ndarray:
+    """The pixels of a figure, which keeps its canvas. Raises TypeError for anything else."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    if not hasattr(figure, "set_canvas"):
+        raise TypeError(f"a figure is what plt.figure() returns, or axes.figure; got a {type(figure).__name__}")
     canvas = figure.canvas
     try:
-        agg = FigureCanvasAgg(figure)
+        agg: Any = FigureCanvasAgg(figure)
         agg.draw()
         return np.array(agg.buffer_rgba())[..., :3]
     finally:
