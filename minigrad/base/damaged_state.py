@@ -8,7 +8,8 @@ from typing import ParamSpec, TypeVar
 
 from .errors import MinigradError, StateError
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def refuse_by_name(load: Callable[P, R]) -> Callable[P, R]:

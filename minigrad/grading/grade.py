@@ -158,6 +158,7 @@ def trouble(why: str, limits: Limits) -> str:
         "late": f"it was still running after {limits.patience * limits.all:g} s, and was stopped",
         "asleep": f"it had waited for {limits.all:g} s, and not worked, and was stopped",
         "memory": f"it used more than {limits.memory >> 20} MB of memory, and was stopped",
+        "files": f"it made more than {limits.files} files, and was stopped",
         "ended": "its process ended before anything could be looked at",
     }
     return f"Nothing could be looked at: {reasons[why]}."

@@ -14,6 +14,7 @@ class Limits:
     memory             bytes, of all its processes together
     disk               bytes, in each of three folders that are kept in memory
     processes          at once
+    files              and folders, in the three folders together
     """
 
     cell: float = 10.0
@@ -23,3 +24,4 @@ class Limits:
     memory: int = 2 << 30
     disk: int = 32 << 20
     processes: int = 64
+    files: int = 20_000

@@ -31,12 +31,11 @@ from typing import Any
 
 from . import cgroup, seccomp, users
 from .limits import Limits as Limits
-from .watch import first_inside, kill, stop, talked
+from .watch import HOME, IN_MEMORY, first_inside, kill, stop, talked
 
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
-HOME = "/home/student"
 PROGRAM = [sys.executable, "-s", "-P", str(PACKAGE / "grading/inside.py"), str(PACKAGE.parent)]
 IMAGE = "minigrad-grading"
 # What root keeps until it is a stranger, who can get no rights: that to become one, and to give the rest up for good.
@@ -61,7 +60,7 @@ class Reply:
     data    what the inside says, read from JSON; None if nothing that can be read
     why     cpu, its processes used up their seconds; asleep, they had as many by the clock, and hardly worked; late,
             it ran for too long, perhaps as others kept the machine busy; memory, its processes had more than there is;
-            ended, it gave nothing by itself
+            files, it made too many; ended, it gave nothing by itself
     """
 
     data: Any = None
@@ -115,7 +114,8 @@ class Sandbox:
                     kill(process)
                 if self.kind == "bubblewrap":
                     first = first_inside(process)
-                return talked(process, json.dumps(job | {"limits": vars(self.limits)}).encode(), self.limits, group)
+                text = json.dumps(job | {"limits": vars(self.limits)})
+                return talked(process, text.encode(), self.limits, group, first)
             finally:
                 self.running.discard(process)
                 stop(process, first)
@@ -204,7 +204,7 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
         *(RIGHTS if root else ["--unshare-user", *no_more_users()]),
         *([] if seccomp.missing() else ["--seccomp", str(rules)]),
         "--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--dev", "/dev",
-        *in_memory, "/dev/shm", *in_memory, "/tmp", *in_memory, HOME, *chain.from_iterable(readable()),
+        *chain.from_iterable((*in_memory, folder) for folder in IN_MEMORY), *chain.from_iterable(readable()),
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--",
         *(["setpriv", f"--reuid={user}", f"--regid={user}", *STRANGER, "--"] if root else []),
         "prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}",

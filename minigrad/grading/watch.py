@@ -21,11 +21,15 @@ LOOK = 0.1  # seconds between two looks at what a sandbox uses
 GRACE = 10  # seconds beyond the time that the inside keeps by itself
 ENDING = 10  # seconds in which a process that is killed has to end
 REPLY = 8 << 20
+HOME = "/home/student"
+IN_MEMORY = ("/dev/shm", "/tmp", HOME)  # the folders that a submission can write in
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
-def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: Group) -> tuple[bytes, str]:
-    """What a process answers to a job; and in a word why it was stopped, if it was."""
+def talked(
+    process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: Group, first: int | None = None
+) -> tuple[bytes, str]:
+    """What a process answers to a job; and in a word why it was stopped, if it was. `first` is that of `stop`."""
     assert process.stdout is not None
     sending = threading.Thread(target=send, args=(process, job), daemon=True)
     sending.start()
@@ -36,6 +40,7 @@ def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: 
                 break
             answer += data
         why = overdone(process, limits, group, time.monotonic() - began)
+        why = why or ("files" if first is not None and inodes(first) > limits.files else "")
     kill(process)
     sending.join(ENDING)
     return bytes(answer), "memory" if group.out_of_memory() else why
@@ -59,6 +64,15 @@ def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, pas
         "late": past > limits.patience * limits.all + GRACE,
     }
     return next((why for why, is_so in passed.items() if is_so), "")
+
+
+def inodes(first: int) -> int:
+    """Files and folders in the memory of a sandbox: empty ones have no size, and take a kilobyte of the kernel's."""
+    with contextlib.suppress(OSError, IndexError):  # it ends just now
+        pid = Path(f"/proc/self/fdinfo/{first}").read_text().split("Pid:")[1].split()[0]
+        found = [os.statvfs(f"/proc/{pid}/root{folder}") for folder in IN_MEMORY]
+        return sum(each.f_files - each.f_ffree for each in found)
+    return 0
 
 
 def used(pid: int) -> tuple[float, int]:

@@ -169,6 +169,38 @@ def test_memory_of_all_its_processes_together_has_an_end(sandbox, monkeypatch):
     assert (reply.data, reply.why) == (None, "memory")
 
 
+@pytest.mark.parametrize(
+    ("make", "folder", "grouped"),
+    [
+        ("open(name, 'w').close()", "/home/student", True),
+        ("open(name, 'w').close()", "/tmp", False),
+        ("os.mkdir(name)", "/dev/shm", False),
+        ("os.symlink('x', name)", "/tmp", True),
+        ("os.mkfifo(name)", "/home/student", False),
+    ],
+)
+def test_files_without_a_size_are_counted(sandbox, monkeypatch, make, folder, grouped):
+    """690,000 empty files took 554 MB of the kernel's memory, which no limit of a plain user saw."""
+    if not grouped:
+        monkeypatch.setattr(cgroup, "places", dict)
+    few = f"import os\nfor i in range(2000):\n    name = f'{folder}/{{i}}'\n    {make}"
+    assert sandbox.run(job(few, "1")).data["parts"] == {"p": [["gave", 1, ""]]}
+
+    reply = sandbox.run(job(few.replace("2000", "10**7"), "1"))
+
+    assert (reply.data, reply.why) == (None, "files")
+
+
+def test_who_made_too_many_files_is_told_so():
+    class Full(Sandbox):
+        def run(self, job):
+            return Reply(None, "files")
+
+    result = grade(CASES["as_it_should_be"].data, task(NAME, ROOT / "exercises"), Full("none"))
+    assert result["status"] == "failed"
+    assert result["notes"][-1] == "Nothing could be looked at: it made more than 20000 files, and was stopped."
+
+
 def test_who_lost_a_process_to_its_memory_is_told_so():
     class Full(Sandbox):
         def run(self, job):
