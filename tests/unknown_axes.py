@@ -145,7 +145,7 @@ FUNCTIONS = each(
         "F.where(c)[0] | c:b N C",
     ]
 )
-LATER = {"fractional_max_pool2d", "fractional_max_pool3d", "Module", "Parameter", "ParameterList"}
+LATER = {"fractional_max_pool2d", "fractional_max_pool3d", "Module", "Parameter", "ParameterDict", "ParameterList"}
 
 MASKED = "q N L 8, k N S 8, v N S 8"
 TARGET = "t N L 8, s N S 8"

@@ -29,11 +29,14 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
         gy = grads.pop(node, None)
         if gy is None:
             continue
-        if node.hooks is not None:
-            gy = node.hooks(gy)
+        if (hooks := node.hooks) is not None:
+            gy = hooks(gy)
         if keep and node in keep:
             grads[node] = gy
-        for x, gx in zip(node.inputs, pull(node, gy)):
+        gxs = pull(node, gy)
+        for sent in () if hooks is None else [*hooks.sent.values()]:
+            gxs = sent(gxs, gy)
+        for x, gx in zip(node.inputs, gxs):
             if gx is not None and x in grads:
                 grads[x] = plus(grads[x], gx) if x in sums else grads[x] + gx
                 sums.add(x)

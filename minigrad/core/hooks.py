@@ -20,15 +20,17 @@ class Hooks:
 
     arriving    shown the gradient, which they may replace; in the order they were registered
     retain      keeps the gradient that came out of them: retain_grad()
+    sent        given what goes on to the operands, and what arrived; they return what goes on
     after       shown the leaf, once the gradient has been added to its `.grad`
     early       has leaves wait for theirs in a backward pass, if any leaf ever had one of these: tensor/early.py
     """
 
-    __slots__ = ("after", "arriving", "retain")
+    __slots__ = ("after", "arriving", "retain", "sent")
     early: ClassVar[Any] = None
 
     def __init__(self) -> None:
         self.arriving: dict[int, Hook] = {}
+        self.sent: dict[int, Callable[[Any, Any], Any]] = {}
         self.after: dict[int, Hook] = {}
         self.retain: Hook | None = None
 
@@ -44,7 +46,7 @@ class Hooks:
 class Handle:
     """A registered hook, to be removed by remove(), or by leaving a `with` block."""
 
-    def __init__(self, book: dict[int, Hook], hook: Hook):
+    def __init__(self, book: dict[int, Any], hook: Any):
         self.book, self.ticket = book, _ticket()
         book[self.ticket] = hook
 

@@ -252,7 +252,13 @@ class FullyShardedDataParallel(Module):
             return module.state_dict(prefix=prefix)  # type: ignore[no-any-return]
 
     @refuse_by_name
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        if assign:
+            raise StateError(
+                "FullyShardedDataParallel copies values into a row of all parameters: leave out assign=True"
+            )
         with self.summon_full_params() as module:
             return module.load_state_dict(state_dict, strict)  # type: ignore[no-any-return]
 

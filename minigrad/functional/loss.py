@@ -368,6 +368,8 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Any:
     """triplet_margin_loss with another distance."""
+    if margin <= 0:
+        raise ValueError(f"a triplet loss needs a margin above 0, and got {margin}")
     a, p, n = (operand(x) for x in (anchor, positive, negative))
     if not a.ndim == p.ndim == n.ndim:
         raise ShapeError(f"a triplet has as many axes in each part, and got {a.spec}, {p.spec} and {n.spec}")

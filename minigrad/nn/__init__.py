@@ -21,7 +21,7 @@ from .attention import (
 )
 from .container import (
     Flatten as Flatten, Identity as Identity, ModuleDict as ModuleDict, ModuleList as ModuleList,
-    ParameterList as ParameterList, Sequential as Sequential, Unflatten as Unflatten,
+    ParameterDict as ParameterDict, ParameterList as ParameterList, Sequential as Sequential, Unflatten as Unflatten,
 )
 from .functional_layer import (
     AdaptiveAvgPool1d as AdaptiveAvgPool1d, AdaptiveAvgPool2d as AdaptiveAvgPool2d,

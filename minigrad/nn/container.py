@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Mutable
 from itertools import groupby
 from typing import Any, Self
 
+import numpy as np
+
+from ..tensor.tensor import Tensor
 from .module import Module
 from .tree import Parameter, learned
 
@@ -68,6 +71,9 @@ class PartList(Module, MutableSequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return (part for _, part in self._named_parts())
 
+    def __add__(self, others: Iterable[Any]) -> Self:
+        return type(self)().extend([*self, *others])
+
 
 class Sequential(PartList):
     """Modules, one after the other."""
@@ -85,6 +91,15 @@ class Sequential(PartList):
         for _, module in self._modules():
             input = module(input)
         return input
+
+    def __mul__(self, times: int) -> Self:
+        """The modules that often, one after the other: the same ones, and so the same parameters."""
+        return type(self)().extend([*self] * times)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        return self.extend([*self] * (times - 1))
 
     def __getitem__(self, index: Any) -> Any:
         return Sequential(dict(self._named_parts()[index])) if isinstance(index, slice) else super().__getitem__(index)
@@ -107,17 +122,98 @@ class ModuleList(PartList):
         return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
 
 
+def as_parameter(part: Any) -> Any:
+    """A tensor, or an array, as a parameter; anything else as it is."""
+    return Parameter(part) if isinstance(part, Tensor | np.ndarray) and not learned(part) else part
+
+
+def shown(parts: Iterable[tuple[Any, Any]]) -> str:
+    """Parameters, and what else is beside them, by name."""
+    return ", ".join(f"({k}): {f'Parameter {p.spec}' if isinstance(p, Tensor) else repr(p)}" for k, p in parts)
+
+
 class ParameterList(PartList):
-    """A list of parameters; tensors that are none become parameters."""
+    """A list of parameters; tensors that are none become parameters, and what is no tensor is just held."""
 
     def __init__(self, values: Iterable[Any] = ()):
         super().__init__(values)
 
     def _fitting(self, part: Any, name: str) -> Any:
-        return part if learned(part) else Parameter(part)
+        return as_parameter(part)
 
     def extra_repr(self) -> str:
-        return ", ".join(f"({i}): Parameter {p.spec}" for i, p in enumerate(self))
+        return shown(enumerate(self))
+
+
+class ParameterDict(Module, MutableMapping[str, Any]):
+    """Parameters by name; tensors that are none become parameters, and what is no tensor is just held.
+
+    A name is that of an attribute too: KeyError for one with a dot, or that the module has already. As in PyTorch, the
+    parameters of a plain dictionary are held in the order of their names, and all others as they come.
+    """
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # a module is itself, whatever it holds
+    _names: tuple[str, ...] = ()
+
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()):
+        self.update(parameters)
+
+    def update(self, parameters: Any = (), /, **named: Any) -> None:
+        """Hold these too, in place of those of the same names."""
+        super().update(sorted(parameters.items()) if type(parameters) is dict else parameters, **named)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self._names:
+            self._new_name("parameter", name)
+            self._names = (*self._names, name)
+        setattr(self, name, as_parameter(value))
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __delitem__(self, name: str) -> None:
+        self[name]  # a KeyError, where there is none
+        self._names = tuple(n for n in self._names if n != name)
+        delattr(self, name)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names)
+
+    def popitem(self) -> tuple[str, Any]:
+        """The name that was added last, and what it named; both are gone then."""
+        name: Any = next(reversed(self), None)  # which is no name: a KeyError
+        return name, self.pop(name)
+
+    def copy(self) -> ParameterDict:
+        """Another dictionary, of the same parameters."""
+        return ParameterDict(self.items())
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Another dictionary: each key with the same value."""
+        return ParameterDict((key, default) for key in keys)
+
+    def __or__(self, others: Mapping[str, Any]) -> ParameterDict:
+        both = self.copy()
+        both.update(others)
+        return both
+
+    def __ror__(self, others: Mapping[str, Any]) -> ParameterDict:
+        return ParameterDict(others) | self
+
+    def __ior__(self, others: Mapping[str, Any]) -> Self:
+        self.update(others)
+        return self
+
+    def extra_repr(self) -> str:
+        return shown(self.items())
 
 
 class ModuleDict(Module, MutableMapping[str, Any]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..base.damaged_state import refuse_by_name
-from ..base.device import Device
+from ..base.device import Device, device_of
 from ..base.dtypes import bfloat16, kind
 from ..base.errors import StateError
 from ..core.calls import calling
@@ -20,7 +20,7 @@ from ..functions.creation import zeros_like
 from ..tensor.inplace import write
 from ..tensor.tensor import Tensor
 from ..tracing.module import ModuleLike
-from .tree import Tree, dotted, move_to
+from .tree import Parameter, Tree, dotted, move_to
 
 
 class IncompatibleKeys(NamedTuple):
@@ -208,10 +208,15 @@ class Module(Tree):
         return {prefix + name: Tensor(x.value.copy()) for name, x in self._named_state()}
 
     @refuse_by_name
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
         """Copy values in by name. All of them or, where an error is raised, none.
 
         strict    whether every name must be in both
+        assign    hold the state's own tensors and arrays, in their dtype and on their device, as new parameters and
+                  buffers: what held the old parameters, such as an optimiser, must be made anew. Parameters of several
+                  names stay one where the state has one value for them. From PyTorch, where they become several
 
         Raises StateError on names missing or unexpected, if strict, and on shapes that differ in any case.
         """
@@ -238,10 +243,33 @@ class Module(Tree):
             raise StateError(
                 f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:\n  " + "\n  ".join(faults)
             )
+        if assign:
+            self._assign({name: state_dict[name] for name in values})
+            return IncompatibleKeys(missing, unexpected)
         arrays = {name: mine[name].spec.device.array(x, mine[name].dtype) for name, x in values.items()}
         for name, array in arrays.items():
             write(mine[name], array)
         return IncompatibleKeys(missing, unexpected)
+
+    def _assign(self, state: dict[str, Any]) -> None:
+        """Put each of the state under its name, as a parameter or a buffer like the one that is there."""
+        before, made = dict(self._named_state()), dict[str, Tensor]()
+        shared: dict[int, Tensor] = {}
+        places = {name: (self.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in state}
+        for name, value in state.items():
+            (module, last), old, array = places[name], before[name], array_of(value)
+            twin = shared.get(id(old))
+            if twin is not None and twin.dtype == array.dtype and device_of(array).xp.array_equal(twin.value, array):
+                made[name] = twin
+            elif last in module._buffers:
+                made[name] = value if isinstance(value, Tensor) else Tensor(array)
+            else:
+                made[name] = value if isinstance(value, Parameter) else Parameter(array, old.requires_grad)
+            shared.setdefault(id(old), made[name])
+        for name, x in made.items():
+            if isinstance(x, Parameter):
+                x.requires_grad_(before[name].requires_grad)
+            setattr(*places[name], x)
 
     def _named_state(self) -> Iterator[tuple[str, Tensor]]:
         for path, module in self.named_modules(remove_duplicate=False):

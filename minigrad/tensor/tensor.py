@@ -249,7 +249,7 @@ class Tensor(InPlace, Operand):
     @property
     def grad_fn(self) -> GradFn | None:
         """The derivative that backward will run first; None on a leaf."""
-        return GradFn(self.node) if self.tracked and self.node.inputs else None
+        return GradFn(self.node, made) if self.tracked and self.node.inputs else None
 
     @property
     def grad(self) -> Tensor | None:

@@ -2,9 +2,11 @@
 
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.base import pytree
 
 from .oracle import agree_throughout, torch
 
@@ -354,3 +356,47 @@ def test_what_pytorch_refuses_is_refused(name):
     with pytest.raises(mg.errors.MinigradError) as refused:
         REFUSED[name](mg)
     assert len(str(refused.value)) > 40
+
+
+def hooks_of_nodes(m, create_graph):
+    """What hooks of nodes are shown, and the gradients that come of what they return."""
+    log, x, w = [], m.tensor([2.0, 3.0], requires_grad=True), m.tensor([0.5, 0.25], requires_grad=True)
+    constant = m.tensor([1.0, 2.0])
+    y = x * w
+    z = (y * constant).exp()
+    numbers = lambda gs: [None if g is None else g.tolist() for g in gs]  # noqa: E731
+    z.grad_fn.register_prehook(lambda gs: log.append(("before", numbers(gs))))
+    z.grad_fn.register_prehook(lambda gs: (gs[0] * 2,))
+    z.grad_fn.next_functions[0][0].register_hook(lambda sent, came: log.append(("after", numbers(sent), numbers(came))))
+    y.grad_fn.register_hook(lambda sent, came: (sent[0] * 10, sent[1] + came[0]))
+    gone = y.grad_fn.register_hook(lambda sent, came: log.append("removed"))
+    gone.remove()
+    x.register_hook(lambda g: log.append(("x", g.tolist())))
+    first = m.autograd.grad(z.sum(), [x, w], create_graph=create_graph, retain_graph=True)
+    z.sum().backward(retain_graph=True)
+    yield log
+    yield numbers([*first, x.grad, w.grad])
+    if create_graph:
+        yield numbers(m.autograd.grad(first[0].sum() + (first[1] ** 2).sum(), [x, w]))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_of_nodes_are_shown_and_change_what_pytorchs_do(create_graph):
+    """grad_fn.register_hook and register_prehook were refused."""
+    for ours, theirs in zip(hooks_of_nodes(mg, create_graph), hooks_of_nodes(torch, create_graph), strict=True):
+        if isinstance(theirs[0], list):  # gradients
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+        else:
+            assert [entry[0] for entry in ours] == [entry[0] for entry in theirs]
+            for (_, *a), (_, *b) in zip(ours, theirs):
+                numbers = [np.array([x for x in pytree.leaves(entry) if x is not None]) for entry in (a, b)]
+                np.testing.assert_allclose(*numbers, rtol=1e-5)
+
+
+def test_a_hook_of_a_node_that_returns_something_else_is_refused():
+    x = mg.tensor([1.0, 2.0], requires_grad=True)
+    for wrong in ((mg.ones(3),), (mg.ones(2), mg.ones(2)), 3.0):
+        y = (x * 2).exp()
+        y.grad_fn.register_hook(lambda sent, came, wrong=wrong: wrong)
+        with pytest.raises(mg.errors.ShapeError, match="ExpBackward returns gradients like those it was given"):
+            y.sum().backward()
