@@ -31,6 +31,8 @@ from minigrad.serving.metrics import Metrics
 from minigrad.serving.model import Arrays, Model, opened
 from minigrad.serving.repository import Repository
 
+from . import soak
+
 IMAGES = 256
 ENGINES = {"minigrad": ".mg", "onnxruntime": ".onnx"}
 BATCHING = {"alone": Limits(rows=1), "batches": Limits(rows=32)}
@@ -91,7 +93,8 @@ def request(path: str, x: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.save(file, x)
     body = file.getvalue()
-    head = f"POST {path}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-npy\r\nContent-Length: {len(body)}"
+    head = f"POST {path}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-npy\r\n"
+    head += f"Content-Length: {len(body)}"
     return f"{head}\r\n\r\n".encode() + body
 
 
@@ -166,10 +169,18 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32, help="that wait for an answer at once")
     parser.add_argument("--requests", type=int, default=4000, help="of each row of the table")
     parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument(
+        "--soak", type=float, metavar="S", help="instead: 64 clients, bad requests and new models for S s"
+    )
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         return child(Path(options.child[0]), options.child[1])
+    if options.soak:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, value in soak.run(Path(folder), options.soak).items():
+                print(f"{name:<12} {value:10.1f}" if isinstance(value, float) else f"{name:<12} {value!s:>10}")
+        return None
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
     print(f"{machine}; {options.clients} clients, {options.requests} requests of one image, as npy; ms\n")
     columns = ("per s", "p50", "p95", "p99", "rows", "wrong")

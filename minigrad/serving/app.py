@@ -7,7 +7,7 @@ in another process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,18 @@ from starlette.types import Receive, Scope, Send
 
 from . import description, metrics
 from .budget import Share
-from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, written_json
+from .encodings import (
+    BINARY,
+    JSON,
+    LENGTH,
+    Body,
+    in_json,
+    length_of_json,
+    read_json,
+    sent_type,
+    wanted_type,
+    written_json,
+)
 from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
 from .repository import Repository, Version
@@ -131,17 +142,9 @@ class Inference:
                 share.hold(sum(array.nbytes for array in arrays.values()))
                 waiting = version.batcher.submit(arrays)
             outputs = await within(limits.seconds, waiting, 504, f"{name} had answered")
-            kind = wanted_type(request.headers.get("accept", ""), sent_type(request.headers))
-            if kind in BINARY:
-                answer = paced(BINARY[kind][1](outputs), kind, share)
-            else:
-                length = max(length, sum(y.nbytes for y in outputs.values()))
-                written = self.repository.worker.run(
-                    length, written_json, self.protocol.answer, said, version.key, outputs
-                )
-                answer = in_json_and_elements(
-                    *await within(limits.seconds, written, 504, "the answer was written"), share
-                )
+            written = self.written(request, said, version, outputs, length)
+            body, kind, headers = await within(limits.seconds, written, 504, "the answer was written")
+            answer = paced(body, kind, headers, share)
             status = 200
             return answer
         except Refusal as refusal:
@@ -152,7 +155,7 @@ class Inference:
             self.repository.metrics.count("minigrad_requests_total", model=known, status=str(status))
             self.repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
 
-    async def read(self, body: bytearray, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
+    async def read(self, body: Body, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
         """What a body says of its answer, and the inputs in it."""
         model, sent = version.batcher.model, sent_type(request.headers)
         if sent in BINARY:
@@ -162,30 +165,39 @@ class Inference:
             length, read_json, self.protocol.inputs, self.protocol.wishes, body, header, model
         )
 
+    async def written(
+        self, request: Request, said: dict[str, Any], version: Version, outputs: Arrays, length: int
+    ) -> tuple[bytes, str, dict[str, str]]:
+        """The bytes of an answer, their type and headers. Elements that are wanted as bytes stand behind the JSON.
 
-def in_json_and_elements(text: bytes, elements: bytes, share: Share) -> Response:
-    """JSON; and behind it the elements of the outputs that are wanted as bytes."""
-    if not elements:
-        return paced(text, JSON, share)
-    return paced(text + elements, "application/octet-stream", share, {LENGTH: str(len(text))})
+        length    of the JSON of the request, of which an error may say something
+        """
+        kind = wanted_type(request.headers.get("accept", ""), sent_type(request.headers))
+        if kind in BINARY:
+            return BINARY[kind][1](outputs), kind, {}
+        length = max(length, sum(y.nbytes for y in outputs.values()))
+        text, elements = await self.repository.worker.run(
+            length, written_json, self.protocol.answer, said, version.key, outputs
+        )
+        if not elements:
+            return text, JSON, {}
+        return text + elements, "application/octet-stream", {LENGTH: str(len(text))}
 
 
-def paced(body: bytes, kind: str, share: Share, headers: dict[str, str] | None = None) -> Response:
+def paced(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Response:
     """An answer that is given piece by piece, as its client reads it; until then it counts as memory that is held."""
     share.hold(len(body))
-    pieces = (body[i : i + PIECE] for i in range(0, len(body), PIECE)) if len(body) > PIECE else None
-    length = {"Content-Length": str(len(body))}
-    if pieces is None:
+    if len(body) <= PIECE:
         return Response(body, 200, headers, kind)
-    return StreamingResponse(pieces_of(pieces), 200, (headers or {}) | length, kind)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for i in range(0, len(body), PIECE):
+            yield body[i : i + PIECE]
+
+    return StreamingResponse(pieces(), 200, headers | {"Content-Length": str(len(body))}, kind)
 
 
-async def pieces_of(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    for piece in pieces:
-        yield piece
-
-
-async def whole(request: Request, most: int, share: Share) -> bytearray:
+async def whole(request: Request, most: int, share: Share) -> Body:
     """The body of a request, refused as soon as it is too long, or packed."""
     for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
         said = ", ".join(request.headers.getlist(name)).lower()

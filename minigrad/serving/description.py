@@ -121,7 +121,7 @@ def operation(repository: Repository, path: str, found: Any) -> Schema:
     """What OpenAPI says of one path."""
     version = path.split("/")[1]
     names = [name for name in PATH_PARAMETERS if f"{{{name}}}" in path]
-    said = {
+    said: Schema = {
         "tags": [version if names else "server"],
         "operationId": path.strip("/").translate(str.maketrans("/:{}", "____")),
         "parameters": [

@@ -17,11 +17,12 @@ from ..saving.container import decoded, encoded, once, short
 from .model import Arrays, Constant, Model, Refusal
 
 LENGTH = "Inference-Header-Content-Length"  # of the JSON, where elements stand behind it
+Body = bytes | bytearray
 LONGEST_HEADER = 1 << 16  # of a file of safetensors, which is parsed in the event loop
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
 
-def parsed(body: bytes) -> dict[str, Any]:
+def parsed(body: Body) -> dict[str, Any]:
     """A table in JSON, no name said twice; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
     try:
         found = json.loads(body, object_pairs_hook=once, parse_constant=Constant)
@@ -38,7 +39,7 @@ def sent_type(headers: Mapping[str, str]) -> str:
     return sent if sent in BINARY else JSON
 
 
-def length_of_json(body: bytes, headers: Mapping[str, str]) -> int:
+def length_of_json(body: Body, headers: Mapping[str, str]) -> int:
     """How much of a body is to be parsed as JSON."""
     length = headers.get(LENGTH, "")
     if sent_type(headers) != JSON:
@@ -49,7 +50,7 @@ def length_of_json(body: bytes, headers: Mapping[str, str]) -> int:
 def read_json(
     inputs: Callable[[Any, Model], Mapping[str, Any]],
     wishes: Callable[[Any], dict[str, Any]],
-    body: bytes,
+    body: Body,
     length: str | None,
     model: Model,
 ) -> tuple[dict[str, Any], Arrays]:
@@ -58,7 +59,7 @@ def read_json(
     return wishes(said), model.fitting(inputs(said, model))
 
 
-def with_elements(body: bytes, length: str | None) -> dict[str, Any]:
+def with_elements(body: Body, length: str | None) -> dict[str, Any]:
     """A table in JSON; the `data` of inputs whose elements stand behind it, as v2 has it, are those bytes.
 
     length    of the JSON, where a header says it
@@ -108,7 +109,7 @@ def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
     return text.encode(errors="backslashreplace"), b"".join(pieces)  # half a pair of UTF-16, as JSON writes it
 
 
-def from_npy(body: bytes, model: Model) -> Arrays:
+def from_npy(body: Body, model: Model) -> Arrays:
     """The only input of a model, out of an npy file."""
     if len(model.inputs) != 1:
         raise Refusal(f"npy holds one array, and the inputs {[*model.inputs]} are wanted: send {SAFETENSORS}, or JSON")
@@ -139,7 +140,7 @@ def to_npy(arrays: Arrays) -> bytes:
     return file.getvalue()
 
 
-def from_safetensors(body: bytes, model: Model) -> Arrays:
+def from_safetensors(body: Body, model: Model) -> Arrays:
     if LONGEST_HEADER < int.from_bytes(body[:8], "little") <= len(body):
         raise Refusal(f"a file of safetensors is wanted, with a header of at most {LONGEST_HEADER} bytes")
     try:
@@ -153,7 +154,7 @@ def to_safetensors(arrays: Arrays) -> bytes:
     return b"".join([*head, *data])
 
 
-BINARY: dict[str, tuple[Callable[[bytes, Model], Arrays], Callable[[Arrays], bytes]]] = {
+BINARY: dict[str, tuple[Callable[[Body, Model], Arrays], Callable[[Arrays], bytes]]] = {
     NPY: (from_npy, to_npy),
     SAFETENSORS: (from_safetensors, to_safetensors),
 }
