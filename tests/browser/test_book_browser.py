@@ -18,6 +18,7 @@ import pytest
 from browser.conftest import ROOT, Pages, Visit
 from browser.listening import run_with_site, served
 from playwright.sync_api import Page, expect
+from plugins.tiers import is_row_in_share
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds the book: a minute, or five beside much other work
 NIGHTLY = bool(os.environ.get("NIGHTLY"))
@@ -136,10 +137,13 @@ def lesson(one_page: Book, pages: Pages) -> Iterator[Page]:
         yield open_page(f"lessons/{STEPPING[0]}.html")
 
 
-def test_every_page_is_quiet_and_fits_a_phone(book, reader):
+def test_every_page_is_quiet_and_fits_a_phone(book, reader, request):
+    """Of the pages that one template makes, a third; another third with each commit, and by night all of them."""
+    share, single = request.config.option.share, (*KINDS, "lessons/", "docs/")
+    chosen = [one for one in book.pages if NIGHTLY or one.startswith(single) or is_row_in_share(one, 3, share)]
     page = reader("index.html", viewport={"width": 360, "height": 740})
     too_wide = []
-    for name in book.pages:
+    for name in chosen:
         page.goto(book.url + name)
         if page.evaluate(TOO_WIDE):
             too_wide.append(name)

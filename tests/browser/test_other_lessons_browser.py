@@ -5,5 +5,5 @@ from browser.test_lessons_browser import NAMES, run_and_present
 
 
 @pytest.mark.parametrize("name", NAMES[::2])
-def test_a_lesson_runs_from_top_to_bottom_and_is_shown_page_by_page(lab, name):
-    run_and_present(lab, name)
+def test_a_lesson_runs_from_top_to_bottom_and_is_shown_page_by_page(lab, name, request):
+    run_and_present(lab, name, request.config.option.share)
