@@ -433,3 +433,75 @@ def test_a_graph_says_a_random_key_by_its_seed_and_not_by_an_address():
         mg.rand(2)
 
     assert "NextKey(sequence=<Sequence of seed 7>)" in graph.as_text()
+
+
+class EditsLast(mg.nn.Module):
+    """Edits a buffer that nothing reads."""
+
+    def __init__(self):
+        self.register_buffer("seen", mg.zeros(3))
+
+    def forward(self, x):
+        y = x * 2
+        self.seen.add_(x.detach().mean(0))
+        return [y], {"twice": y * 2}
+
+
+class Branches(mg.nn.Module):
+    def __init__(self):
+        self.norm = mg.nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        return mg.cond(x.sum() > 0, lambda: self.norm(x), lambda: self.norm(x * 2))
+
+
+KEEPS_STATISTICS = {
+    "BatchNorm1d": lambda: mg.nn.BatchNorm1d(3),
+    "BatchNorm1d, plain mean": lambda: mg.nn.BatchNorm1d(3, momentum=None),
+    "BatchNorm1d in eval()": lambda: mg.nn.BatchNorm1d(3).eval(),
+    "in a Sequential": lambda: mg.nn.Sequential(mg.nn.Linear(3, 3), mg.nn.BatchNorm1d(3), mg.nn.BatchNorm1d(3)),
+    "an edit that nothing reads": EditsLast,
+    "in a branch": Branches,
+}
+
+
+@table("name", KEEPS_STATISTICS)
+def test_a_run_moves_the_statistics_of_the_modules_that_it_calls(name):
+    """The statistics stayed where they began, unless the update ops were run."""
+    results = []
+    for place in ("session", "eager"):
+        mg.manual_seed(0)
+        module, batches = KEEPS_STATISTICS[name](), np.random.default_rng(1).normal(1, 2, (4, 8, 3)).astype("f4")
+        if place == "eager":
+            for batch in batches:
+                module(mg.tensor(batch))
+        else:
+            with mg.Graph().as_default() as graph:
+                x = mg.placeholder("f4", (8, 3))
+                y = mg.base.pytree.leaves(module(x))[-1]
+                loss, w = (y * mg.Variable(1.0)).sum(), mg.Variable(2.0)
+                train = mg.optim.SGD([w], lr=0.1).minimize(loss * w)
+            with open_session(graph) as session:
+                for batch, fetch in zip(batches, (y, loss, train, [y, train])):
+                    session.run(fetch, {x: batch})
+        results.append([b.numpy() for b in module.buffers()])
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_tensor_that_forward_assigns_is_refused_in_a_session():
+    """Each run began with the tensor that was there when the graph was built."""
+
+    class Recurrent(mg.nn.Module):
+        def __init__(self):
+            self.h = mg.zeros(3)
+
+        def forward(self, x):
+            self.h = self.h + x
+            return self.h * 2
+
+    module = Recurrent()
+    before = module.h
+    with mg.Graph().as_default(), pytest.raises(GraphError, match=r"reads h of a Recurrent.*assigned.*copy_"):
+        module(mg.placeholder("f4", (3,)))
+    assert module.h is before

@@ -563,3 +563,40 @@ def test_a_view_in_the_same_shape_is_another_tensor_in_a_trace_too(x, view):
 
     for way in (lambda f: f, mg.function, mg.jit):
         same(way(slope)(), x)
+
+
+def halve(p):
+    p.grad.mul_(0.5)
+
+
+def fill(p):
+    p.grad.fill_(1.0)
+
+
+@pytest.mark.parametrize("way", [mg.function, mg.jit])
+@pytest.mark.parametrize(
+    "edit", [lambda p: None, lambda p: p.grad.zero_(), halve, fill], ids=["add", "zero", "halve", "fill"]
+)
+def test_backward_adds_to_the_tensor_that_grad_is(edit, way):
+    """.grad was another tensor after each call, and the one that the caller held was stale."""
+
+    def begun(trace):
+        p = mg.tensor([1.0, 2.0], requires_grad=True)
+
+        def step(x):
+            if p.grad is not None:
+                edit(p)
+            (p * x).square().sum().backward()
+
+        return p, trace(step)
+
+    found = []
+    for trace in (way, lambda f: f):
+        p, f = begun(trace)
+        f(mg.tensor([1.0, 2.0]))
+        g = p.grad
+        for x in ([3.0, 1.0], [0.5, 2.0]):
+            f(mg.tensor(x))
+            assert p.grad is g
+        found.append(g.tolist())
+    assert found[0] == found[1]

@@ -27,6 +27,7 @@ import numpy as np
 
 from .. import ops
 from ..base.errors import EditedError, GraphError
+from ..base.pytree import leaves
 from ..base.spec import Spec
 from ..base.worker import on_worker, workers
 from ..core.modes import current
@@ -217,6 +218,20 @@ class StaticGraph(GraphBuilder):
             name = captured.input.name
             updates = self.collections[UPDATE_OPS]
             updates[:] = [u for u in updates if u.op.variable != name] + [update]
+
+    def updates(self) -> list[Any]:
+        return self.get_collection(UPDATE_OPS)
+
+    def note_assignment(self, module: Any, name: str, before: Any) -> None:
+        """Raises GraphError if forward assigns a result where the graph has read a tensor: a run assigns nothing."""
+        held = vars(module).get(name)
+        is_state = any(id(x) in self.captured for x in leaves(before)) and name not in module._parameters
+        if is_state and any(isinstance(x, Tracer) for x in leaves(held)):
+            vars(module)[name] = before
+            raise GraphError(
+                f"the graph reads {name} of a {type(module).__name__}, which is then assigned a result. A run of a "
+                f"session does not assign it: edit a buffer in place, as in self.{name}.copy_(…), or use mg.function"
+            )
 
     def take(self, x: Any, y: Tracer) -> None:
         if isinstance(x, Tracer) and x.node in self.given:

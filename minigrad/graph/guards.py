@@ -47,7 +47,9 @@ class Guards:
         self.noted = {key: (ref(what), value) for key, (what, value) in noted.items()}
         self.pulled, self.changes = pulled, changes
         modules = {id(what): what for what, _ in noted.values() if isinstance(what, ModuleLike)}
-        self.modules, self.versions = [*map(ref, modules.values())], []
+        self.modules = [*map(ref, modules.values())]
+        versions = self.versions_now()
+        self.versions = versions if ModuleLike.changes == changes else []  # another thread may have changed one since
         self.classes = {*map(type, modules.values())}
         self.specs = [x.spec for x in self.captured]
         self.learned = [x.tracked for x in self.captured]
@@ -66,11 +68,15 @@ class Guards:
         if not self.reached.holds() or not holds(self.watched):
             return False
         if self.changes != (changes := ModuleLike.changes):
-            versions = [None if (x := of()) is None else (x._changes, x._hooks.changes) for of in self.modules]
+            versions = self.versions_now()
             if versions != self.versions and not holds(self.counted):
                 return False
             self.changes, self.versions = changes, versions
         return True
+
+    def versions_now(self) -> list[Any]:
+        """How often each module was changed, and its hooks."""
+        return [None if (x := of()) is None else (x._changes, x._hooks.changes) for of in self.modules]
 
     def broken(self) -> Iterator[str]:
         """What is no longer so, in words."""

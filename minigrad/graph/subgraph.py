@@ -26,13 +26,13 @@ from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node, spot
 from ..core.op import Op
 from ..methods import Operand
-from ..ops import ControlDep, TupleGet
+from ..ops import TupleGet
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
 from ..tracing.tracer import own_memory
 from ..tracing.views import mark_stale
-from .graph import UPDATE_OPS, StaticGraph
+from .graph import StaticGraph
 from .sharing import Pairs, pass_on, seen_by, share, sources_outside
 from .waits import Waits, gives_nothing, variable_of
 
@@ -346,7 +346,7 @@ def after_assigning(
     builder: GraphBuilder, edited: Sequence[Any], values: Sequence[Tracer], ys: list[Tracer]
 ) -> list[Tracer]:
     """The ys, once what is edited has its value: in the graph of a session, which runs what is asked for, they wait."""
-    before = set(map(id, builder.get_collection(UPDATE_OPS))) if isinstance(builder, StaticGraph) else set()
+    before = builder.updates()
     for what, value in zip(edited, values):
         if isinstance(builder, StaticGraph):
             builder.become(what, value)
@@ -354,10 +354,7 @@ def after_assigning(
             is_leaf = isinstance(what, Tensor) and what.requires_grad and what.is_leaf  # which no gradient passes
             with in_mode(recording=current.mode.recording and not is_leaf):
                 builder.take(what, value)
-    if not isinstance(builder, StaticGraph) or not edited:
-        return ys
-    updates = [update for update in builder.get_collection(UPDATE_OPS) if id(update) not in before]
-    return [builder.applied(ControlDep(), (y, *updates)) for y in ys]
+    return builder.after_updates(ys, before)
 
 
 def outside_of(*parts: Subgraph, but: Sequence[Any] = ()) -> list[Any]:

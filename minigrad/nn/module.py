@@ -13,6 +13,7 @@ from ..base.damaged_state import refuse_by_name
 from ..base.device import Device, device_of
 from ..base.dtypes import bfloat16, kind
 from ..base.errors import StateError
+from ..base.pytree import leaves, planted
 from ..core.calls import calling
 from ..core.hooks import Handle
 from ..core.modes import current
@@ -154,7 +155,11 @@ class Module(Tree):
         if current.mode.calls is None:
             return self._hooked(xs, options) if self._hooks else self.forward(*xs, **options)
         with calling(self):
-            return self._hooked(xs, options)
+            if (builder := current.mode.builder) is None:
+                return self._hooked(xs, options)
+            before = builder.updates()
+            y = self._hooked(xs, options)
+            return planted(y, iter(builder.after_updates(leaves(y), before))) if len(builder.updates()) else y
 
     # -- hooks ----------------------------------------------------------------------------------
 

@@ -24,7 +24,6 @@ from onnx import helper
 
 from ..base.dimension import is_unknown, named
 from ..base.errors import GraphError, MinigradError
-from ..base.whole_file import replace_file
 from ..base.pytree import paths
 from ..base.spec import Spec
 from ..base.whole_file import replace_file

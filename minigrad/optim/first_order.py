@@ -101,15 +101,14 @@ class RMSprop(UpdateRule):
         return ("square_avg", *centre, "momentum_buffer") if options["momentum"] else ("square_avg", *centre)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, v: Any, *means: Any) -> None:
-        carried = dict(zip(self.carried(p, options)[1:], means))
         pad.mean_square_(v, g, 1 - options["alpha"])
         if options["centered"]:
-            m = carried["grad_avg"]
+            m, *means = means
             pad.lerp_(m, g, 1 - options["alpha"])
             v = pad.variance(v, m)
         spread = pad.root(v, options["eps"])
-        if options["momentum"]:
-            b = carried["momentum_buffer"]
+        if means:
+            (b,) = means
             b *= options["momentum"]
             pad.addcdiv_(b, g, spread, 1)
             pad.add_(p, b, -options["lr"])

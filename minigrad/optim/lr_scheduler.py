@@ -264,6 +264,8 @@ class Cycle(LRScheduler):
         """First rates; (base_momentum, max_momentum), or None, and momentum is left alone."""
         if momenta is not None and not optimizer.defaults.keys() & {"momentum", "betas"}:
             raise ValueError(f"{optimizer.name} has no momentum to cycle: pass cycle_momentum=False")
+        if momenta is not None:
+            optimizer.scheduled |= optimizer.defaults.keys() & {"momentum", "betas"}
         names = "base_momentum", "max_momentum"
         self.momenta = list(zip(*(each_group(optimizer, n, m) for n, m in zip(names, momenta or ()))))
         for group, lr in zip(optimizer.param_groups, first if last_epoch == -1 else ()):

@@ -47,7 +47,8 @@ class Optimizer(Stateful):
 
     counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
     remembered: ClassVar[tuple[str, ...]] = ()  # all arrays that `carried` may name, whatever the options
-    unnoted: ClassVar[frozenset[str]] = frozenset({"state", "slots", "scratch", "defaults"})
+    scheduled: frozenset[str] = frozenset()  # options beside lr that a schedule moves: a traced step reads them too
+    unnoted: ClassVar[frozenset[str]] = frozenset({"scheduled", "state", "slots", "scratch", "defaults"})
     optional: ClassVar[tuple[str, ...]] = ()  # arrays and counts that a saved state may lack
 
     def __init__(self, params: Params, defaults: Group):
@@ -87,13 +88,18 @@ class Optimizer(Stateful):
         return (p for group in vars(self)["param_groups"] for p in group["params"])
 
     def groups(self) -> list[tuple[str, Any]]:
-        """What a traced step holds as constants: which parameters are moved, with which options. A graph reads lr."""
-        triples = [(group, *pair) for group in vars(self)["param_groups"] for pair in group.items()]
-        return [
-            (name, [id(group), *map(id, x)] if name == "params" else x)
-            for group, name, x in triples
-            if name not in UNTRACED
-        ]
+        """What a traced step holds as constants: which parameters are moved, with which options.
+
+        Of an option that a schedule moves, only whether it is 0 and, of betas, the second. A graph reads it, and lr.
+        """
+        found: list[tuple[str, Any]] = []
+        for group in vars(self)["param_groups"]:
+            constant = {name: x for name, x in group.items() if name not in UNTRACED}
+            constant["params"] = [id(group), *map(id, group["params"])]
+            for name in self.scheduled & constant.keys():
+                constant[name] = constant[name][1:] if name == "betas" else "moving" if constant[name] else 0
+            found += constant.items()
+        return found
 
     def add_param_group(self, param_group: Group) -> None:
         """More parameters, with their own options: a layer that is unfrozen later.

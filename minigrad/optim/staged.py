@@ -237,20 +237,20 @@ class StateSlot(Tensor):
 
 
 class Rate(Tensor):
-    """The learning rate of a group, as a tensor that a graph captures and reads at each run."""
+    """An option of a group that schedules move, such as lr, as a tensor that a graph reads at each run."""
 
-    __slots__ = ("array", "group", "number")
-    name = "lr"
+    __slots__ = ("array", "group", "name", "number")
 
-    def __init__(self, group: Group):
-        self.group = group
+    def __init__(self, group: Group, name: str):
+        self.group, self.name = group, name
         self.number: float | None = None
         self.node, self.tracked = None, False
         self.spec: Spec = Spec((), float)
 
     @property
     def value(self) -> Any:
-        number = float(self.group["lr"])
+        option = self.group[self.name]
+        number = float(option[0] if self.name == "betas" else option)
         if number != self.number:
             self.array, self.number = np.array(number), number
         return self.array
@@ -316,8 +316,8 @@ def update(
     builder.note_read(optimizer, "groups()")
     for options in vars(optimizer)["param_groups"]:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
-        rate = rate_of(optimizer, options)
-        lr = builder.lift(options["lr"] if is_symbol(options["lr"]) else rate).astype(float)
+        rates = [name for name in ("lr", *optimizer.scheduled) if name in options]
+        moving = {name: builder.lift(rate_of(optimizer, options, name)).astype(float) for name in rates}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(builder, counts)
@@ -326,21 +326,21 @@ def update(
                     builder.note_read(count, "together")
             state: State = {name: builder.lift(count) for name, count in counts.items()}
             there, home = next((n.device for n in state.values()), CPU), company[0].device
-            optimizer.count(state, options | {"lr": lr.to(there)})
+            optimizer.count(state, at_run_time(options, moving, there))
             changes += [(count, state[name]) for name, count in counts.items()]
-            state, settings = {name: n.to(home) for name, n in state.items()}, options | {"lr": lr.to(home)}
+            state, settings = {name: n.to(home) for name, n in state.items()}, at_run_time(options, moving, home)
             for p in company:
                 with on_worker(p.node.worker if isinstance(p, GraphVariable) else None):
-                    changes += moved(optimizer, builder, p, gradient_of[id(p)], settings, state)
+                    changes += moved(optimizer, builder, p, gradient_of[id(p)], options, settings, state)
     return [give(place, value) for place, value in changes]
 
 
 def moved(
-    optimizer: Optimizer, builder: GraphBuilder, p: Any, g: Any, options: Group, state: State
+    optimizer: Optimizer, builder: GraphBuilder, p: Any, g: Any, group: Group, options: Group, state: State
 ) -> list[tuple[Any, Any]]:
     """p, and what is remembered of it, each with its new value: the optimiser's own `move`, on cells."""
     dtype = wide(p.dtype)
-    slots = slots_of(optimizer, p, options, dtype)
+    slots = slots_of(optimizer, p, group, dtype)
     cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
     pad = Scratch(Words(), Cell(), Cell(), Cell())
     g_cell = wanted(cell, Cell(builder.lift(g).astype(dtype)), pad, options)
@@ -348,13 +348,20 @@ def moved(
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
 
 
-def rate_of(optimizer: Optimizer, group: Group) -> Rate:
-    """The learning rate of a group, by reference."""
-    key = ("lr", id(group))
+def at_run_time(options: Group, moving: Group, device: Any) -> Group:
+    """The options, with symbols on the device for those that schedules move; of betas they move the first."""
+    moved = {name: x.to(device) for name, x in moving.items()}
+    return options | {name: (x, *options[name][1:]) if name == "betas" else x for name, x in moved.items()}
+
+
+def rate_of(optimizer: Optimizer, group: Group, name: str) -> Any:
+    """An option of a group, by reference; itself, if it is a symbol."""
+    if is_symbol(group[name]):
+        return group[name]
+    key = (name, id(group))
     if key not in optimizer.slots:
-        optimizer.slots[key] = Rate(group)
-    found: Rate = optimizer.slots[key]
-    return found
+        optimizer.slots[key] = Rate(group, name)
+    return optimizer.slots[key]
 
 
 def refuse_overlap(builder: GraphBuilder, counts: dict[str, Any]) -> None:

@@ -260,6 +260,17 @@ class GraphBuilder(Pulled):
         source.edited = True
         mark_stale(source, x.apart)
 
+    def updates(self) -> list[Any]:
+        """The edits so far that a run makes only if what it is asked for waits for them."""
+        return []
+
+    def after_updates(self, ys: list[Any], before: Sequence[Any]) -> list[Any]:
+        """The ys, which wait for the updates that are not among those `before`: to ask for one is to make the edits."""
+        known = {*map(id, before)}
+        new = [update for update in self.updates() if id(update) not in known]
+        is_here = [bool(new) and isinstance(y, Tracer) and y.builder is self for y in ys]
+        return [self.applied(ops.ControlDep(), (y, *new)) if here else y for y, here in zip(ys, is_here)]
+
     def is_own(self, x: Any) -> bool:
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""
         return id(x) in self.born

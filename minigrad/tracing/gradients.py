@@ -156,7 +156,7 @@ class Pulled:
                     )
                 hooks = origin(x).hooks
                 g = g if hooks is None else hooks(g)
-                if before is None:
+                if before is None or self.outer is not None:  # in a branch set_grad() refuses either
                     x.grad = g
                 else:
                     with in_mode(recording=False):
