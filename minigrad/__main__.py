@@ -4,4 +4,5 @@ import sys
 
 from minigrad.course.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # the process that parses long JSON reads this file too
+    sys.exit(main())

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -19,6 +21,7 @@ from select import select
 import httpx
 import pytest
 from in_a_thread import completed
+from miniature import ROOT
 from serving import connected, everything, keep, saved, served
 from table import table
 
@@ -502,3 +505,16 @@ def test_under_load_no_request_is_lost_when_the_server_ends(tmp_path):
         [each.result() for each in asking]
 
     assert ({*answered}, lost) == ({200}, [])
+
+
+def test_the_command_itself_parses_long_json_in_another_process(tmp_path):
+    """`python -m minigrad` once began a second server in the process that was to parse."""
+    saved(tmp_path / "net.mg", 2.0)
+    command = [sys.executable, "-m", "minigrad", "serve", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        address = process.stdout.readline().split()[-1]
+        answer = httpx.post(f"{address}:predict", json={"instances": [[1.0, 2.0]] * 20_000}, timeout=120)
+        process.terminate()
+
+    assert answer.json()["predictions"] == [[2.0, 4.0]] * 20_000
+    assert process.returncode == 0
