@@ -9,12 +9,11 @@ from typing import Any
 from weakref import ref
 
 from .. import ops
-from ..base.errors import GraphError, NoGradientError, ShapeError
-from ..base.spec import Spec
+from ..base.errors import NoGradientError, ShapeError
 from ..core import versions
 from ..core.backward import Grads, run_backward
-from ..core.hooks import TRACED, Handle, Hook, Hooks
-from ..core.modes import current, followed
+from ..core.hooks import Handle, Hook
+from ..core.modes import followed
 from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
 
@@ -38,57 +37,17 @@ class GradFn:
         """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
         return tuple((GradFn(x, self.made) if x.needs_grad else None, 0) for x in self.node.inputs)
 
-    @property
-    def spec(self) -> Any:
-        """Of the gradient that arrives here."""
-        return self.node.spec
+    def register_prehook(self, hook: Hook) -> Handle:
+        """Call hook((gradient,)) before this derivative runs: see tensor/node_hooks.py."""
+        from .node_hooks import register_prehook
 
-    def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
-        """Call hook((gradient,)) before this derivative runs; a tuple that it returns goes on in its place.
+        return register_prehook(self, hook)
 
-        Returns a handle whose remove() takes the hook away.
-        """
+    def register_hook(self, hook: Callable[[Any, Any], Any]) -> Handle:
+        """Call hook(sent, (gradient,)) after this derivative has run: see tensor/node_hooks.py."""
+        from .node_hooks import register_hook
 
-        def arrived(gy: Any) -> Any:
-            new = hook((gy,))
-            return new[0] if isinstance(new, tuple) and len(new) == 1 else new
-
-        return Handle(self._hooks().arriving, replacing(self, arrived))
-
-    def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
-        """Call hook(sent, (gradient,)) after this derivative has run; a tuple that it returns goes on in place of it.
-
-        sent    a gradient for each operand, None for one that wants none
-
-        Returns a handle whose remove() takes the hook away. Raises NoGradientError at a leaf, which has no operands,
-        and at an op of several results.
-        """
-        if not self.node.inputs or any(not isinstance(x.spec, Spec) for x in (self.node, *self.node.inputs)):
-            raise NoGradientError(
-                f"{self.name()} sends no gradients to operands that a hook could be shown: hook a tensor, by "
-                "x.register_hook(hook) or, of a leaf, x.register_post_accumulate_grad_hook(hook)"
-            )
-        specs = [x.spec for x in self.node.inputs]
-
-        def tensor(g: Any, spec: Spec) -> Any:
-            return g if g is None or isinstance(g, Operand) else self.made(g.copy(), spec)
-
-        def send(gxs: Any, gy: Any) -> Any:
-            new = hook(tuple(map(tensor, gxs, specs)), (tensor(gy, self.spec),))
-            if new is None:
-                return gxs
-            new = new if isinstance(new, tuple) else (new,)
-            if [getattr(g, "spec", g) for g in new] != [None if g is None else s for g, s in zip(gxs, specs)]:
-                raise ShapeError(f"a hook of {self.name()} returns gradients like those it was given, and gave {new!r}")
-            return tuple(g if g is None or isinstance(gy, Operand) else g.value for g in new)
-
-        return Handle(self._hooks().sent, send)
-
-    def _hooks(self) -> Hooks:
-        if current.mode.builder is not None:
-            raise GraphError(TRACED)
-        self.node.hooks = self.node.hooks or Hooks()
-        return self.node.hooks  # type: ignore[no-any-return]
+        return register_hook(self, hook)
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
