@@ -188,9 +188,9 @@ def fractional_max_pool(
         )  # PyTorch's first sample is of the last axis in a plane, of the first in space
         first = starts(samples[:, :, axis], size[i], wanted[i], kernel[i])
         inside = first.unsqueeze(-1) + np.arange(kernel[i])
-        shape = [*rows, *[1] * (2 * n)]
-        shape[2 + i], shape[2 + n + i] = wanted[i], kernel[i]
-        places = places * size[i] + inside.reshape(shape)
+        across = [*rows, *[1] * (2 * n)]
+        across[2 + i], across[2 + n + i] = wanted[i], kernel[i]
+        places = places * size[i] + inside.reshape(across)
     places = places.reshape(*rows, prod(wanted), prod(kernel))
     taps = x4.reshape(*rows, prod(size)).gather(2, places.flatten(2)).reshape(places.shape)
     at = taps.detach().argmax(-1).unsqueeze(-1)

@@ -309,6 +309,8 @@ class FractionalMaxPoolNd(FunctionLayer):
     """The largest element of each of output_size windows, laid at random; or as many as output_ratio of the lengths."""
 
     quiet = "return_indices", "_random_samples"
+    output_size: Any
+    output_ratio: Any
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)

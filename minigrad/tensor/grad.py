@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from threading import RLock
 from typing import Any
 from weakref import ref
@@ -12,46 +11,10 @@ from .. import ops
 from ..base.errors import NoGradientError, ShapeError
 from ..core import versions
 from ..core.backward import Grads, run_backward
-from ..core.hooks import Handle, Hook
+from ..core.hooks import Hook
 from ..core.modes import followed
 from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
-
-
-@dataclass(frozen=True)
-class GradFn:
-    """The derivative of one recorded op; what it is equal to is decided by the node it looks at.
-
-    made    (array, spec) → a tensor, for hooks
-    """
-
-    node: Node
-    made: Callable[[Any, Any], Any] = field(compare=False, repr=False)
-
-    def name(self) -> str:
-        """MulBackward for a Mul; AccumulateGrad where the gradient stays, at a leaf."""
-        return f"{self.node.op.kind}Backward" if self.node.inputs else "AccumulateGrad"
-
-    @property
-    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
-        """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
-        return tuple((GradFn(x, self.made) if x.needs_grad else None, 0) for x in self.node.inputs)
-
-    def register_prehook(self, hook: Hook) -> Handle:
-        """Call hook((gradient,)) before this derivative runs: see tensor/node_hooks.py."""
-        from .node_hooks import register_prehook
-
-        return register_prehook(self, hook)
-
-    def register_hook(self, hook: Callable[[Any, Any], Any]) -> Handle:
-        """Call hook(sent, (gradient,)) after this derivative has run: see tensor/node_hooks.py."""
-        from .node_hooks import register_hook
-
-        return register_hook(self, hook)
-
-    def __repr__(self) -> str:
-        return f"<{self.name()}>"
-
 
 _accumulating = RLock()  # the backward passes of two threads may reach one leaf
 SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn
