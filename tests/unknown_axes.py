@@ -77,6 +77,8 @@ FUNCTIONS = each(
         "F.gaussian_nll_loss(x, t, v) | x N C, t N C, v:+ N C",
         "F.gaussian_nll_loss(x, t, v) | x N C, t N C, v:+ N",
         "F.gaussian_nll_loss(x, t, v) | x N C, t N C, v:+ N 1",
+        "F.fractional_max_pool2d(x, 2, 3, _random_samples=u) | x N C H W, u:p N C 2",
+        "F.fractional_max_pool3d(x, 2, (2, 3, 3), _random_samples=u) | x N C D H W, u:p N C 3",
         "F.glu(x, 1) | x N C L",
         "F.glu(x, -1) | x N C L",
         "F.grid_sample(x, g) | x N C H W, g N L S 2",
@@ -145,7 +147,7 @@ FUNCTIONS = each(
         "F.where(c)[0] | c:b N C",
     ]
 )
-LATER = {"fractional_max_pool2d", "fractional_max_pool3d", "Module", "Parameter", "ParameterDict", "ParameterList"}
+LATER = {"Module", "Parameter", "ParameterDict", "ParameterList"}
 
 MASKED = "q N L 8, k N S 8, v N S 8"
 TARGET = "t N L 8, s N S 8"
@@ -201,6 +203,8 @@ LAYERS = each(
         "nn.KLDivLoss(reduction='batchmean') | m(x, t) | x N C, t:p N C",
         "nn.L1Loss() | m(x, t) | x N C, t N C",
         "nn.LPPool#d(2, 2) | m(x) | x N C …",
+        "nn.FractionalMaxPool2d(2, 3) | m(x) | x N C H W",
+        "nn.FractionalMaxPool3d(2, output_ratio=0.5) | m(x) | x N C D H W",
         "nn.LSTM(4, 5) | m(x)[0] | x L N 4",
         "nn.LSTM(4, 5, 2, bidirectional=True, batch_first=True) | m(x, (h, h))[1][1] | x N L 4, h 4 N 5",
         "nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3) | m(x, (h[..., :3], h))[0] | x L N 4, h 4 N 5",

@@ -29,14 +29,11 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
         gy = grads.pop(node, None)
         if gy is None:
             continue
-        if (hooks := node.hooks) is not None:
-            gy = hooks(gy)
+        if node.hooks is not None:
+            gy = node.hooks(gy)
         if keep and node in keep:
             grads[node] = gy
-        gxs = pull(node, gy)
-        for sent in () if hooks is None else [*hooks.sent.values()]:
-            gxs = sent(gxs, gy)
-        for x, gx in zip(node.inputs, gxs):
+        for x, gx in zip(node.inputs, pull(node, gy)):
             if gx is not None and x in grads:
                 grads[x] = plus(grads[x], gx) if x in sums else grads[x] + gx
                 sums.add(x)
@@ -55,6 +52,8 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
     refuse_edited(order)
     pulls = (tensor_pull, freeing_tensor_pull) if create_graph else (compiled_pull, freeing_pull)
     pull, nodes = watched(pulls[not retain]), order
+    if Hooks.sending is not None:
+        pull = Hooks.sending(pull)
     if keep is None and Hooks.early is not None:
         nodes, pull = Hooks.early(order, grads, pull)
     with modes.in_mode(recording=create_graph, autocast=None):

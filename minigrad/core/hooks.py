@@ -22,11 +22,13 @@ class Hooks:
     retain      keeps the gradient that came out of them: retain_grad()
     sent        given what goes on to the operands, and what arrived; they return what goes on
     after       shown the leaf, once the gradient has been added to its `.grad`
+    sending     passes what goes on through `sent`, if any node ever had one of these: tensor/grad_fn.py
     early       has leaves wait for theirs in a backward pass, if any leaf ever had one of these: tensor/early.py
     """
 
     __slots__ = ("after", "arriving", "retain", "sent")
     early: ClassVar[Any] = None
+    sending: ClassVar[Any] = None
 
     def __init__(self) -> None:
         self.arriving: dict[int, Hook] = {}

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..base.errors import GraphError, NoGradientError
+from ..base.errors import GraphError, NoGradientError, StateError
 from ..core.hooks import Handle
 from ..core.modes import current, no_grad
 from ..core.node import place
@@ -159,7 +159,11 @@ class DistributedDataParallel(Module):
     def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
         return self.module.state_dict(prefix=prefix)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        if assign:
+            raise StateError("DistributedDataParallel waits for the parameters it was made with: leave out assign=True")
         own = {name for name, _ in self.module._named_state()}
         prefix = "module." if own.isdisjoint(state_dict) else ""
         return self.module.load_state_dict({n.removeprefix(prefix): x for n, x in state_dict.items()}, strict)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
+from .. import ops, random
 from ..base.dimension import is_unknown, needed
 from ..base.errors import ShapeError
 from ..functions.creation import zeros
 from ..functions.indexing import within
-from ..functions.movement import pad
+from ..functions.movement import cat, pad
 from ..methods.arguments import whole
 from ..tensor.lift import operand
 from .convolution import Lengths, batched, each, hashable, over_axes, window
@@ -143,9 +143,79 @@ def max_unpool(
     return empty.scatter(-1, places, rows).reshape(*x.shape[:-n], *wanted)
 
 
-def fractional_max_pool(n: int, *_: Any, **__: Any) -> Any:
-    """Refused: windows of random lengths are not here."""
-    raise NotImplementedError("fractional pooling is not here: adaptive_max_pool2d gives any output_size too")
+def fractional_max_pool(
+    n: int,
+    input: Any,
+    kernel_size: Lengths,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+    *,
+    key: Any = None,
+) -> Any:
+    """The largest of each of output_size windows over the last axes, which overlap by steps of two lengths, drawn anew.
+
+    output_ratio       in place of output_size: of the lengths, above 0 and below 1
+    return_indices     also the place of each maximum in its plane, counted through
+    _random_samples    (N, C, n) numbers from 0 to 1, by which the steps of each plane are arranged; drawn if None
+
+    Graham 2014, “Fractional Max-Pooling”, §2: its pseudorandom sequences, as PyTorch has them.
+    https://arxiv.org/abs/1412.6071
+    """
+    x = operand(input)
+    size = planes(n, x)
+    needed("fractional pooling, to arrange its windows,", *size)
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError("fractional pooling needs one of output_size and output_ratio")
+    ratios = () if output_ratio is None else each_ratio(output_ratio, n)
+    wanted = tuple(int(m * r) for m, r in zip(size, ratios)) if ratios else outputs(n, size, output_size)
+    kernel = each("kernel_size", kernel_size, n)
+    if any(m < 1 or m + k - 1 > whole for m, k, whole in zip(wanted, kernel, size)):
+        raise ShapeError(f"fractional pooling of {x.spec} to {wanted} needs windows that fit, and got {kernel}")
+    x4, axes = (x if x.ndim == n + 2 else x.unsqueeze(0)), range(n)
+    rows = x4.shape[:2]
+    if _random_samples is None:
+        key = random.next_key(x.spec.device) if key is None else key
+        _random_samples = random.uniform(key, (*rows, n), x.dtype)
+    samples = x.lift(_random_samples).astype(x.dtype)
+    if samples.shape != (*rows, n):
+        raise ShapeError(f"_random_samples of {x.spec} are {(*rows, n)}, and got {samples.spec}")
+    places: Any = 0
+    for i in axes:  # of each window and each number in it, on its own axis
+        axis = (
+            n - 1 - i if n == 2 else i
+        )  # PyTorch's first sample is of the last axis in a plane, of the first in space
+        first = starts(samples[:, :, axis], size[i], wanted[i], kernel[i])
+        inside = first.unsqueeze(-1) + np.arange(kernel[i])
+        across = [*rows, *[1] * (2 * n)]
+        across[2 + i], across[2 + n + i] = wanted[i], kernel[i]
+        places = places * size[i] + inside.reshape(across)
+    places = places.reshape(*rows, prod(wanted), prod(kernel))
+    taps = x4.reshape(*rows, prod(size)).gather(2, places.flatten(2)).reshape(places.shape)
+    at = taps.detach().argmax(-1).unsqueeze(-1)
+    shape = (*x.shape[:-n], *wanted)
+    y = taps.gather(-1, at).reshape(shape)
+    return (y, places.gather(-1, at).reshape(shape)) if return_indices else y
+
+
+def starts(sample: Any, size: int, m: int, k: int) -> Any:
+    """Where m windows of k begin, by a number from 0 to 1 for each row: ⌊(i + u) α⌋ − ⌊u α⌋; the last is at the end."""
+    last = sample.unsqueeze(-1) * 0 + (size - k)
+    if m == 1:
+        return last.astype(np.int64)
+    alpha = (size - k) / (m - 1)
+    u = sample.unsqueeze(-1)
+    first = ((u + np.arange(m - 1, dtype=u.dtype)) * alpha).trunc() - (u * alpha).trunc()
+    return cat([first, last], -1).astype(np.int64)
+
+
+def each_ratio(given: Any, n: int) -> tuple[float, ...]:
+    """A ratio for each axis. Raises ValueError where one is not above 0 and below 1."""
+    ratios = tuple(given) if isinstance(given, tuple | list) else (given,) * n
+    if len(ratios) != n or not all(0 < r < 1 for r in ratios):
+        raise ValueError(f"output_ratio is a number above 0 and below 1, or {n} of them, and got {given}")
+    return ratios
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:

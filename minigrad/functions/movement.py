@@ -214,7 +214,9 @@ def without_edges(x: Any, pairs: list[tuple[int, int]]) -> Any:
     return x
 
 
-MARGINS = {  # mode → (the places of a margin before, of one after, how far x reaches, and that in words)
+MARGINS: dict[
+    str, Any
+] = {  # mode → (the places of a margin before, of one after, how far x reaches, and that in words)
     "reflect": (lambda n: range(n, 0, -1), lambda n: range(-2, -2 - n, -1), -1, "less than the length"),
     "circular": (lambda n: range(-n, 0), range, 0, "at most the length"),
     "replicate": (lambda n: [0] * n, lambda n: [-1] * n, None, "0 or more, of a length that is not 0"),

@@ -8,14 +8,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import wraps
+from numbers import Number
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base.dimension import is_unknown, unsaid
+from ..base.dimension import Dimension, is_unknown, unsaid
+from ..base.dtypes import kind, result_type
 from ..base.errors import AxisError, DTypeError, ShapeError
 from ..base.spec import Spec
 from ..core.modes import current, in_mode
+from ..core.op import Op
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,3 +115,41 @@ def listed(to: str) -> Callable[[F], F]:
         return cast  # type: ignore[return-value]
 
     return of
+
+
+# -- beside an operand --------------------------------------------------------------------------------
+
+
+def compared(x: Any, op: Op, o: Any) -> Any:
+    """op for each element. NotImplemented, from which Python makes False or True, beside what holds no numbers."""
+    if isinstance(o, Number | Dimension) or hasattr(o, "lift") or hasattr(o, "__array__"):
+        return x.apply(op, o)
+    try:
+        return x.apply(op, x.lift(o)) if isinstance(o, list | tuple | range) else NotImplemented
+    except DTypeError:  # of a list with None or text in it
+        return NotImplemented
+
+
+def shifted_left(x: Any, o: Any) -> Any:
+    """x · 2ⁿ in as many bits as x has: 0 for an n that is negative, or not below their number."""
+    x, factor, fits = shift(x, o, left=True)
+    return x * (factor if fits is True else factor * fits)
+
+
+def shifted_right(x: Any, o: Any) -> Any:
+    """⌊x / 2ⁿ⌋: the sign, −1 or 0, for an n that is negative, or not below the number of x's bits."""
+    x, factor, fits = shift(x, o, left=False)
+    return x // factor if fits is True else (x // factor).where(fits, -(x < 0).astype(x.dtype))
+
+
+def shift(x: Any, o: Any, left: bool) -> tuple[Any, Any, Any]:
+    """x, 2ⁿ in x's dtype, and whether n is a place of x's bits. To divide by 2ⁿ, it may not be the sign's."""
+    n = int(o) if isinstance(o, int) and not (o is True and x.dtype == bool) else x.lift(o)
+    dtype = result_type(x.dtype, n if isinstance(n, int) else n.dtype)
+    if kind(dtype) not in "iu":
+        raise DTypeError(f"a shift moves the bits of integers, got {x.spec} and {o!r}: use .long(), or x * 2**n")
+    bits = dtype.itemsize * 8 - (not left and kind(dtype) == "i")
+    if isinstance(n, int):
+        fits = 0 <= n < bits
+        return x.astype(dtype), np.left_shift(dtype.type(1), dtype.type(n if fits else 0)), fits
+    return x.astype(dtype), 2 ** n.astype(dtype).where(fits := (n >= 0) & (n < bits), 0), fits

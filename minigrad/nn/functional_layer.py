@@ -305,8 +305,25 @@ class AdaptiveAvgPoolNd(FunctionLayer):
     """The mean of each of output_size windows that cover the axes evenly; None keeps an axis."""
 
 
+class FractionalMaxPoolNd(FunctionLayer):
+    """The largest element of each of output_size windows, laid at random; or as many as output_ratio of the lengths."""
+
+    quiet = "return_indices", "_random_samples"
+    output_size: Any
+    output_ratio: Any
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        if (self.output_size is None) == (self.output_ratio is None):
+            raise ValueError(f"{type(self).__name__} needs one of output_size and output_ratio")
+
+
 LENGTHS = "kernel_size", "stride", "padding", "dilation", "return_indices"
 MaxPool1d, MaxPool2d, MaxPool3d = layers("max_pool", MaxPoolNd, *LENGTHS)
+FractionalMaxPool2d, FractionalMaxPool3d = (
+    layer(f"FractionalMaxPool{n}d", f"fractional_max_pool{n}d", FractionalMaxPoolNd.__doc__ or "", "kernel_size",
+          base=FractionalMaxPoolNd) for n in (2, 3)
+)  # fmt: skip
 AvgPool1d, AvgPool2d, AvgPool3d = layers("avg_pool", AvgPoolNd, "kernel_size")
 MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = layers("max_unpool", MaxUnpoolNd, "kernel_size")
 LPPool1d, LPPool2d, LPPool3d = layers("lp_pool", LPPoolNd, "norm_type", "kernel_size")

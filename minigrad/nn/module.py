@@ -67,7 +67,7 @@ class HookBook(dict[int, Hook]):
 def registered(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
     """The hook, last or first among those there are; the handle takes it out again."""
     earlier = dict(hooks)
-    handle = Handle(hooks, hook)  # type: ignore[arg-type]  # it is kept there, and called by the module
+    handle = Handle(hooks, hook)  # it is kept there, and called by the module
     if prepend:
         for ticket in earlier:
             hooks[ticket] = hooks.pop(ticket)

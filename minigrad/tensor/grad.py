@@ -2,97 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from threading import RLock
 from typing import Any
 from weakref import ref
 
 from .. import ops
-from ..base.errors import GraphError, NoGradientError, ShapeError
-from ..base.spec import Spec
+from ..base.errors import NoGradientError, ShapeError
 from ..core import versions
 from ..core.backward import Grads, run_backward
-from ..core.hooks import TRACED, Handle, Hook, Hooks
-from ..core.modes import current, followed
+from ..core.hooks import Hook
+from ..core.modes import followed
 from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
-
-
-@dataclass(frozen=True)
-class GradFn:
-    """The derivative of one recorded op; what it is equal to is decided by the node it looks at.
-
-    made    (array, spec) → a tensor, for hooks
-    """
-
-    node: Node
-    made: Callable[[Any, Any], Any] = field(compare=False, repr=False)
-
-    def name(self) -> str:
-        """MulBackward for a Mul; AccumulateGrad where the gradient stays, at a leaf."""
-        return f"{self.node.op.kind}Backward" if self.node.inputs else "AccumulateGrad"
-
-    @property
-    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
-        """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
-        return tuple((GradFn(x, self.made) if x.needs_grad else None, 0) for x in self.node.inputs)
-
-    @property
-    def spec(self) -> Any:
-        """Of the gradient that arrives here."""
-        return self.node.spec
-
-    def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
-        """Call hook((gradient,)) before this derivative runs; a tuple that it returns goes on in its place.
-
-        Returns a handle whose remove() takes the hook away.
-        """
-
-        def arrived(gy: Any) -> Any:
-            new = hook((gy,))
-            return new[0] if isinstance(new, tuple) and len(new) == 1 else new
-
-        return Handle(self._hooks().arriving, replacing(self, arrived))
-
-    def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
-        """Call hook(sent, (gradient,)) after this derivative has run; a tuple that it returns goes on in place of it.
-
-        sent    a gradient for each operand, None for one that wants none
-
-        Returns a handle whose remove() takes the hook away. Raises NoGradientError at a leaf, which has no operands,
-        and at an op of several results.
-        """
-        if not self.node.inputs or any(not isinstance(x.spec, Spec) for x in (self.node, *self.node.inputs)):
-            raise NoGradientError(
-                f"{self.name()} sends no gradients to operands that a hook could be shown: hook a tensor, by "
-                "x.register_hook(hook) or, of a leaf, x.register_post_accumulate_grad_hook(hook)"
-            )
-        specs = [x.spec for x in self.node.inputs]
-
-        def tensor(g: Any, spec: Spec) -> Any:
-            return g if g is None or isinstance(g, Operand) else self.made(g.copy(), spec)
-
-        def send(gxs: Any, gy: Any) -> Any:
-            new = hook(tuple(map(tensor, gxs, specs)), (tensor(gy, self.spec),))
-            if new is None:
-                return gxs
-            new = new if isinstance(new, tuple) else (new,)
-            if [getattr(g, "spec", g) for g in new] != [None if g is None else s for g, s in zip(gxs, specs)]:
-                raise ShapeError(f"a hook of {self.name()} returns gradients like those it was given, and gave {new!r}")
-            return tuple(g if g is None or isinstance(gy, Operand) else g.value for g in new)
-
-        return Handle(self._hooks().sent, send)
-
-    def _hooks(self) -> Hooks:
-        if current.mode.builder is not None:
-            raise GraphError(TRACED)
-        self.node.hooks = self.node.hooks or Hooks()
-        return self.node.hooks  # type: ignore[no-any-return]
-
-    def __repr__(self) -> str:
-        return f"<{self.name()}>"
-
 
 _accumulating = RLock()  # the backward passes of two threads may reach one leaf
 SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn

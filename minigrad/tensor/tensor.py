@@ -26,7 +26,7 @@ from ..core.op import Op
 from ..methods import Operand, integers, lengths
 from ..methods.arguments import axis_of
 from .conversion import array_of, refuse_data, text
-from .grad import GradFn, backward, keeping, leaf, origin, replacing
+from .grad import backward, keeping, leaf, origin, replacing
 from .inplace import InPlace, owns, view
 from .rules import plan
 from .symbol import Symbol
@@ -247,8 +247,9 @@ class Tensor(InPlace, Operand):
         return self.node is None or not self.node.inputs
 
     @property
-    def grad_fn(self) -> GradFn | None:
+    def grad_fn(self) -> Any:
         """The derivative that backward will run first; None on a leaf."""
+        from .grad_fn import GradFn
         return GradFn(self.node, made) if self.tracked and self.node.inputs else None
 
     @property

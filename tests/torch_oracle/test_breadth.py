@@ -225,9 +225,40 @@ def test_what_is_drawn_has_pytorchs_moments():
     np.testing.assert_allclose(chosen.numpy().mean(0), [0.2, 0.3, 0.5], atol=0.01)
 
 
-def test_fractional_pooling_and_antialiasing_are_refused_by_name():
-    x = mg.tensor(IMAGE)
+def test_antialiasing_is_refused_by_name():
+    with pytest.raises(NotImplementedError, match="not here"):
+        F.interpolate(mg.tensor(IMAGE), 3, antialias=True)
 
-    for call in (lambda: F.fractional_max_pool2d(x, 2, 3), lambda: F.interpolate(x, 3, antialias=True)):
-        with pytest.raises(NotImplementedError, match="not here"):
-            call()
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@table("n, shape, kernel, output", [
+    (2, (2, 3, 9, 11), 2, (4, 5)), (2, (3, 8, 8), 3, 1), (2, (2, 1, 20, 21), (3, 2), (13, 12)), (2, (1, 1, 4, 4), 4, 1),
+    (3, (2, 3, 7, 8, 9), 2, (3, 4, 5)), (3, (3, 7, 8, 9), (2, 3, 1), (2, 2, 4)),
+])  # fmt: skip
+def test_fractional_pooling_by_the_same_samples_is_pytorchs_to_the_bit(n, shape, kernel, output, dtype):
+    draws = np.random.default_rng(0)
+    rows = (1, *shape)[-n - 2 :][:2]
+    for x in (draws.integers(0, 9, shape), draws.normal(size=shape)):
+        samples, found = draws.random((*rows, n)).astype(dtype), []
+        for library in (mg, torch):
+            pool = getattr(library.nn.functional, f"fractional_max_pool{n}d")
+            xs = library.tensor(x.astype(dtype), requires_grad=True)
+            y, places = pool(xs, kernel, output, return_indices=True, _random_samples=library.tensor(samples))
+            (y**2).sum().backward()
+            found.append([y.detach().numpy(), places.numpy(), xs.grad.numpy()])
+        for a, b in zip(*found, strict=True):
+            np.testing.assert_array_equal(a, b, strict=True)
+
+
+def test_layers_of_fractional_pooling_draw_windows_and_refuse_what_does_not_fit():
+    x = mg.tensor(np.arange(81.0).reshape(1, 1, 9, 9))
+    layer = mg.nn.FractionalMaxPool2d(2, output_ratio=0.5)
+    drawn = [layer(x).numpy() for _ in range(8)]
+    assert {y.shape for y in drawn} == {(1, 1, 4, 4)}
+    assert len({y.tobytes() for y in drawn}) > 1
+    assert all(y[0, 0, -1, -1] == 80 for y in drawn)
+    for mistake in (lambda: mg.nn.FractionalMaxPool2d(2), lambda: mg.nn.FractionalMaxPool3d(2, 3, 0.5),
+                    lambda: F.fractional_max_pool2d(x, 2, output_ratio=1.5), lambda: F.fractional_max_pool2d(x, 4, 7),
+                    lambda: F.fractional_max_pool2d(x, 2, 3, _random_samples=mg.ones(1, 1, 3))):  # fmt: skip
+        with pytest.raises(ValueError, match=r"output_size|output_ratio|windows that fit|_random_samples"):
+            mistake()

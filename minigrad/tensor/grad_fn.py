@@ -1,0 +1,106 @@
+"""grad_fn: the derivative of a recorded op, as Python code meets it, with hooks as in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..base.errors import GraphError, NoGradientError, ShapeError
+from ..base.spec import Spec
+from ..core.backward import Pull
+from ..core.hooks import TRACED, Handle, Hooks
+from ..core.modes import current
+from ..methods import Operand
+from .grad import replacing
+
+
+@dataclass(frozen=True)
+class GradFn:
+    """The derivative of one recorded op; what it is equal to is decided by the node it looks at.
+
+    made    (array, spec) → a tensor, for hooks
+    """
+
+    node: Any
+    made: Callable[[Any, Any], Any] = field(compare=False, repr=False)
+
+    @property
+    def spec(self) -> Any:
+        """Of the gradient that arrives here."""
+        return self.node.spec
+
+    def name(self) -> str:
+        """MulBackward for a Mul; AccumulateGrad where the gradient stays, at a leaf."""
+        return f"{self.node.op.kind}Backward" if self.node.inputs else "AccumulateGrad"
+
+    @property
+    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
+        """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
+        return tuple((GradFn(x, self.made) if x.needs_grad else None, 0) for x in self.node.inputs)
+
+    def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
+        """Call hook((gradient,)) before the derivative runs; a tuple that it returns goes on in its place.
+
+        Returns a handle whose remove() takes the hook away.
+        """
+
+        def arrived(gy: Any) -> Any:
+            new = hook((gy,))
+            return new[0] if isinstance(new, tuple) and len(new) == 1 else new
+
+        return Handle(hooks_of(self.node).arriving, replacing(self, arrived))
+
+    def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
+        """Call hook(sent, (gradient,)) after the derivative has run; a tuple that it returns goes on in its place.
+
+        sent    a gradient for each operand, None for one that wants none
+
+        Returns a handle whose remove() takes the hook away. Raises NoGradientError at a leaf, which has no operands,
+        and at an op of several results.
+        """
+        node = self.node
+        if not node.inputs or any(not isinstance(x.spec, Spec) for x in (node, *node.inputs)):
+            raise NoGradientError(
+                f"{self.name()} sends no gradients to operands that a hook could be shown: hook a tensor, by "
+                "x.register_hook(hook) or, of a leaf, x.register_post_accumulate_grad_hook(hook)"
+            )
+        specs = [x.spec for x in node.inputs]
+
+        def tensor(g: Any, spec: Spec) -> Any:
+            return g if g is None or isinstance(g, Operand) else self.made(g.copy(), spec)
+
+        def send(gxs: Any, gy: Any) -> Any:
+            new = hook(tuple(map(tensor, gxs, specs)), (tensor(gy, node.spec),))
+            if new is None:
+                return gxs
+            new = new if isinstance(new, tuple) else (new,)
+            if [getattr(g, "spec", g) for g in new] != [None if g is None else s for g, s in zip(gxs, specs)]:
+                raise ShapeError(f"a hook of {self.name()} returns gradients like those it was given, and gave {new!r}")
+            return tuple(g if g is None or isinstance(gy, Operand) else g.value for g in new)
+
+        Hooks.sending = sending
+        return Handle(hooks_of(node).sent, send)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+def sending(pull: Pull) -> Pull:
+    """`pull`, whose gradients pass the hooks of their node."""
+
+    def sent(node: Any, gy: Any) -> tuple[Any, ...]:
+        gxs = pull(node, gy)
+        for hook in () if node.hooks is None else [*node.hooks.sent.values()]:
+            gxs = hook(gxs, gy)
+        return gxs
+
+    return sent
+
+
+def hooks_of(node: Any) -> Hooks:
+    """The hooks of a node. Raises GraphError in a function that is being traced."""
+    if current.mode.builder is not None:
+        raise GraphError(TRACED)
+    node.hooks = node.hooks or Hooks()
+    return node.hooks  # type: ignore[no-any-return]
