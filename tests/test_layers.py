@@ -16,7 +16,7 @@ ROOT = Path(minigrad.__file__).parent
 COLUMN = """
 scalar base core ops methods tensor
 tracing random functions linalg special fft cuda autograd func functional compiler backends graph lax laws
-nn optim data utils amp quantization zoo saving evidence onnx serving
+nn optim data utils amp quantization zoo saving onnx serving
 draw profiler distributed course widgets grading
 """.split()  # noqa: SIM905  (it is read as lines)
 DOORS = {"__init__", "__main__"}

@@ -6,10 +6,11 @@ from math import nan
 import pytest
 from table import table
 
-from minigrad import evidence, function, ops, tensor
+from minigrad import function, ops, tensor
 from minigrad.course.exercise import every
 from minigrad.course.probe import Outcome, observe, plain
 from minigrad.course.referee import inside, judge
+from minigrad.saving import evidence
 
 PARTS = [pytest.param(part, id=f"{each.name}-{part.name}") for each in every() for part in each.parts if part.probes]
 COMPARISONS = {"all", "any", "bool", "allclose", "isclose", "array_equal", "array_equiv", "gradcheck", "check", "equal"}

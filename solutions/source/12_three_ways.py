@@ -649,7 +649,7 @@ check("own_model")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad import evidence
+from minigrad.saving import evidence
 
 MOONS, WHICH = engine.data.moons(100, noise=0.1, seed=0)
 SIDES = 2.0 * WHICH[:, None] - 1

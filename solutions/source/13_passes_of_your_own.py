@@ -143,7 +143,7 @@ import numpy as numeric
 
 import minigrad as engine
 from minigrad.compiler import interpret
-from minigrad import evidence
+from minigrad.saving import evidence
 
 NUMBERS = numeric.array([1.5, -2.0, 0.0, -0.0, numeric.inf])
 
@@ -306,7 +306,7 @@ check("shared_right")
 import numpy as numeric
 import minigrad as engine
 from minigrad.compiler import Graph, Node, interpret
-from minigrad import evidence
+from minigrad.saving import evidence
 
 SQUARES = [numeric.array([[1.0, 2.0], [5.0, -3.0]]), numeric.array([[0.5, 4.0], [1.0, 7.0]])]
 
@@ -472,7 +472,7 @@ import numpy as numeric
 import minigrad as engine
 from minigrad.compiler import bytes_moved as count_bytes
 from minigrad.compiler import optimised as through_the_passes
-from minigrad import evidence
+from minigrad.saving import evidence
 
 
 def matrices(n, seed):
@@ -589,7 +589,7 @@ import numpy as numeric
 
 import minigrad as engine
 from minigrad.compiler import interpret
-from minigrad import evidence
+from minigrad.saving import evidence
 
 FLOATS = numeric.array([0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1.7e308, 800.0, numeric.inf, -numeric.inf, numeric.nan])
 OTHERS = [

@@ -558,7 +558,7 @@ from minigrad.compiler import peak_bytes as most_bytes
 from minigrad.compiler import share as sharing
 from minigrad.compiler import simplify as simplifying
 from minigrad.compiler import ways_left as ways
-from minigrad import evidence
+from minigrad.saving import evidence
 
 XS = numeric.linspace(0.5, 1.5, 1000)
 

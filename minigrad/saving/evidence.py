@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from .base.spec import Spec
-from .compiler import Graph, flops
-from .core.op import Op
-from .laws import NUDGE, directions
-from .saving.graphs import GraphDecoder, GraphEncoder
-from .tensor.tensor import Tensor
+from ..base.spec import Spec
+from ..compiler import Graph, flops
+from ..core.op import Op
+from ..laws import NUDGE, directions
+from ..tensor.tensor import Tensor
+from .graphs import GraphDecoder, GraphEncoder
 
 MOST_ELEMENTS = 1_000_000  # of all results of a graph
 MOST_FLOPS = 10_000_000
