@@ -65,7 +65,10 @@ def halves(probes: str) -> Halves:
     return Halves(
         "\n".join(map(ast.unparse, inside)),
         compile(ast.Module(outside, []), "<referee>", "exec"),
-        tuple(cut.rule and (compiled(cut.rule, len(cut.leaves)), len(cut.leaves)) for cut in cuts.values()),
+        tuple(
+            None if cut.rule is None else (compiled(cut.rule, len(cut.leaves)), len(cut.leaves))
+            for cut in cuts.values()
+        ),
     )
 
 
