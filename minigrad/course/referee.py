@@ -52,22 +52,24 @@ class Halves:
 
 @lru_cache(256)
 def halves(probes: str) -> Halves:
-    """The two halves of a text of probes."""
+    """The two halves of a text of probes. Each has those definitions that it needs, and no others."""
     body = ast.parse(probes).body
     referees = {each.name: each for each in body if isinstance(each, ast.FunctionDef) and is_referee(each)}
     rest = [each for each in body if each not in referees.values()]
-    inside, rules = [], []
-    for statement in rest:
-        if isinstance(statement, ast.Expr):
-            cut = Cut(referees)
-            rule = cut.outer(statement.value)
-            rules.append((rule, len(cut.leaves)) if rule is not cut.slots[0] else None)
-            statement = ast.Expr(cut.leaves[0] if len(cut.leaves) == 1 else ast.List(cut.leaves, ast.Load()))
-        inside.append(ast.unparse(ast.fix_missing_locations(statement)))
-    before = [each for each in rest if not isinstance(each, ast.Expr)]
-    needed = definitions(before, list(referees.values()), [rule[0] for rule in rules if rule])
-    setup = compile(ast.Module(needed, []), "<referee>", "exec")
-    return Halves("\n".join(inside), setup, tuple(rule and (compiled(*rule), rule[1]) for rule in rules))
+    setup = [each for each in rest if not isinstance(each, ast.Expr)]
+    cuts = {each: Cut(referees, each.value) for each in rest if isinstance(each, ast.Expr)}
+    rules = [cut.rule for cut in cuts.values() if cut.rule]
+    outside = [*needed(setup, [*referees.values(), *rules], {*referees}), *referees.values()]
+    beside = needed(setup, [cut.leaf for cut in cuts.values()])
+    inside = [cuts[each].leaf if each in cuts else each for each in rest if each in cuts or each in beside]
+    return Halves(
+        "\n".join(map(ast.unparse, inside)),
+        compile(ast.Module(outside, []), "<referee>", "exec"),
+        tuple(
+            None if cut.rule is None else (compiled(cut.rule, len(cut.leaves)), len(cut.leaves))
+            for cut in cuts.values()
+        ),
+    )
 
 
 def is_referee(statement: ast.FunctionDef) -> bool:
@@ -77,8 +79,11 @@ def is_referee(statement: ast.FunctionDef) -> bool:
 class Cut:
     """One probe: its leaves, which are evaluated inside, and slots for them in what is evaluated outside."""
 
-    def __init__(self, referees: dict[str, ast.FunctionDef]):
+    def __init__(self, referees: dict[str, ast.FunctionDef], probe: ast.expr):
         self.referees, self.leaves, self.slots = referees, list[ast.expr](), list[ast.expr]()
+        outer = self.outer(probe)
+        self.leaf = self.leaves[0] if len(self.leaves) == 1 else ast.List(self.leaves, ast.Load())
+        self.rule = None if outer in self.slots else outer
 
     def outer(self, node: ast.expr) -> ast.expr:
         """The expression to evaluate outside, with slots."""
@@ -115,8 +120,7 @@ class Cut:
 
     def is_cut(self, node: ast.expr) -> bool:
         """Whether a part of it is evaluated outside."""
-        trial = Cut(self.referees)
-        return trial.outer(node) not in (node, *trial.slots)
+        return not isinstance(node, ast.Constant) and Cut(self.referees, node).rule is not None
 
     def slot(self, leaf: ast.expr) -> ast.expr:
         self.leaves.append(leaf)
@@ -124,14 +128,16 @@ class Cut:
         return self.slots[-1]
 
 
-def definitions(setup: list[ast.stmt], referees: list[Any], rules: list[ast.expr]) -> list[ast.stmt]:
-    """What is defined for the rules: referees, and the statements of the setup that they name, and those name."""
-    own = {each.name for each in referees}
-    names, needed = {name for each in (*referees, *rules) for name in loaded(each)} - own, set[ast.stmt]()
-    while more := [each for each in setup if each not in needed and names & {*bound(each)} - own]:
-        needed |= {*more}
-        names |= {name for each in more for name in loaded(each)}
-    return [*(each for each in setup if each in needed), *referees]
+def needed(setup: list[ast.stmt], roots: list[Any], own: set[str] = frozenset()) -> list[ast.stmt]:  # type: ignore[assignment]
+    """Those statements of the setup that define what the roots name, and what they name in turn.
+
+    own    names that are defined elsewhere
+    """
+    names, found = {name for each in roots for name in loaded(each)} - own, set[ast.stmt]()
+    while more := [each for each in setup if each not in found and names & {*bound(each)}]:
+        found |= {*more}
+        names |= {name for each in more for name in loaded(each)} - own
+    return [each for each in setup if each in found]
 
 
 def loaded(tree: ast.AST) -> Iterator[str]:
@@ -145,8 +151,9 @@ def bound(statement: ast.stmt) -> Iterator[str]:
             yield name
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             yield from ((alias.asname or alias.name).partition(".")[0] for alias in names)
-        case _:
-            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        case _:  # `x[0] = 1` defines x, too
+            stored = (n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store))
+            yield from (name.id for n in stored for name in ast.walk(n) if isinstance(name, ast.Name))
 
 
 def compiled(rule: ast.expr, slots: int) -> CodeType:

@@ -131,7 +131,7 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     rest = len(notes) - MOST_NOTES
     result["notes"] += [*notes[:MOST_NOTES], *([f"{rest} more cells raised errors."] if rest > 0 else [])]
     result["notes"] += [ENDED["memory"]] if reply.why == "memory" else []
-    came = {part.name: judge(part.probes, outcomes(parts.get(part.name))) for part in asked}
+    came = {part.name: outcomes(part, parts.get(part.name)) for part in asked}
     entries = {part.name: looked_at(part, came[part.name], task.private) for part in asked}
     points = sum(each["points"] for each in entries.values())
     ended = [cell.name[:80] for cell, said in errors.items() if said in STOPPED][:MOST_NOTES]
@@ -179,16 +179,16 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     return nothing(part) | said
 
 
-def outcomes(said: Any) -> list[Outcome]:
-    """What the inside says of a part, as outcomes; what has another form than it should is none."""
-    found = []
+def outcomes(part: Part, said: Any) -> list[Outcome]:
+    """The outcomes of a part, from what the inside says of it; what has another form than it should is none."""
+    sent = []
     for each in said if isinstance(said, list) else []:
         match each:
             case [str(kind), value, str(words)] if kind in KINDS:
-                found.append(outcome(kind, value, cut(spelled(words), MOST_WORDS)))
+                sent.append(outcome(kind, value, words))
             case _:
                 return []
-    return found
+    return [outcome(each.kind, each.value, each.told) for each in judge(part.probes, sent)]
 
 
 def outcome(kind: str, value: Any, words: str) -> Outcome:
@@ -197,4 +197,5 @@ def outcome(kind: str, value: Any, words: str) -> Outcome:
         value = plain(value)
     except Odd as odd:
         kind, value = "odd", str(odd)
-    return Outcome(kind, cut(spelled(str(value)), MOST_NAME) if kind in ("raised", "odd") else value, words)
+    value = cut(spelled(str(value)), MOST_NAME) if kind in ("raised", "odd") else value
+    return Outcome(kind, value, cut(spelled(words), MOST_WORDS))

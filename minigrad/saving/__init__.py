@@ -4,6 +4,7 @@ container    named arrays and a text in one file, safetensors, written whole
 values       lists, dictionaries, numbers and tensors as JSON and arrays
 graphs       graphs as JSON, op by op
 functions    what mg.load gives of a function or a model
+evidence     graphs, ops and slopes as data that a grader judges elsewhere
 sessions     a session's run as one
 files        save and load
 """

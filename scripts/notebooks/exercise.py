@@ -9,6 +9,9 @@ In the source of a solution, a cell's own line says what it is:
     # %% wrong="product" misconception="M3"     in place of the answer; opens with `# Shows:` and `# Hint:`
     # %% [markdown] answer="why" points=2 minutes=5    prose, the whole cell, which a person reads and gives points for
 
+Probes send data. A comparison at the outside of a probe, and a function marked `@referee`, run on these data, and not
+beside the learner's code: minigrad/course/referee.py.
+
 Probes, hints, wrong answers and what a right one shows are not run in the notebook and are not in the exercise; prose
 has none. A misconception's id may be left out. A cell that only calls check("product") carries the points, and the
 Markdown before an answer is its task.

@@ -83,7 +83,7 @@ from unittest.mock import patch
 
 import minigrad as mg
 import numpy as np
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 class Asked:
@@ -292,7 +292,7 @@ check("squares")
 # %% probes="squares"
 import minigrad as mg
 import numpy as np
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def gradient(axes, numbers, gy):
@@ -491,7 +491,7 @@ check("running_total")
 
 # %% probes="running_total"
 import minigrad as mg
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def gradient(numbers, gy):
@@ -661,7 +661,7 @@ check("own")
 import minigrad as mg
 import numpy as np
 from minigrad import ops
-from minigrad.course import evidence
+from minigrad.saving import evidence
 from minigrad.core.op import Elementwise
 
 x = np.linspace(0.5, 2, 7)

@@ -466,7 +466,7 @@ check("distances")
 # %% probes="distances"
 import minigrad
 import numpy
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def points(n, m, d):
@@ -618,7 +618,7 @@ check("own_loss")
 # %% probes="own_loss"
 import minigrad
 import numpy
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def of(array):

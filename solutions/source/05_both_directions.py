@@ -685,7 +685,7 @@ check("causal")
 # %% probes="causal"
 import minigrad
 import numpy
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def point(n, seed):

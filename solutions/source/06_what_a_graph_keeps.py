@@ -330,7 +330,7 @@ check("shares")
 
 # %% probes="shares"
 import minigrad
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def nudging_agrees(*numbers):
@@ -594,7 +594,7 @@ check("thrifty")
 # %% probes="thrifty"
 import minigrad
 import numpy as np
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def grid():

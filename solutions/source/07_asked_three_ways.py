@@ -526,7 +526,7 @@ check("landscape")
 # %% probes="landscape"
 import minigrad
 import numpy as np
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 func = minigrad.func
 

@@ -136,7 +136,7 @@ from math import log2
 
 from minigrad import tensor
 from minigrad.core.modes import watching
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 class Told:
@@ -422,7 +422,7 @@ check("own_road")
 from math import isfinite
 
 from minigrad import tensor
-from minigrad.course import evidence
+from minigrad.saving import evidence
 
 
 def graphs_of():

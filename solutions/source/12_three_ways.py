@@ -158,18 +158,29 @@ def absolute(x, y, w):
     return engine.log(engine.cosh(w * x - y)).mean() if hasattr(engine, "cosh") else ((w * x - y) ** 4).mean()
 
 
-def fitted(formula, n, steps):
-    """Losses and weight of `fit`, how often it called the formula, and whether all is as in eager mode."""
+def line(n):
     rng = numeric.random.default_rng(n)
     xs = rng.normal(size=n)
-    ys = 3 * xs + rng.normal(size=n) / 10
+    return xs, 3 * xs + rng.normal(size=n) / 10
+
+
+def fitted(formula, n, steps):
+    """Losses and weight of `fit`, and how often it called the formula."""
     calls = []
 
     def counted(*args):
         calls.append(1)
         return formula(*args)
 
-    losses, w = fit(counted, xs, ys, steps)
+    losses, w = fit(counted, *line(n), steps)
+    return [float(each) for each in losses], float(w), len(calls)
+
+
+@referee
+def fitted(sent, formula, n, steps):
+    """The first losses, whether all is as in eager mode, and how often the formula was called."""
+    found, w, calls = sent
+    xs, ys = line(n)
     v = engine.tensor(0.0, requires_grad=True)
     wanted = []
     for _ in range(steps):
@@ -178,14 +189,18 @@ def fitted(formula, n, steps):
         with engine.no_grad():
             v -= 0.1 * g
         wanted.append(loss.item())
-    found = [float(each) for each in losses]
-    return [round(each, 4) for each in found[:3]], found == wanted, float(w) == v.item(), len(calls)
+    return [round(each, 4) for each in found[:3]], found == wanted, w == v.item(), calls
 
 
 def runs_in_a_session():
     with mock.patch.object(engine.Session, "run", autospec=True, side_effect=engine.Session.run) as run:
         fit(squares, numeric.ones(2), numeric.ones(2), 3)
-    return run.call_count > 0
+    return run.call_count
+
+
+@referee
+def runs_in_a_session(calls):
+    return calls > 0
 
 
 fitted(squares, 20, 5)
@@ -379,20 +394,34 @@ def with_slope(f, data):
 
 
 def moving():
+    return with_slope(standard, READINGS)
+
+
+@referee
+def moving(sent):
     """Values and gradients where every column moves: as they were, to the bit?"""
-    (y, g), (wanted, slope) = with_slope(standard, READINGS), with_slope(original, READINGS)
-    return bool((y == wanted).all()), bool(abs(g - slope).max() < 1e-12)
+    (y, g), (wanted, slope) = map(numeric.array, sent), with_slope(original, READINGS)
+    return (y == wanted).all(), abs(g - slope).max() < 1e-12
 
 
 def tiny():
+    return with_slope(standard, READINGS * 1e-9)[0]
+
+
+@referee
+def tiny(y):
     """A column that moves very little still has a spread."""
-    data = READINGS * 1e-9
-    return bool((with_slope(standard, data)[0] == with_slope(original, data)[0]).all())
+    return numeric.array_equal(y, with_slope(original, READINGS * 1e-9)[0])
 
 
 def stuck():
+    return with_slope(standard, STUCK)
+
+
+@referee
+def stuck(sent):
     """The column that stands still: its values, whether its gradients are numbers, and whether the others are right."""
-    y, g = with_slope(standard, STUCK)
+    y, g = map(numeric.array, sent)
     wanted, slope = with_slope(original, STUCK)
     others = [0, 1, 3]
     return (
@@ -506,10 +535,13 @@ def distance(x):
     return engine.sqrt((x * x).sum(1)).max()
 
 
-def judged(formula, lengths):
-    """The numbers, whether they are those of a run, and how often the formula was called."""
+def batches_of(lengths):
     rng = numeric.random.default_rng(len(lengths))
-    batches = [rng.normal(size=(n, 2)) for n in lengths]
+    return [rng.normal(size=(n, 2)) for n in lengths]
+
+
+def judged(formula, lengths):
+    """The numbers, and how often the formula was called."""
     calls = []
 
     @engine.graph.autograph.do_not_convert
@@ -517,10 +549,16 @@ def judged(formula, lengths):
         calls.append(1)
         return formula(x)
 
-    found = [float(each) for each in judge(counted, batches)]
-    wanted = [formula(engine.tensor(batch)).item() for batch in batches]
+    return [float(each) for each in judge(counted, batches_of(lengths))], len(calls)
+
+
+@referee
+def judged(sent, formula, lengths):
+    """The numbers, whether they are those of a run, and how often the formula was called."""
+    found, calls = sent
+    wanted = [formula(engine.tensor(batch)).item() for batch in batches_of(lengths)]
     close = len(found) == len(wanted) and all(abs(a - b) < 1e-12 for a, b in zip(found, wanted))
-    return [round(each, 4) for each in found[:3]], close, len(calls)
+    return [round(each, 4) for each in found[:3]], close, calls
 
 
 judged(centred, [3, 5, 8])
@@ -611,7 +649,7 @@ check("own_model")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.core.node import toposort as listed
+from minigrad.saving import evidence
 
 MOONS, WHICH = engine.data.moons(100, noise=0.1, seed=0)
 SIDES = 2.0 * WHICH[:, None] - 1
@@ -653,27 +691,52 @@ def in_session(steps):
 def shape():
     ws = [engine.tensor(numeric.asarray(w, dtype=float), requires_grad=True) for w in weights()]
     y = score(engine.tensor(MOONS), *ws)
-    return y.shape == (100, 1), len(listed(y.node)) <= 20
+    return y.shape, evidence.sent_nodes(y)
+
+
+@referee
+def shape(sent):
+    size, nodes = sent
+    return size == [100, 1], len(nodes) <= 20
 
 
 def same_start():
-    return all(numeric.array_equal(a, b) for a, b in zip(weights(), weights()))
+    return [*weights()], [*weights()]
+
+
+@referee
+def same_start(two):
+    return two[0] == two[1]
 
 
 def traced_as_eager():
-    return trained(20, traced=True)[0] == trained(20, traced=False)[0]
+    return trained(20, traced=True)[0], trained(20, traced=False)[0]
 
 
 def session_as_eager():
-    return in_session(20) == trained(20, traced=False)[0]
+    return in_session(20), trained(20, traced=False)[0]
+
+
+@referee
+def traced_as_eager(losses):
+    return losses[0] == losses[1]
+
+
+@referee
+def session_as_eager(losses):
+    return losses[0] == losses[1]
 
 
 def learned():
     with numeric.errstate(all="ignore"):
         ws = trained(300, traced=True)[1]
         with engine.no_grad():
-            found = score(engine.tensor(MOONS), *ws).numpy()
-    return int(((found > 0) == (SIDES > 0)).sum()) >= 95
+            return score(engine.tensor(MOONS), *ws).numpy()
+
+
+@referee
+def learned(scores):
+    return ((numeric.array(scores) > 0) == (SIDES > 0)).sum() >= 95
 
 
 shape()

@@ -142,7 +142,8 @@ check("double_signs")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.compiler import interpret as referee
+from minigrad.compiler import interpret
+from minigrad.saving import evidence
 
 NUMBERS = numeric.array([1.5, -2.0, 0.0, -0.0, numeric.inf])
 
@@ -156,15 +157,22 @@ def row(n):
     return f
 
 
+def graph_for(f, count):
+    return engine.function(f, autograph=False).graph_for(*[engine.tensor(NUMBERS) for _ in range(count)])
+
+
 def left(f, count=1):
+    return evidence.sent_graph(without_double_signs(graph_for(f, count)))
+
+
+@referee
+def left(sent, f, count=1):
     """How many operations are left, and whether all results are what they were."""
-    args = [engine.tensor(NUMBERS)] * count
-    graph = engine.function(f, autograph=False).graph_for(*[each.clone() for each in args])
-    after = without_double_signs(graph)
+    graph, after = graph_for(f, count), evidence.graph_of(sent)
     with numeric.errstate(all="ignore"):
-        ys, zs = (referee(each, *[NUMBERS] * count) for each in (graph, after))
+        ys, zs = (interpret(each, *[NUMBERS] * count) for each in (graph, after))
     same = all(y.tobytes() == z.tobytes() for y, z in zip(ys, zs))
-    return sum(bool(node.inputs) for node in after.nodes), len(ys) == len(zs) and same
+    return len([node for node in after.nodes if node.inputs]), len(ys) == len(zs) and same
 
 
 [left(row(n)) for n in (1, 2, 3)]
@@ -297,26 +305,30 @@ check("shared_right")
 # %% probes="shared_right"
 import numpy as numeric
 import minigrad as engine
-from minigrad.compiler import Graph, Node
-from minigrad.compiler import interpret as referee
+from minigrad.compiler import Graph, Node, interpret
+from minigrad.saving import evidence
 
 SQUARES = [numeric.array([[1.0, 2.0], [5.0, -3.0]]), numeric.array([[0.5, 4.0], [1.0, 7.0]])]
 
 
 def once(f, count=1):
+    graph = engine.function(f, autograph=False).graph_for(*map(engine.tensor, SQUARES[:count]))
+    return evidence.sent_graph(shared(graph))
+
+
+@referee
+def once(sent, _, count=1):
     """How many operations are left, and the result."""
-    arrays = SQUARES[:count]
-    graph = engine.function(f, autograph=False).graph_for(*map(engine.tensor, arrays))
-    after = shared(graph)
-    (y,) = referee(after, *arrays)
-    return sum(bool(node.inputs) for node in after.nodes), y.tolist()
+    after = evidence.graph_of(sent)
+    (y,) = interpret(after, *SQUARES[:count])
+    return len([node for node in after.nodes if node.inputs]), y.tolist()
 
 
 def printed_twice():
     """How many operations are left of print(x) + print(x), x + x with two lines on the way."""
     x = Node(engine.ops.Input("x"), (), engine.tensor(SQUARES[0]).spec)
     lines = [Node(engine.ops.Print(("x:", None)), (x,)) for _ in range(2)]
-    return sum(bool(node.inputs) for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes)
+    return len([node for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes if node.inputs])
 
 
 once(lambda x: x * 2 + x * 2)
@@ -459,8 +471,8 @@ import numpy as numeric
 
 import minigrad as engine
 from minigrad.compiler import bytes_moved as count_bytes
-from minigrad.compiler import interpret as referee
 from minigrad.compiler import optimised as through_the_passes
+from minigrad.saving import evidence
 
 
 def matrices(n, seed):
@@ -474,7 +486,12 @@ def result(n, seed):
 
 def price():
     graph = engine.function(thrifty_product, autograph=False).graph_for(*map(engine.tensor, matrices(100, 0)))
-    moved = count_bytes(through_the_passes(graph))
+    return evidence.sent_graph(graph)
+
+
+@referee
+def price(sent):
+    moved = count_bytes(through_the_passes(evidence.graph_of(sent)))
     return "within the budget" if moved <= 170_000 else f"about {round(moved, -3):,} bytes"
 
 
@@ -571,7 +588,8 @@ check("own_pass")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.compiler import interpret as referee
+from minigrad.compiler import interpret
+from minigrad.saving import evidence
 
 FLOATS = numeric.array([0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1.7e308, 800.0, numeric.inf, -numeric.inf, numeric.nan])
 OTHERS = [
@@ -601,12 +619,12 @@ def graph_for(f):
 
 
 def size(graph):
-    return sum(bool(node.inputs) for node in graph.nodes)
+    return len([node for node in graph.nodes if node.inputs])
 
 
 def same(before, after):
     with numeric.errstate(all="ignore"):
-        pairs = list(zip(referee(before, FLOATS), referee(after, FLOATS), strict=True))
+        pairs = list(zip(interpret(before, FLOATS), interpret(after, FLOATS), strict=True))
     return all(
         y.shape == z.shape and y.dtype == z.dtype and numeric.array_equal(y, z, equal_nan=True)
         and numeric.array_equal(numeric.signbit(y[y == y]), numeric.signbit(z[z == z]))
@@ -614,19 +632,34 @@ def same(before, after):
     )  # fmt: skip
 
 
-def saves():
+def of_the_example():
+    """The graph of the example, and what is made of it by the pass once and twice."""
     graph = graph_for(example)
-    return size(my_pass(graph)) < size(graph)
+    return [evidence.sent_graph(each) for each in (graph, my_pass(graph), my_pass(my_pass(graph)))]
 
 
-def keeps_every_bit_of_the_example():
-    graph = graph_for(example)
-    return same(graph, my_pass(graph)), same(graph, my_pass(my_pass(graph)))
+saves = keeps_every_bit_of_the_example = of_the_example
+
+
+@referee
+def saves(sent):
+    graph, once, _ = map(evidence.graph_of, sent)
+    return size(once) < size(graph)
+
+
+@referee
+def keeps_every_bit_of_the_example(sent):
+    graph, once, twice = map(evidence.graph_of, sent)
+    return same(graph, once), same(graph, twice)
 
 
 def keeps_every_bit_of_others():
-    graphs = list(map(graph_for, OTHERS))
-    return [same(graph, my_pass(graph)) for graph in graphs]
+    return [evidence.sent_graph(my_pass(graph_for(f))) for f in OTHERS]
+
+
+@referee
+def keeps_every_bit_of_others(sent):
+    return [same(graph_for(f), evidence.graph_of(after)) for f, after in zip(OTHERS, sent)]
 
 
 def two_signs(x):

@@ -310,8 +310,17 @@ def drawn_by_lot(seed, n=30):
 
 
 def judged(lives, kinds):
+    """For each result the number of its buffer."""
+    row, buffers = plan(dict(lives), dict(kinds)), []
+    for name in lives:
+        if row[name] not in buffers:
+            buffers.append(row[name])
+    return {name: buffers.index(row[name]) for name in lives}
+
+
+@referee
+def judged(row, lives, kinds):
     """Whether no result is written over what is still read; and how many buffers there are."""
-    row = plan(dict(lives), dict(kinds))
     clashes = sorted(
         (a, b)
         for i, a in enumerate(lives)
@@ -443,14 +452,23 @@ NEEDED = {
 }
 
 
-def is_an_order():
+def names():
+    return list(order)
+
+
+is_an_order = bytes_at_most = names
+
+
+@referee
+def is_an_order(order):
     if sorted(order) != sorted(NEEDED):
         return "not the eight names, each once"
     late = [f"{x} after {n}" for i, n in enumerate(order) for x in NEEDED[n][1] if x in order[i:]]
     return f"an operand comes too late: {late[0]}" if late else "each after what it reads"
 
 
-def bytes_at_most():
+@referee
+def bytes_at_most(order):
     last = {x: i for i, n in enumerate(order) for x in (n, *NEEDED[n][1])}
     most = max(sum(NEEDED[n][0] for n in order[: i + 1] if last[n] >= i) for i in range(len(order)))
     return "within the budget" if most <= 63 else f"{most} bytes"
@@ -540,25 +558,30 @@ from minigrad.compiler import peak_bytes as most_bytes
 from minigrad.compiler import share as sharing
 from minigrad.compiler import simplify as simplifying
 from minigrad.compiler import ways_left as ways
+from minigrad.saving import evidence
 
 XS = numeric.linspace(0.5, 1.5, 1000)
 
 
 def graph_for_two():
-    graph = engine.function(for_two, autograph=False).graph_for(engine.tensor(XS))
-    return sharing(simplifying(graph))
+    return evidence.sent_graph(engine.function(for_two, autograph=False).graph_for(engine.tensor(XS)))
 
 
-def work_and_bound():
-    graph = graph_for_two()
+work_and_bound = within_three_arrays = graph_for_two
+
+
+@referee
+def work_and_bound(sent):
+    graph = sharing(simplifying(evidence.graph_of(sent)))
     time = {node: 1 if node.inputs else 0 for node in graph.nodes}
     work = sum(time.values())
     span = max(ways(graph, time.__getitem__).values())
     return work >= 10, "one chain" if span == work else "two can work", work >= 1.7 * span
 
 
-def within_three_arrays():
-    return most_bytes(in_order(graph_for_two())) <= 24_000
+@referee
+def within_three_arrays(sent):
+    return most_bytes(in_order(sharing(simplifying(evidence.graph_of(sent))))) <= 24_000
 
 
 def depends_on_x():
@@ -566,9 +589,14 @@ def depends_on_x():
     with numeric.errstate(all="ignore"):
         y = for_two(x)
         y.sum().backward()
-    finite = bool(numeric.isfinite(y.numpy()).all())
-    slope = None if x.grad is None else x.grad.numpy()
-    return tuple(y.shape) == (1000,), finite, slope is not None and int((abs(slope) > 0).sum()) > 990
+    return y.shape, y.numpy(), None if x.grad is None else x.grad.numpy()
+
+
+@referee
+def depends_on_x(sent):
+    shape, y, slope = sent
+    moves = slope is not None and (abs(numeric.array(slope)) > 0).sum() > 990
+    return shape == [1000], numeric.isfinite(y).all(), moves
 
 
 work_and_bound()

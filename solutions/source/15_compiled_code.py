@@ -309,32 +309,48 @@ import minigrad as engine
 
 
 def stepped(n, w):
+    loss, slope = step(numeric.random.default_rng(n).normal(size=n), w)
+    return float(loss), float(slope)
+
+
+@referee
+def stepped(sent, n, w):
     """The loss and the derivative, as they come, and beside those of the engine."""
+    loss, slope = sent
     x = numeric.random.default_rng(n).normal(size=n)
-    loss, slope = step(x.copy(), w)
     v = engine.tensor(w, requires_grad=True)
     y = engine.tanh(engine.tensor(x) * v)
     wanted = (y * y).sum()
     wanted.backward()
     agree = abs(loss - wanted.item()) < 1e-9 * n, abs(slope - v.grad.item()) < 1e-9 * n
-    return round(float(loss), 4), round(float(slope), 4), [bool(each) for each in agree]
+    return round(loss, 4), round(slope, 4), agree
 
 
 def untouched():
     x = numeric.linspace(-1, 1, 50)
     step(x, 0.7)
-    return bool((x == numeric.linspace(-1, 1, 50)).all())
+    return x
+
+
+@referee
+def untouched(x):
+    return numeric.array_equal(x, numeric.linspace(-1, 1, 50))
 
 
 def within_two():
-    """Whether at most two arrays of the size of x are taken at a time."""
+    """How much is taken at a time, in arrays of the size of x."""
     x = numeric.ones(200_000)
     step(x, 0.5)
     memory.start()
     step(x, 0.5)
     most = memory.get_traced_memory()[1]
     memory.stop()
-    return bool(most < 2.5 * x.nbytes)
+    return most / x.nbytes
+
+
+@referee
+def within_two(arrays):
+    return arrays < 2.5
 
 
 stepped(5, 0.5)
@@ -469,20 +485,30 @@ check("few_programs")
 import numpy as numeric
 
 
-def seen_by(lengths, shift):
-    """Whether the numbers are right, how many shapes f saw, and whether any was twice as long as its batch."""
+def batches_of(lengths, shift):
     rng = numeric.random.default_rng(len(lengths))
-    batches = [rng.normal(size=(n, 3)) + shift for n in lengths]
+    return [rng.normal(size=(n, 3)) + shift for n in lengths]
+
+
+def seen_by(lengths, shift):
+    """The numbers, and the shapes that f saw."""
     saw = []
 
     def f(x):
         saw.append(tuple(x.shape))
         return x.sum(1).max()
 
-    found = [float(each) for each in judged(f, batches)]
+    return [float(each) for each in judged(f, batches_of(lengths, shift))], saw
+
+
+@referee
+def seen_by(sent, lengths, shift):
+    """Whether the numbers are right, whether f saw few shapes, and none twice as long as its batch."""
+    found, saw = sent
+    batches = batches_of(lengths, shift)
     right = len(found) == len(batches) and all(abs(a - b.sum(1).max()) < 1e-12 for a, b in zip(found, batches))
     wasteful = len(saw) != len(batches) or any(s[0] >= 2 * n for s, n in zip(saw, lengths))
-    return right, len(set(saw)) <= 7, not wasteful
+    return right, len(set(map(tuple, saw))) <= 7, not wasteful
 
 
 seen_by(range(1, 65), 0.0)
@@ -594,27 +620,42 @@ def given():
 
 
 def written_down():
-    """How many operations the result is made by, up to 12, before any pass."""
     graph = engine.function(f, autograph=False).graph_for(engine.tensor(given()))
-    return min(sum(bool(node.inputs) for node in graph.nodes), 12)
+    return len([node for node in graph.nodes if node.inputs])
+
+
+@referee
+def written_down(operations):
+    """How many operations the result is made by, up to 12, before any pass."""
+    return min(operations, 12)
 
 
 def of_the_program():
-    """How many lines of the program compute, and whether its bits are those of a run."""
+    """The lines of the program, what it gives, and what a run gives."""
     traced = engine.function(f, autograph=False)
     x = engine.tensor(given())
     with numeric.errstate(all="ignore"):
         got, wanted = traced(x), f(x)
-    body = traced.source[traced.source.index("def program") :].splitlines()[1:]
+    return traced.source[traced.source.index("def program") :].splitlines()[1:], got.numpy(), wanted.numpy()
+
+
+@referee
+def of_the_program(sent):
+    """How many lines of the program compute, and whether its bits are those of a run."""
+    body, got, wanted = sent
     lines = [line for line in body if not expressions.match(r" *(return|y\d+ = (empty|new)|[tv]\d+ = .*reshape)", line)]
     count = sum(1 for line in lines if line.strip())
     length = "4 or fewer" if count <= 4 else "5 to 11" if count < 12 else "12 or more"
-    return length, bool((got.numpy() == wanted.numpy()).all())
+    return length, numeric.array_equal(got, wanted)
 
 
 def bend():
+    return [numeric.asarray(f(engine.tensor(given() * scale)).numpy()).sum() for scale in (1.0, 1.1, 1.2)]
+
+
+@referee
+def bend(at):
     """Whether x moves the result, and whether it does so along no straight line."""
-    at = [numeric.asarray(f(engine.tensor(given() * scale)).numpy()).sum() for scale in (1.0, 1.1, 1.2)]
     return bool(abs(at[1] - at[0]) > 1e-6), bool(abs(at[0] - 2 * at[1] + at[2]) > 1e-6 * abs(at[0]))
 
 

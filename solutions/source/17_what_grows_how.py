@@ -384,9 +384,15 @@ from minigrad.profiler import estimate as costs_of
 
 def what_it_costs():
     found = costs_of(build(), engine.ones(1, 3, 64, 64))
-    over = max(0, found.macs - 1_000_000)
+    return found.macs, found.parameters, reached()
+
+
+@referee
+def what_it_costs(sent):
+    macs, *parameters = sent
+    over = max(0, macs - 1_000_000)
     return (
-        "enough parameters" if found.parameters >= 20_000 and reached() >= 20_000 else "too few",
+        "enough parameters" if min(parameters) >= 20_000 else "too few",
         "within" if not over else f"over by {over:,}",
     )
 
@@ -396,19 +402,26 @@ def reached():
     engine.manual_seed(0)
     net = build()
     net(engine.randn(8, 3, 64, 64)).square().sum().backward()
-    return sum(p.size for p in net.parameters() if p.grad is not None and p.grad.numpy().any())
+    return sum(p.size for p in net.parameters() if p.grad is not None and abs(p.grad.numpy()).max() > 0)
 
 
 def how_it_is_built():
-    """Whether two convolutions run, the first layer that runs is one, and it reads all of the picture's pixels."""
+    """For each layer that runs, which it is, the size of its kernel if it is a convolution, and what it reads."""
     net, ran = build(), []
     for part in net.modules():
         if next(part.children(), None) is None:
             part.register_forward_pre_hook(lambda part, xs: ran.append((part, xs[0].shape)))
     net(engine.ones(1, 3, 64, 64))
-    convs = {id(part) for part, _ in ran if isinstance(part, engine.nn.Conv2d) and min(part.kernel_size) >= 3}
-    first, shape = ran[0]
-    return len(convs) >= 2, id(first) in convs, min(shape[-2:]) >= 64
+    kernels = [part.kernel_size if isinstance(part, engine.nn.Conv2d) else [0] for part, _ in ran]
+    return [[id(part), min(kernel), shape] for kernel, (part, shape) in zip(kernels, ran)]
+
+
+@referee
+def how_it_is_built(ran):
+    """Whether two convolutions run, the first layer that runs is one, and it reads all of the picture's pixels."""
+    convs = {part for part, kernel, _ in ran if kernel >= 3}
+    first, _, shape = ran[0]
+    return len(convs) >= 2, first in convs, min(shape[-2:]) >= 64
 
 
 def what_it_reads():
@@ -417,8 +430,13 @@ def what_it_reads():
     pictures = engine.tensor(rng.normal(size=(8, 3, 64, 64)), requires_grad=True)
     y = net(pictures)
     (y * engine.tensor(rng.normal(size=y.shape))).sum().backward()
-    seen = (abs(pictures.grad.numpy()).sum((0, 1)) > 0).mean()
-    return tuple(y.shape), bool(seen > 0.98)
+    return y.shape, numeric.count_nonzero(abs(pictures.grad.numpy()).sum((0, 1))) / 64**2
+
+
+@referee
+def what_it_reads(sent):
+    shape, seen = sent
+    return shape, seen > 0.98
 
 
 what_it_costs()

@@ -379,17 +379,25 @@ def pair(rows, others, width):
 
 
 def right(rows, others, width):
+    return nearest(*map(engine.tensor, pair(rows, others, width))).numpy()
+
+
+@referee
+def right(sent, rows, others, width):
     x, c = pair(rows, others, width)
-    wanted = numeric.sqrt(((x[:, None] - c[None]) ** 2).sum(2).min(1))
-    found = nearest(engine.tensor(x), engine.tensor(c)).numpy()
-    same = found.shape == wanted.shape and numeric.allclose(found, wanted, rtol=1e-10, atol=1e-12)
-    return tuple(found.shape), bool(same)
+    found, wanted = numeric.array(sent), numeric.sqrt(((x[:, None] - c[None]) ** 2).sum(2).min(1))
+    return found.shape, found.shape == wanted.shape and numeric.allclose(found, wanted, rtol=1e-10, atol=1e-12)
 
 
 def few_operations(rows, others):
     x, c = pair(rows, others, 3)
     traced = engine.function(nearest, autograph=False)
-    n = sum(bool(node.inputs) for node in traced.graph_for(engine.tensor(x), engine.tensor(c)).nodes)
+    graph = traced.graph_for(engine.tensor(x), engine.tensor(c))
+    return len([node for node in graph.nodes if node.inputs])
+
+
+@referee
+def few_operations(n):
     return "12 or fewer" if n <= 12 else "more than 12, and more with more rows" if n > 40 else "more than 12"
 
 

@@ -234,8 +234,13 @@ check("prune_by_hand")
 # %% probes="prune_by_hand"
 def left(weights, amount):
     given = list(weights)
-    found = [float(w) for w in pruned(given, amount)]
-    return found, given == list(weights)
+    return [float(w) for w in pruned(given, amount)], given
+
+
+@referee
+def left(sent, weights, amount):
+    found, given = sent
+    return found, given == weights
 
 
 left([3.0, -1.0, 2.0, -4.0], 0.5)
@@ -477,13 +482,18 @@ def size():
     net = build()
     n = sum(p.size for p in net.parameters())
     zeros = sum(int((p.numpy() == 0).sum()) for p in net.parameters() if p.ndim > 1)
-    weights = [p for p in net.parameters() if p.ndim > 1]
+    return n, zeros, len([p for p in net.parameters() if p.ndim > 1])
+
+
+@referee
+def size(sent):
+    n, zeros, weights = sent
     few = "few enough" if n <= 2500 else f"{n - 2500:,} too many"
-    return few, "a hidden layer" if len(weights) >= 2 else "no hidden layer", "no zeros" if zeros < 50 else "zeros"
+    return few, "a hidden layer" if weights >= 2 else "no hidden layer", "no zeros" if zeros < 50 else "zeros"
 
 
 def bends():
-    """Whether what a layer behind the first one reads is more than a linear layer can give; and the result's shape.
+    """How far what a layer behind the first one reads is from what a linear layer can give; and the result's shape.
 
     If weights are in fewer than two modules, it is the result that has to bend.
     """
@@ -491,20 +501,26 @@ def bends():
     net, digits = build().eval(), engine.tensor(engine.data.digits().test_x[:50])
     read = []
     for part in net.modules():
-        if any(p.ndim > 1 for p in part.parameters(recurse=False)):
+        if [p for p in part.parameters(recurse=False) if p.ndim > 1]:
             part.register_forward_pre_hook(lambda part, xs: read.append(xs[0].numpy()))
     with engine.no_grad():
         results = [net(digits * k).numpy() for k in (0.0, 1.0, 2.0)]
     n = len(read) // 3
     seen = [read[i::n] for i in range(n)] if n > 1 else [results]
-    curved = any(abs(at_2 - 2 * at_1 + at_0).max() > 1e-6 for at_0, at_1, at_2 in seen)
-    return "bends" if curved else "linear, whatever its depth", list(results[0].shape)
+    return max(abs(at_2 - 2 * at_1 + at_0).max() for at_0, at_1, at_2 in seen), results[0].shape
+
+
+@referee
+def bends(sent):
+    curved, shape = sent
+    return "bends" if curved > 1e-6 else "linear, whatever its depth", shape
 
 
 def reads():
+    """What it takes the first pictures for; nothing of a network that is too large to be trained."""
     engine.manual_seed(0)
     if sum(p.size for p in build().parameters()) > 5000:
-        return "not trained: too large"
+        return []
     engine.manual_seed(0)
     digits = engine.data.digits()
     x, y, net = engine.tensor(digits.train_x), engine.tensor(digits.train_y), build()
@@ -515,8 +531,14 @@ def reads():
         engine.cross_entropy(net(x[rows]), y[rows]).backward()
         adam.step()
     with engine.no_grad():
-        found = net(engine.tensor(digits.test_x[:100])).argmax(1).numpy()
-    return bool(numeric.sum(found == digits.test_y[:100]) >= 88)
+        return net(engine.tensor(digits.test_x[:100])).argmax(1).numpy()
+
+
+@referee
+def reads(found):
+    if not found:
+        return "not trained: too large"
+    return sum(a == b for a, b in zip(found, engine.data.digits().test_y)) >= 88
 
 
 size()

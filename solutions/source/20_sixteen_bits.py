@@ -291,17 +291,25 @@ check("follow")
 import numpy as numeric
 
 
+def half(numbers):
+    return numeric.array(numbers, numeric.float16)
+
+
 def went(start, slopes, lr):
+    """Where it ends, its dtype, and the start as it is then."""
+    w = half(start)
+    given = follow(w, list(map(half, slopes)), lr)
+    return None if given is None else (numeric.asarray(given), str(numeric.asarray(given).dtype), w)
+
+
+@referee
+def went(sent, start, slopes, lr):
     """Whether it ends where exact steps end, rounded; its dtype; and whether the start was left as it was."""
-    w = numeric.array(start, numeric.float16)
-    kept, gradients = w.copy(), [numeric.array(g, numeric.float16) for g in slopes]
-    given = follow(w, gradients, lr)
-    if given is None:
+    if sent is None:
         return None
-    found = numeric.asarray(given)
-    exact = kept.astype(float) - lr * sum(g.astype(float) for g in gradients)
-    near = numeric.array_equal(found.astype(numeric.float16), exact.astype(numeric.float16))
-    return bool(near), str(found.dtype), bool((w == kept).all())
+    found, dtype, w = sent
+    exact = half(start).astype(float) - lr * sum(half(g).astype(float) for g in slopes)
+    return numeric.array_equal(half(found), half(exact)), dtype, w == half(start).tolist()
 
 
 went([1.0, 2.0], [[1.0, 1.0]] * 1000, 0.0001)
@@ -423,7 +431,12 @@ check("scaler")
 
 # %% probes="scaler"
 def lived(largest, scale, interval):
-    return [(float(used), bool(taken)) for used, taken in scaler(largest, scale, interval)]
+    return [(float(used), int(taken)) for used, taken in scaler(largest, scale, interval)]
+
+
+@referee
+def lived(steps):
+    return [(used, bool(taken)) for used, taken in steps]
 
 
 lived([1.0, 1.0, 1.0], 1024.0, 100)
@@ -697,14 +710,14 @@ def watched(labelled=None):
             return y
 
         def leftover(self):
-            return any(p.grad is not None and bool(p.grad.numpy().any()) for p in self.parameters())
+            return sum(numeric.count_nonzero(p.grad.numpy()) for p in self.parameters() if p.grad is not None)
 
     net = Watching(*layers[:-1]).float()
     net.quiet = True
 
     def wanted():
         """The gradient in float32 of the batch that the network saw last, clipped."""
-        i = next(i for i, pair in enumerate(batches) if numeric.allclose(pair[0].numpy(), net.batch, atol=1e-3))
+        i = next(i for i, pair in enumerate(batches) if abs(pair[0].numpy() - net.batch).max() < 1e-3)
         x, y = batches[i]
         net.quiet = True
         with engine.enable_grad(), engine.autocast(enabled=False):
@@ -737,29 +750,52 @@ def formats():
 
 
 def of_twelve():
-    taken = [batch for *_, batch in watched()[2]]
+    return [batch for *_, batch in watched()[2]]
+
+
+@referee
+def of_twelve(taken):
     if len(set(taken)) < len(taken):
         return f"{len(taken)} steps, and a batch more than once"
     return "11 or 12 steps" if len(taken) in (11, 12) else f"{len(taken)} steps"
 
 
 def zeros():
-    return "a quarter at most" if max(z for z, *_ in watched()[2]) <= 0.25 else "more than a quarter"
+    return [z for z, *_ in watched()[2]]
+
+
+@referee
+def zeros(shares):
+    return "a quarter at most" if max(shares) <= 0.25 else "more than a quarter"
 
 
 def lengths():
+    return [length for _, length, *_ in watched()[2]]
+
+
+@referee
+def lengths(found):
     """The longest, and the first, beside what is wanted."""
-    found = [length for _, length, *_ in watched()[2]]
     longest = "0.1 at most" if max(found) <= 0.1001 else "too long"
     return longest, "not too short" if found[0] >= 0.05 else "too short"
 
 
 def near_float32(labelled=None):
-    return "near float32's" if max(off for _, _, off, _ in watched(labelled)[2]) <= 0.2 else "far from float32's"
+    return [off for _, _, off, _ in watched(labelled)[2]]
+
+
+@referee
+def near_float32(distances):
+    return "near float32's" if max(distances) <= 0.2 else "far from float32's"
 
 
 def cleared():
-    return "gradients of earlier batches are left" if any(watched()[3]) else "each batch begins with none"
+    return watched()[3]
+
+
+@referee
+def cleared(leftovers):
+    return "gradients of earlier batches are left" if any(leftovers) else "each batch begins with none"
 
 
 formats()

@@ -150,11 +150,16 @@ import numpy as numeric
 
 
 def tried(p):
+    """The number of the chunk that each rank sends, for each round."""
+    return [[chunk(rank, r, p) for rank in range(p)] for r in range(2 * (p - 1))]
+
+
+@referee
+def tried(rounds, p):
     """What comes of the ring, in words."""
     held = numeric.arange(1.0, p * p + 1).reshape(p, p) ** 2
     total = held.sum(0)
-    for r in range(2 * (p - 1)):
-        numbers = [chunk(rank, r, p) for rank in range(p)]
+    for r, numbers in enumerate(rounds):
         if any(c is not None and int(c) != c for c in numbers):
             return f"round {r}: {next(c for c in numbers if int(c) != c)} is no whole number"
         numbers = [None if c is None else int(c) for c in numbers]
@@ -604,7 +609,19 @@ check("own_buckets")
 # %% probes="own_buckets"
 
 
-def until():
+def listed():
+    return list(buckets)
+
+
+sizes = in_time = listed
+
+
+@referee
+def sizes(buckets):
+    return sum(buckets), all(layers in range(1, 17) for layers in buckets)
+
+
+def until(buckets):
     """The ms that it takes."""
     backward = wire = 0.0
     for layers in buckets:
@@ -613,7 +630,7 @@ def until():
     return wire
 
 
-def cause():
+def cause(buckets):
     """Why it is late, in words."""
     steps = [b - a for a, b in zip(buckets, buckets[1:])]
     if not steps:
@@ -627,11 +644,12 @@ def cause():
     return "growing" if min(steps) >= 0 else "shrinking" if max(steps) <= 0 else "now larger, now smaller"
 
 
-def in_time():
-    return "in time" if until() <= 23 else f"too late: {cause()}"
+@referee
+def in_time(buckets):
+    return "in time" if until(buckets) <= 23 else f"too late: {cause(buckets)}"
 
 
-sum(buckets), all(layers in range(1, 17) for layers in buckets)
+sizes()
 in_time()
 
 # %% [markdown] hints="own_buckets"

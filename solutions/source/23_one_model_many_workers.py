@@ -50,12 +50,20 @@ check("cut_by_hand")
 import numpy as numeric
 
 
-def workers(n, h, k, p):
-    """How the sum over the workers compares with the whole, and how large the parts of worker 0 are."""
+def arrays(n, h, k):
     random = numeric.random.default_rng(0)
-    x, A, a = random.normal(size=(5, n)), random.normal(size=(n, h)), random.normal(size=h)
-    B, b = random.normal(size=(h, k)), random.normal(size=k)
-    parts = [[numeric.asarray(each) for each in part] for part in cut(A, a, B, b, p)]
+    return [random.normal(size=shape) for shape in ((5, n), (n, h), h, (h, k), k)]
+
+
+def workers(n, h, k, p):
+    return [[numeric.asarray(each) for each in part] for part in cut(*arrays(n, h, k)[1:], p)]
+
+
+@referee
+def workers(sent, n, h, k):
+    """How the sum over the workers compares with the whole, and how large the parts of worker 0 are."""
+    x, A, a, B, b = arrays(n, h, k)
+    parts = [[numeric.asarray(each) for each in part] for part in sent]
     shapes = " ".join(str(each.shape) for each in parts[0][:3])
     try:
         got = sum(numeric.tanh(x @ A_i + a_i) @ B_i + b_i for A_i, a_i, B_i, b_i in parts)
@@ -351,16 +359,24 @@ def order(p, m, worker):
 check("one_forward_one_backward")
 
 # %% probes="one_forward_one_backward"
+from collections import Counter
+
 from minigrad.distributed import schedules
 
 
 def comes_to(p, m):
+    return [[[*step] for step in order(p, m, worker)] for worker in range(p)]
+
+
+@referee
+def comes_to(sent, p, m):
     """How long a run takes, in forwards, and what each worker keeps; or what is wrong."""
-    steps = [[schedules.Step(*step) for step in order(p, m, worker)] for worker in range(p)]
+    steps = [[schedules.Step(*step) for step in own] for own in sent]
     wanted = {schedules.Step(kind, i) for kind in ("forward", "backward") for i in range(m)}
     for worker, own in enumerate(steps):
-        if wrong := [step for step in (*own, *sorted(wanted)) if own.count(step) != (step in wanted)]:
-            return f"worker {worker} does {wrong[0]}, {own.count(wrong[0])} times"
+        done = Counter(own)
+        if wrong := [step for step in (*own, *sorted(wanted)) if done[step] != (step in wanted)]:
+            return f"worker {worker} does {wrong[0]}, {done[wrong[0]]} times"
     try:
         plan = schedules.Schedule("mine", steps, m)
     except schedules.ScheduleError:
@@ -519,6 +535,11 @@ from minigrad.distributed.cost.plan import Workload as Numbers
 
 
 def judged():
+    return dict(plan)
+
+
+@referee
+def judged(plan):
     """Whether it is a plan of 256 workers, and how it stands to the two limits."""
     shares = [plan[name] for name in ("data", "tensor", "pipeline")]
     if shares[0] * shares[1] * shares[2] != 256:

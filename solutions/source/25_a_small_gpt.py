@@ -56,11 +56,15 @@ import numpy as numeric
 
 
 def letters(scores, temperature, k):
-    """The letters for some u, and whether the scores are as they were."""
     given = numeric.array(scores, float)
-    kept = given.copy()
-    found = [int(drawn(given, temperature, k, u)) for u in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999)]
-    return found, bool((given == kept).all())
+    return [int(drawn(given, temperature, k, u)) for u in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999)], given
+
+
+@referee
+def letters(sent, scores):
+    """The letters for some u, and whether the scores are as they were."""
+    found, given = sent
+    return found, given == scores
 
 
 letters([1.0, 3.0, 2.0, 0.0], 1.0, 4)
@@ -430,7 +434,15 @@ from minigrad.zoo import transformers
 
 
 def gates():
+    return layers, heads, channels, context
+
+
+@referee
+def gates(numbers):
     """The first gate that does not let it through."""
+    layers, heads, channels, context = numbers
+    if layers > 64 or max(numbers) > 4096:
+        return f"too many bytes: {layers} layers, {channels} channels, {context} letters"
     if layers < 2 or heads < 4 or context < 48:
         return f"too few layers, heads or letters: {layers}, {heads}, {context}"
     if channels % heads:

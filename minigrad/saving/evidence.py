@@ -1,7 +1,7 @@
 """Evidence: what a probe sends of a graph, an op or a function as plain data, and what a referee concludes from it.
 
-The first function of each pair runs beside the learner's code; the second runs outside (referee.py), where it takes
-what was sent for what may be anything: it is read as a saved file is, and what it costs is bounded before it runs.
+The first function of each pair runs beside the learner's code. The second runs outside (course/referee.py). What was
+sent to it may be anything: it is read as a saved file is, and a graph that costs too much is refused before it runs.
 
     sent_graph(graph)        graph_of(data)        a traced graph, node by node
     sent_op(op, *shapes)     obeys(data)           an op's values and derivatives, for the laws of laws.py
@@ -17,16 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from minigrad.base.spec import Spec
-from minigrad.compiler import Graph, flops
-from minigrad.core.op import Op
-from minigrad.laws import NUDGE, directions
-from minigrad.saving.graphs import GraphDecoder, GraphEncoder
-from minigrad.tensor.tensor import Tensor
+from ..base.spec import Spec
+from ..compiler import Graph, flops
+from ..core.op import Op
+from ..laws import NUDGE, directions
+from ..tensor.tensor import Tensor
+from .graphs import GraphDecoder, GraphEncoder
 
-MOST_NODES = 1_000
 MOST_ELEMENTS = 1_000_000  # of all results of a graph
-MOST_FLOPS = 100_000_000
+MOST_FLOPS = 10_000_000
 
 
 def sent_graph(graph: Graph) -> Any:
@@ -35,16 +34,19 @@ def sent_graph(graph: Graph) -> Any:
 
 
 def graph_of(data: Any) -> Graph:
-    """The graph, which may be run: it has no effects and no loops. Raises ValueError for one that is too large."""
-    nodes = data["nodes"]
-    if len(nodes) > MOST_NODES:
-        raise ValueError(f"a graph of {len(nodes)} nodes")
-    for node in nodes:
+    """The graph, which may be run: all lengths are known, and it has no effects, branches or loops.
+
+    Raises ValueError for one that would cost too much.
+    """
+    for node in data["nodes"]:
         node.pop("place", None)
     graph = GraphDecoder({}, []).graph(data)
-    elements = sum(node.spec.size for node in graph.nodes)
-    if elements > MOST_ELEMENTS or flops(graph) > MOST_FLOPS or any(node.op.effect for node in graph.nodes):
-        raise ValueError(f"a graph that cannot be run here: {elements} elements")
+    specs = [node.spec for node in graph.nodes if isinstance(node.spec, Spec)]
+    fixed = len(specs) == len(graph.nodes) and all(type(n) is int for spec in specs for n in spec.shape)
+    if not fixed or any(node.op.effect or hasattr(node.op, "graphs") for node in graph.nodes):
+        raise ValueError("a graph with unknown lengths, effects, branches or loops")
+    if sum(spec.size for spec in specs) > MOST_ELEMENTS or flops(graph) > MOST_FLOPS:
+        raise ValueError(f"a graph of more than {MOST_ELEMENTS:,} elements or {MOST_FLOPS:,} operations")
     return graph
 
 
