@@ -19,9 +19,15 @@ def in_graph(f, *arrays):
         return convert(f)(*(placeholder(x.dtype, x.shape) * 1 for x in arrays))
 
 
-def refusal(f, *arrays, error=ConversionError):
+def over_unknown(f):
+    """What f gives for rows of unknown number, converted."""
+    with Graph().as_default():
+        return convert(f)(placeholder("float64", (None,)) * 1)
+
+
+def refusal(f, *arrays, error=ConversionError, run=in_graph):
     with pytest.raises(error) as raised:
-        in_graph(f, *arrays)
+        run(f, *arrays)
     return str(raised.value)
 
 
@@ -150,14 +156,29 @@ def test_an_error_raised_in_a_branch_says_why_it_is_raised():
     assert "write `assert`" in note
 
 
-def test_a_list_that_changes_in_a_branch_is_refused():
+def test_a_list_that_grows_in_one_branch_only_is_refused():
     def f(x):
-        seen = {"x": 0}
+        seen = [x]
         if x > 0:
-            seen["x"] = x
+            seen.append(x)
+        return seen
+
+    said = refusal(f, X)
+
+    assert said.startswith(
+        f"{line(f, 'if x')}: after this `if` over tensors `seen` is a list of 2 (f64[], f64[]) after"
+    )
+    assert "Append in both branches, or in none" in said
+
+
+def test_a_set_that_changes_in_a_branch_is_refused():
+    def f(x):
+        seen = set()
+        if x > 0:
+            seen.add("positive")
         return x
 
-    assert "`seen` is a Python dict, and changes in a branch over tensors" in refusal(f, X)
+    assert "`seen` is a Python set, and grows in a branch over tensors" in refusal(f, X)
 
 
 # -- loops ---------------------------------------------------------------------------------------------
@@ -180,16 +201,26 @@ def test_a_list_that_grows_in_a_loop_is_refused():
             out.append(x * 2)
         return out
 
+    def around(xs):
+        for x in xs:
+            rows.append(x)
+        return xs
+
+    rows = []
+
     def of_the_module(xs):
         for x in xs:
             history.append(x)
         return xs
 
-    said = refusal(f, XS)
+    said = refusal(f, run=over_unknown)
 
-    assert said.startswith(f"{line(f, 'for x')}: `out` is a Python list, and grows in a loop over tensors")
+    assert said.startswith(
+        f"{line(f, 'for x')}: in this `for` over tensors `out` is a list of 0 before a turn and a list"
+    )
     assert "mg.lax.scan" in said
-    assert "range(5) is unrolled" in said
+    assert "at most 256 rows" in said
+    assert "`rows` is a Python list, and grows" in refusal(around, XS)
     assert "`history` is a Python list, and grows" in refusal(of_the_module, XS)
     assert "`self.rows` is a Python list, and grows" in refusal(Recorder().record, XS)
     history.clear()
@@ -202,7 +233,7 @@ def test_a_list_that_is_longer_after_each_turn_is_refused():
             out = [*out, x]
         return out
 
-    said = refusal(f, XS)
+    said = refusal(f, run=over_unknown)
 
     assert "`out` is a list of 0 before a turn and a list of 1 (f64[]) after it" in said
     assert "mg.lax.scan" in said
@@ -254,7 +285,7 @@ def test_a_variable_that_begins_as_none_is_refused():
             best = x if best is None else best
         return best
 
-    assert "`best` is None before a turn and f64[] after it" in refusal(f, XS)
+    assert "`best` is None before a turn and f64[] after it" in refusal(f, run=over_unknown)
 
 
 def test_a_variable_of_the_body_is_refused_where_it_is_used_after_the_loop():
@@ -263,7 +294,7 @@ def test_a_variable_of_the_body_is_refused_where_it_is_used_after_the_loop():
             y = x * 2
         return y
 
-    said = refusal(f, XS)
+    said = refusal(f, run=over_unknown)
 
     assert said.startswith(f"{line(f, 'return y')}: `y` is used, and only the body of the `for` over tensors")
     assert "give it one before the loop" in said
@@ -290,7 +321,7 @@ def test_an_attribute_that_begins_in_a_loop_is_refused():
             box.content = x
         return xs
 
-    assert "`box.content` is assigned, and only the body" in refusal(f, XS)
+    assert "`box.content` is assigned, and only the body" in refusal(f, run=over_unknown)
 
 
 def test_a_tensor_edited_in_place_under_two_names_is_refused():

@@ -25,7 +25,7 @@ from ..tensor.lift import operand
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.vmap import Slices
 from .graph import builder_of
-from .sharing import refuse_lost_edits, share
+from .sharing import pass_on, refuse_lost_edits, share, sources_outside
 from .subgraph import (
     Side,
     Subgraph,
@@ -37,9 +37,7 @@ from .subgraph import (
     made,
     names_of_variables,
     outside_of,
-    pass_on,
     shown,
-    sources_outside,
     wrapping,
 )
 

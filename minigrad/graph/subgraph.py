@@ -33,7 +33,7 @@ from ..tracing.gradients import gradients, total
 from ..tracing.tracer import own_memory
 from ..tracing.views import mark_stale
 from .graph import UPDATE_OPS, StaticGraph
-from .sharing import Pairs, share
+from .sharing import Pairs, pass_on, seen_by, share, sources_outside
 from .waits import Waits, gives_nothing, variable_of
 
 
@@ -331,41 +331,6 @@ def made(
         y.views.clear()
         asked = pieces[:first] + pieces[first + len(edited) :]
         return after_assigning(builder, edited, pieces[first:], asked)
-
-
-def sources_outside(part: Subgraph, variables: Variables | None = None, may_skip: bool = True) -> list[list[Any]]:
-    """For each result, what it may be that was there before: what the part captures, and what a loop begins with.
-
-    may_skip    whether the loop may have no turn
-    """
-    outside = {id(c.symbol): c.what for c in part.captured.values()}
-    symbols, start = ([], []) if variables is None else (variables.symbols, variables.start)
-    place = {id(symbol): i for i, symbol in enumerate(symbols)}
-    begun = [{id(x): x} for x in start]
-    found: list[dict[int, Any]] = [{**its} for its in begun] if may_skip else []
-    found += [{} for _ in part.outputs[len(found) :]]
-    for _ in range(len(symbols) + 1):  # what a variable passes on to another, the next turn passes on to a third
-        for its, y in zip(found, part.outputs):
-            for memory in map(id, y.origins()):
-                if memory in outside:
-                    its[memory] = outside[memory]
-                elif memory in place:
-                    its |= begun[place[memory]] | found[place[memory]]
-    return [[*its.values()] for its in found]
-
-
-def seen_by(builder: GraphBuilder, what: Any) -> list[Tracer]:
-    """The symbols of the builder whose memory it may be."""
-    symbol = what if getattr(what, "builder", None) is builder else builder.captured.get(id(what))
-    return [] if symbol is None else (symbol if isinstance(symbol, Tracer) else symbol.symbol).origins()
-
-
-def pass_on(ys: Sequence[Tracer], part: Subgraph, sources: Sequence[Sequence[Any]]) -> None:
-    """Note what each result may be that was there before."""
-    for y, whats in zip(ys, sources):
-        for what in whats:
-            for memory in seen_by(part.outer, what)[:1]:
-                y.may_be(memory)
 
 
 def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from ...base.pytree import leaves, outline, planted
 from ...base.spec import Spec
 from ...ops.effect import PyFunc
 from ..control import cond
-from .side_effects import assigned, unchanged
+from .side_effects import Changed, Followed, assigned, unchanged
 from .state import (
     NUMBERS,
     NotReturned,
+    Retrace,
     Undefined,
     as_number,
     filling,
@@ -38,10 +40,6 @@ from .state import (
 )
 
 BOOL = np.dtype(bool)
-
-
-class Retrace(Exception):
-    """The branches, or the body, are to be written down once more, now that this is known."""
 
 
 @dataclass
@@ -64,7 +62,7 @@ class Merge:
     """
 
     def __init__(self, names: Sequence[str], kind: str):
-        self.names, self.kind, self.place = names, kind, here()
+        self.names, self.kind, self.place = [*names], kind, here()
         self.like: dict[tuple[str, int], Spec] = {}
         self.filled: dict[str, Any] = {}
 
@@ -151,6 +149,8 @@ class Merge:
         way = "Give it the same structure and dtype in both, by x.to(dtype) for instance"
         if "None" in what:
             way = "Let every way through the function return a tensor" if name == "return" else "Give a tensor in both"
+        if "a list of" in what:
+            way = "Append in both branches, or in none: append(y if c else z)"
         name = {"return": "what is returned", "the value": "the value"}.get(name, f"`{name}`")
         return ConversionError(
             f"{self.place}: after this {self.kind} over tensors {name} is {what}; the graph, which decides when it "
@@ -224,8 +224,17 @@ def truth(x: Any, kind: str) -> Any:
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
     "is": operator.is_, "is not": operator.is_not,
-    "in": lambda x, xs: x in xs, "not in": lambda x, xs: x not in xs,
+    "in": lambda x, xs: contains(xs, x), "not in": lambda x, xs: not_(contains(xs, x)),
 }  # fmt: skip
+
+
+def contains(xs: Any, x: Any) -> Any:
+    """x in xs: of a symbol, whether one of the xs equals it."""
+    if symbolic(xs):
+        return (xs == x).any()
+    if isinstance(xs, list | tuple) and any(map(symbolic, (x, *xs))):
+        return or_(False, *(partial(operator.eq, y, x) for y in xs))
+    return x in xs
 
 
 def nothing() -> tuple[()]:
@@ -256,20 +265,28 @@ def if_(
             otherwise()
         return
 
-    before, at = get(), here()
+    before, at, own = get(), here(), len(names)
+    merge, followed = Merge(names, "`if`"), Followed()
 
     def leaving(block: Callable[[], None] | None) -> Callable[[], Sequence[Any]]:
         def run() -> Sequence[Any]:
             set_(before)
-            if block is not None:
-                with unchanged(block, "a branch", at, set_), noted("both branches of this `if` are", at):
-                    block()
-            return get()[: len(names)]
+            followed.reset()
+            try:
+                with unchanged(block, "a branch", at, set_, followed), noted("both branches of this `if` are", at):
+                    if block is not None:
+                        block()
+            except Changed as its:
+                followed.add(its.container)
+                merge.names.append(its.path)
+                raise
+            return [*get()[:own], *followed.values()]
 
         return run
 
-    after = Merge(names, "`if`").chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
-    set_((*after, *before[len(names) :]))
+    after = merge.chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
+    set_((*after[:own], *before[own:]))
+    followed.write(after[own:])
     assigned(names, set_, "`if`")
 
 
@@ -285,7 +302,8 @@ def if_expression(
     merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        with noted(f"both sides of this {kind} are", merge.place):
+        kept = unchanged(side, f"one side of an {kind}", merge.place, ignored, None)
+        with kept, noted(f"both sides of this {kind} are", merge.place):
             return [side()]
 
     return merge.chosen(truth(test, kind), lambda: noting(then), lambda: noting(otherwise))[0]

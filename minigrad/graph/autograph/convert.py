@@ -82,7 +82,7 @@ def watched(function: Any) -> Any:
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> Any:
-        with leaks_told():
+        with leaks_told(function):
             return function(*args, **options)
 
     return run
@@ -92,7 +92,7 @@ def call(function: Any) -> Any:
     """What is called in the place of a function that a converted one calls."""
     match function:
         case FunctionType():
-            return called(function)
+            return REPLACED.get(function) or called(function)
         case MethodType():
             inner = called(function.__func__)
             return function if inner is function.__func__ else MethodType(inner, function.__self__)

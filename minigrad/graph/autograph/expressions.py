@@ -21,6 +21,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from .jumps import at
+from .operators import REPLACED
 from .scopes import SPECIAL, Names, arguments, is_engine, is_foreign
 
 SIGNS: dict[type[ast.cmpop], str] = {
@@ -80,7 +81,7 @@ class Expressions(ast.NodeTransformer):
         return self.operator("if_expression", test, self.later(node.body), self.later(node.orelse), like=node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        if len(node.ops) == 1 or assigns(node):
+        if (len(node.ops) == 1 and not isinstance(node.ops[0], ast.In | ast.NotIn)) or assigns(node):
             return self.generic_visit(node)
         args = [self.visit(node.left)]
         for sign, right in zip(node.ops, node.comparators):
@@ -101,7 +102,7 @@ class Expressions(ast.NodeTransformer):
             return at([given], node)[0]
         self.generic_visit(node)
         named = self.named(function)
-        if named is not None and is_foreign(named) and named.__module__ != "math":
+        if named is not None and is_foreign(named) and named.__module__ != "math" and named not in REPLACED:
             node.args = [self.handed(arg) if is_engine(named) else arg for arg in node.args]
         elif not isinstance(function, ast.Lambda) and not self.is_builtin(function):
             node.func = self.operator("call", node.func, like=function)

@@ -24,13 +24,16 @@ from ...base.pytree import leaves, outline, paths, planted, substituted
 from ...base.spec import Spec
 from ...core.modes import current
 from ...core.node import place
+from ...functions.creation import arange
+from ...tracing.tracer import Tracer
 from ..control import while_loop
 from ..subgraph import Subgraph
-from .branches import BOOL, Retrace, if_, ignored, noted, nothing, truth
-from .side_effects import assigned, unchanged
+from .branches import BOOL, if_, ignored, noted, nothing, truth
+from .side_effects import Changed, Followed, assigned, unchanged
 from .state import (
     NUMBERS,
     NotReturned,
+    Retrace,
     Undefined,
     as_number,
     dtype_of,
@@ -43,6 +46,8 @@ from .state import (
     symbolic,
     told,
 )
+
+UNROLLED = 256  # rows at most, of a loop that Python runs because a list grows in it
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,34 @@ def range_(*args: Any) -> Any:
     return Rows(length, lambda i: start + i * step)
 
 
+class Steps(Rows):
+    """mg.arange() up to a symbol: what a loop goes over, and no tensor."""
+
+    def refused(self, *_: Any) -> Any:
+        raise ConversionError(
+            f"{here()}: the length of this mg.arange() is known only when the graph runs, so it is no tensor, and only "
+            "a `for` can go over it. For a tensor take a length that is known, mg.arange(10), and choose by where(…)"
+        )
+
+    __getattr__ = __getitem__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = refused
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __matmul__ = __lt__ = __le__ = __gt__ = __ge__ = refused
+
+
+def arange_(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, **options: Any) -> Any:
+    """mg.arange(start, end, step), of which some may be symbols."""
+    if not any(map(symbolic, (start, end, step))):
+        return arange(start, end, step, dtype=dtype, **options)
+    start, end = (0, start) if end is None else (0 if start is None else start, end)
+    length = -((start - end) // step)
+    kind = np.result_type(*map(dtype_of, (start, end, step))) if dtype is None else dtype
+
+    def row(i: Any) -> Any:
+        y = lifted(start + i * step).astype(kind)
+        return Tracer(y.node, y.builder)  # a tensor, though it is made of numbers
+
+    return Steps(length.astype(np.int64), row)
+
+
 def enumerate_(xs: Any, start: Any = 0) -> Any:
     """enumerate(xs, start)"""
     its = rows(xs)
@@ -92,10 +125,16 @@ def enumerate_(xs: Any, start: Any = 0) -> Any:
 def zip_(*xs: Any, strict: bool = False) -> Any:
     """zip(*xs). Beside a Python list a tensor is gone through as a list of its rows."""
     its = [rows(x) for x in xs]
+    if any(isinstance(x, Rows) and x.most is None for x in its):
+        its = [Rows(len(x), partial(number_of, x)) if isinstance(x, range) else x for x in its]
     if all(isinstance(x, Rows) for x in its) and its:
         lengths = [x.length for x in its]
         return Rows(reduce(shorter, lengths), lambda i: tuple(x.row(i) for x in its))
     return zip(*map(unrolled, its), strict=strict)
+
+
+def number_of(xs: range, i: Any) -> Any:
+    return xs.start + i * xs.step
 
 
 def shorter(n: Any, m: Any) -> Any:
@@ -134,25 +173,48 @@ class TracedLoop:
 
     start     variable → what it begins with instead of what it is: a number in the dtype that it will have, a filling
     edited    which of the things carried the body edits in place
+    sure      whether it has a turn in every run
     """
 
-    def __init__(self, kind: str, block: Any, get: Any, set_: Any, names: Sequence[str]):
+    def __init__(self, kind: str, block: Any, get: Any, set_: Any, names: Sequence[str], sure: bool = False):
         self.kind, self.block, self.get, self.set_, self.names = kind, block, get, set_, names
-        self.owner, self.place, self.line = set_, here(), place()
+        self.owner, self.place, self.line, self.sure = set_, here(), place(), sure
         self.start: dict[str, Any] = {"the turn": 0}
         self.edited: set[int] = set()
+        self.followed = Followed()
+
+    def read(self) -> list[Any]:
+        """The state: variables, then what lists and dictionaries hold."""
+        return [*self.get(), *self.followed.values()]
+
+    def write(self, state: Sequence[Any]) -> None:
+        own = len(state) - len(self.followed.all)
+        self.set_(state[:own])
+        self.followed.write(state[own:])
 
     def run(self, test: Callable[[], Any], turn: Callable[[], None]) -> None:
         """Write the loop into the graph, and its results into the state."""
-        self.before = list(self.get())
+        self.before = self.read()
+        unlike: Unlike | None = None
         while True:
             try:
+                if unlike is not None:
+                    name, y = unlike.name, unlike.y
+                    x = self.before[self.names.index(name)]
+                    self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed(name, x, turn)
                 self.written(test, turn)
-                return assigned(self.names, self.owner, self.kind, self.line)
-            except Unlike as unlike:
-                name, y = unlike.name, unlike.y
-                x = self.before[self.names.index(name)]
-                self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed(name, x, turn)
+                return assigned(
+                    self.names[: len(self.names) - len(self.followed.all)], self.owner, self.kind, self.line
+                )
+            except Unlike as its:
+                unlike = its
+            except Changed as its:
+                self.followed.add(its.container)
+                self.names = (*self.names, its.path)
+                self.before.append(its.container.copy())
+            except ConversionError:
+                self.write(self.before)
+                raise
 
     def typed(self, name: str, x: Any, turn: Callable[[], None]) -> Any:
         """What a variable begins with: `total = 0.0`, to which a float32 is added, is a float32.
@@ -160,15 +222,18 @@ class TracedLoop:
         Which dtype that is, is found by one turn, written into a graph that is thrown away.
         """
         with Subgraph(current.mode.builder).building():
-            self.set_(self.before)
+            self.write(self.before)
             self.turn(turn)
-            y = self.get()[self.names.index(name)]
+            y = self.read()[self.names.index(name)]
         if outline(x) != outline(y):
             return x
         return planted(x, iter([number(a, b) for a, b in zip(leaves(x), leaves(y))]))
 
     def turn(self, turn: Callable[[], None]) -> None:
-        with unchanged(self.block, "a loop", self.place, self.owner), noted("the body of this loop is", self.place):
+        with (
+            unchanged(self.block, "a loop", self.place, self.owner, self.followed),
+            noted("the body of this loop is", self.place),
+        ):
             turn()
 
     def written(self, test: Callable[[], Any], turn: Callable[[], None]) -> None:
@@ -181,7 +246,7 @@ class TracedLoop:
             return tuple(as_number(x) if its else x for x, its in zip(symbols, numbers))
 
         def going(*symbols: Any) -> Any:
-            self.set_(self.state(start, as_numbers(symbols)))
+            self.write(self.state(start, as_numbers(symbols)))
             with noted("the condition of this loop is", self.place):
                 return test()
 
@@ -190,7 +255,7 @@ class TracedLoop:
             symbols = as_numbers(symbols)
             nodes = [symbol.node for symbol in symbols]
             current.mode.builder.stands |= {id(symbol): part for symbol, part in zip(symbols, parts)}
-            self.set_(self.state(start, symbols))
+            self.write(self.state(start, symbols))
             self.turn(turn)
             results = self.carried(start, symbols)
             self.edited = {
@@ -207,7 +272,7 @@ class TracedLoop:
         carried = while_loop(going, body, [lifted(x) for x in parts])
         settled = [self.settled(i, x, y) for i, (x, y) in enumerate(zip(parts, carried))]
         results = [as_number(y) if its else y for y, its in zip(settled, still)]
-        self.set_([self.left(name, x) for name, x in zip(self.names, self.state(start, results))])
+        self.write([self.left(name, x) for name, x in zip(self.names, self.state(start, results))])
 
     def numbers(self, start: Sequence[Any]) -> list[bool]:
         """Of each thing that is carried, whether it was a Python number before the loop."""
@@ -261,12 +326,13 @@ class TracedLoop:
     def carried(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
         """What the body left in the variables, for the next turn. Raises ConversionError where that does not fit."""
         places = iter(symbols)
-        return [y for name, x, its in zip(self.names, start, self.get()) for y in self.variable(name, x, its, places)]
+        return [y for name, x, its in zip(self.names, start, self.read()) for y in self.variable(name, x, its, places)]
 
     def variable(self, name: str, x: Any, y: Any, places: Iterator[Any]) -> list[Any]:
         """What the body left in a variable that began as x."""
         if isinstance(x, Undefined):
-            if isinstance(x, NotReturned) and not isinstance(y, Undefined):
+            is_filled = isinstance(x, NotReturned) or (self.sure and all(map(is_part, leaves(y))))
+            if is_filled and not isinstance(y, Undefined):
                 raise Unlike(name, y)
             return []
         if isinstance(y, Undefined):
@@ -287,7 +353,9 @@ class TracedLoop:
         its = as_number(its) if is_number(y) else its
         if tuple(its.shape) != tuple(symbol.shape):
             way = "Begin with the shape that it keeps, mg.zeros(…), or take mg.while_loop with shape_invariants"
-            raise self.refused(name, f"has shape {symbol.shape} before a turn and {its.shape} after it", way)
+            raise self.refused(
+                name, f"has shape {symbol.shape} before a turn and {its.shape} after it", way, uneven=True
+            )
         if its.dtype == symbol.dtype:
             return its
         first = self.before[self.names.index(name)]
@@ -299,15 +367,21 @@ class TracedLoop:
     def changed(self, name: str, x: Any, y: Any) -> ConversionError:
         way = "Begin with a tensor of the shape and dtype that it will have"
         if isinstance(y, list | tuple | dict):
-            way = "Keep what a loop collects in a tensor, as mg.lax.scan does, or loop over range(5), which is unrolled"
-        return self.refused(name, f"is {told(x)} before a turn and {told(y)} after it", way)
+            way = (
+                f"A list may grow in a `for` over at most {UNROLLED} rows, if their number is known: it is unrolled. "
+                "Else keep what the loop collects in a tensor: out = mg.zeros(10) and out[i] = y, or mg.lax.scan"
+            )
+        return self.refused(name, f"is {told(x)} before a turn and {told(y)} after it", way, uneven=True)
 
-    def refused(self, name: str, what: str, way: str) -> ConversionError:
+    def refused(self, name: str, what: str, way: str, uneven: bool = False) -> ConversionError:
+        """The error; uneven, if a variable has another structure after a turn, which Python could run."""
         name = "what is returned" if name == "return" else f"`{name}`"
-        return ConversionError(
+        error = ConversionError(
             f"{self.place}: in this {self.kind} over tensors {name} {what}; its body is written down once, for every "
             f"turn, so what goes on to the next turn stays of one kind. {way}"
         )
+        error.__dict__["uneven"] = uneven
+        return error
 
 
 class Unlike(Retrace):
@@ -367,10 +441,15 @@ def for_(
     if isinstance(items, Rows):
         if items.most == 0:
             return
-        counted(items, TracedLoop("`for`", body, get, set_, names), body, test)
-        return
+        try:
+            counted(items, TracedLoop("`for`", body, get, set_, names, items.most is not None), body, test)
+        except ConversionError as error:
+            if not getattr(error, "uneven", False) or items.most is None or items.most > UNROLLED:
+                raise
+        else:
+            return
     going: Any = True
-    for item in items:
+    for item in unrolled(items):
         if symbolic(going):
             if_(going, partial(body, item), None, get, set_, names)
         else:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...functions.creation import arange
 from .branches import and_ as and_
 from .branches import assert_ as assert_
 from .branches import compare as compare
@@ -23,7 +24,7 @@ from .branches import if_expression as if_expression
 from .branches import not_ as not_
 from .branches import or_ as or_
 from .branches import truth
-from .loops import enumerate_, len_, range_, reversed_, zip_
+from .loops import arange_, enumerate_, len_, range_, reversed_, zip_
 from .loops import for_ as for_
 from .loops import while_ as while_
 from .state import NotReturned as NotReturned
@@ -97,5 +98,5 @@ def all_(xs: Any) -> Any:
 
 REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
-    bool: bool_, min: min_, max: max_, any: any_, all: all_,
+    bool: bool_, min: min_, max: max_, any: any_, all: all_, arange: arange_,
 }  # fmt: skip

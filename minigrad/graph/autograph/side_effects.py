@@ -1,7 +1,8 @@
 """What a block does to Python's own objects: it runs once, to be written down, however often the graph will run it.
 
-What it assigns itself is its state, and goes on from turn to turn. Anything else that changes meanwhile, a list that
-grows, a counter that a function counts which it calls, would change once, and is refused. An attribute or a global that
+What it assigns itself is its state, and goes on from turn to turn; so do local lists and dictionaries that it changes.
+Anything else that changes meanwhile, a list of the module, a counter that a function counts which it calls, would
+change once, and is refused. An attribute or a global that
 is state is right within the graph, and holds a symbol when the trace is over: that is worth a warning.
 """
 
@@ -12,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -24,7 +25,7 @@ from ...tracing.builder import Tracer
 from ...tracing.module import ModuleLike
 from ..effects import Probe
 from .scopes import is_foreign
-from .state import is_part, symbolic
+from .state import Retrace, is_part, symbolic
 
 NOTHING = object()
 
@@ -96,23 +97,70 @@ def mentioned(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*code.co_names, *(name for names in inner for name in names))))
 
 
-@contextmanager
-def unchanged(block: Any, kind: str, at: str, set_: Any) -> Iterator[None]:
-    """A run of the block, for the graph, in which what is not its state must stay as it is. Raises ConversionError.
+class Changed(Retrace):
+    """A local list or dictionary that a block changes, which is part of its state from now on."""
 
-    set_    the function that writes its state
+    def __init__(self, path: str, container: Any):
+        self.path, self.container = path, container
+
+
+class Followed:
+    """The lists and dictionaries that are part of a block's state, each with what it held before the block."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[Any, Any]] = []
+
+    def add(self, container: Any) -> None:
+        self.all.append((container, container.copy()))
+
+    def __contains__(self, x: Any) -> bool:
+        return any(x is container for container, _ in self.all)
+
+    def values(self) -> list[Any]:
+        """What each holds now."""
+        return [container.copy() for container, _ in self.all]
+
+    def write(self, values: Sequence[Any]) -> None:
+        for (container, _), value in zip(self.all, values):
+            refill(container, value)
+
+    def reset(self) -> None:
+        self.write([before for _, before in self.all])
+
+
+def refill(container: Any, values: Any) -> None:
+    """Give a list, dictionary or set these values in place of its own."""
+    container.clear()
+    container.extend(values) if isinstance(container, list) else container.update(values)
+
+
+@contextmanager
+def unchanged(block: Any, kind: str, at: str, set_: Any, followed: Followed | None) -> Iterator[None]:
+    """A run of the block, for the graph, in which what is not its state must stay as it is. Raises ConversionError;
+    or Changed, for a local list or dictionary that is not followed yet.
+
+    set_        the function that writes its state
+    followed    lists that are part of it; None, if no list can be
     """
     places = {(id(its.holder), its.key): (its, its.now()) for its in reached(getattr(block, "func", block))}
-    copies = [(its.path, x, x.copy()) for its, x in places.values() if isinstance(x, list | dict | set)]
-    yield
-    for path, now, before in copies:
-        if is_changed(now, before):
-            raise ConversionError(
-                f"{at}: `{path}` is a Python {type(now).__name__}, and "
-                f"{'grows' if len(now) > len(before) else 'changes'} in {kind} over tensors, which is written down "
-                "once and run as the graph decides. Keep what it collects in a tensor, as mg.lax.scan does, or let "
-                "Python decide: a loop over range(5) is unrolled"
-            )
+    copies = [(its, x, x.copy()) for its, x in places.values() if isinstance(x, list | dict | set)]
+    try:
+        yield
+        for its, now, before in copies:
+            if not (followed and now in followed) and is_changed(now, before):
+                is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
+                if followed is not None and is_local and not isinstance(now, set):
+                    raise Changed(its.path, now)
+                raise ConversionError(
+                    f"{at}: `{its.path}` is a Python {type(now).__name__}, and "
+                    f"{'grows' if len(now) > len(before) else 'changes'} in {kind} over tensors, which is written down "
+                    "once and run as the graph decides. Keep what it collects in a tensor, as mg.lax.scan does, or in "
+                    "a list of the function itself, or let Python decide: a loop over range(5) is unrolled"
+                )
+    except Exception:
+        for _, now, before in copies:
+            refill(now, before)
+        raise
     cells = set(map(id, set_.__closure__ or ()))
     for its, before in places.values():
         if id(its.holder) in cells or (isinstance(its.holder, dict) and its.key in set_.__code__.co_names):
@@ -159,21 +207,28 @@ class Leftover(NamedTuple):
 
 
 class Assignments(threading.local):
-    """What was assigned in the outermost converted function that runs in this thread; None while none does."""
+    """What was assigned in the outermost converted function that runs in this thread; None while none does.
+
+    outer    ids of the cells of variables that were there before: lists in them outlive the trace
+    """
 
     found: list[Leftover] | None = None
+    outer: frozenset[int] = frozenset()
 
 
 opened = Assignments()
 
 
 @contextmanager
-def leaks_told() -> Iterator[None]:
+def leaks_told(function: Any) -> Iterator[None]:
     """A run of a converted function; after the outermost one, a warning for each thing that still holds a symbol."""
     if opened.found is not None:
         yield
         return
-    opened.found = []
+    function, opened.found = getattr(function, "__func__", function), []
+    opened.outer = (
+        frozenset(id(its.holder) for its in reached(function)) if isinstance(function, FunctionType) else frozenset()
+    )
     try:
         yield
         found = {(id(its.of()), its.path): its for its in opened.found}

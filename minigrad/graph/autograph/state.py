@@ -25,6 +25,10 @@ from ...tracing.builder import Tracer
 NUMBERS = (bool, int, float)
 
 
+class Retrace(Exception):
+    """The branches, or the body, are to be written down once more, now that this is known."""
+
+
 class Number(Tracer):
     """A symbol in the place of a Python number. What is computed of numbers alone is one again."""
 

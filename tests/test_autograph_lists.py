@@ -1,0 +1,215 @@
+"""Loops over `mg.arange(n)`, and lists and dictionaries that a branch or a loop over tensors changes."""
+
+import numpy as np
+import pytest
+from close import assert_all_close
+
+import minigrad as mg
+from minigrad.base.errors import ConversionError
+from minigrad.base.pytree import leaves
+
+
+def with_break_and_else(x, n):
+    total = 0.0
+    for i in mg.arange(n * 2):
+        if i == 1:
+            continue
+        if i > 4:
+            break
+        total = total + i * x[0]
+    else:
+        total = total - 100
+    return total
+
+
+def with_return(x, n):
+    for i in mg.arange(n, 20):
+        if i * i > 10:
+            return i * x
+    return x
+
+
+def down(x, n):
+    total = 0
+    for i in mg.arange(n, 0, -1):
+        for j in reversed(mg.arange(i)):
+            total = total * 2 + j
+    return total
+
+
+def of_floats(x, n):
+    total = 0.0
+    for k, (v, w) in enumerate(zip(mg.arange(0.0, n, 0.5), x)):
+        total = total + k * v * w
+    return total
+
+
+def of_a_dtype(x, n):
+    total = mg.zeros((), dtype=mg.float32)
+    for v in mg.arange(n, dtype=mg.float32):
+        total = total + v
+    return total
+
+
+def rows_edited(x, n):
+    y = mg.zeros(3)
+    for i in mg.arange(n):
+        y[i] = x[i] * i
+    return y
+
+
+def beside_a_range(x, n):
+    total = x * 0
+    for i, k in zip(mg.arange(n), range(5, 100, 2)):
+        total = total + i * k * x
+    return total
+
+
+def membership(x, n):
+    return mg.where(n in [1, 3], x, -x), n not in (0, 2), 2.0 in x
+
+
+def both_branches_append(x, n):
+    seen = [x]
+    if x.sum() > n:
+        seen.append(x * 2)
+        seen.extend([x, x * 3])
+    else:
+        seen += [x * 5, -x]
+        seen.insert(0, x * 7)
+    return mg.stack(seen)
+
+
+def a_branch_pops(x, n):
+    rest = [x, x * 2]
+    if n > 1:
+        y = rest.pop() * 2
+    else:
+        y = rest.pop(0)
+    return y, rest[0], len(rest)
+
+
+def a_branch_fills_a_dictionary(x, n):
+    made = {"a": x}
+    if n > 1:
+        made["a"], made["b"] = x * 2, x
+    else:
+        made["b"] = x * 3
+    return made
+
+
+def every_turn_appends(x, n):
+    rows, squares = [], [x[0]]
+    for v in x:
+        rows.append(v * 2)
+        squares.append(v * v + squares[-1])
+    return mg.stack(rows), squares, len(rows)
+
+
+def a_branch_of_a_turn_appends(x, n):
+    found = []
+    for i, v in enumerate(x):
+        for w in x:
+            if v > w:
+                found.append(v * i)
+            else:
+                found.append(w)
+    return mg.stack(found)
+
+
+def a_function_appends(x, n):
+    found = []
+
+    def note(v):
+        found.append(v.tanh())
+
+    for v in x:
+        note(v)
+    return mg.stack(found)
+
+
+def an_entry_is_state(x, n):
+    state = {"h": x * 0, "n": 0}
+    while n > 0:
+        state["h"] = (state["h"] + x).tanh()
+        state["n"] += 1
+        n = n - 1
+    return state
+
+
+def none_at_first(x, n):
+    best = None
+    for v in x:
+        if best is None or v > best:
+            best = v
+    return best
+
+
+def named_in_the_body(x, n):
+    for v in x:
+        y = v * 2
+    return y + v
+
+
+PROGRAMS = (
+    *(with_break_and_else, with_return, down, of_floats, of_a_dtype, rows_edited, beside_a_range, membership),
+    *(both_branches_append, a_branch_pops, a_branch_fills_a_dictionary, every_turn_appends, an_entry_is_state),
+    *(a_branch_of_a_turn_appends, a_function_appends, none_at_first, named_in_the_body),
+)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_program_gives_traced_what_it_gives_in_eager_mode(f):
+    g = mg.function(f)
+    for n in (0, 1, 3):
+        found = []
+        for run in (f, g):
+            x = mg.tensor([1.0, -2.0, 3.0], requires_grad=True)
+            ys = leaves(run(x, mg.tensor(n)))
+            slopes = [y for y in ys if isinstance(y, mg.Tensor) and y.requires_grad]
+            sum((y.sum() * k for k, y in enumerate(slopes, 1)), x.sum()).backward()
+            found.append([*ys, x.grad])
+        assert_all_close(found[1], found[0], rtol=1e-14)
+
+
+def test_mg_arange_of_a_symbol_is_no_tensor():
+    for f in (lambda n: mg.arange(n) * 2, lambda n: mg.arange(n).sum(), lambda n: mg.arange(n)[0]):
+        with pytest.raises(ConversionError, match=r"this mg.arange\(\) is known only when the graph runs"):
+            mg.function(f)(mg.tensor(3))
+
+
+def test_a_list_that_grows_a_number_of_times_that_only_the_run_knows_is_refused():
+    def f(x, n):
+        rows = []
+        for i in mg.arange(n):
+            rows.append(x * i)
+        return mg.stack(rows)
+
+    with pytest.raises(ConversionError, match=r"`rows` is a list of 0 before .*out\[i\] = y, or mg.lax.scan"):
+        mg.function(f)(mg.ones(2), mg.tensor(3))
+
+
+def test_a_list_that_one_side_of_an_expression_changes_is_refused():
+    """Both sides ran, and both popped."""
+
+    def f(x):
+        rest = [x, x * 2]
+        y = rest.pop() if x > 0 else x
+        return y + len(rest)
+
+    with pytest.raises(ConversionError, match="`rest` is a Python list, and changes in one side of an `if` expression"):
+        mg.function(f)(mg.tensor(1.0))
+
+
+def test_a_list_from_before_the_trace_is_left_as_it_was():
+    seen = []
+
+    def f(x):
+        for v in x:
+            seen.append(v)
+        return x
+
+    with pytest.raises(ConversionError, match="`seen` is a Python list, and grows"):
+        mg.function(f)(mg.ones(2))
+    assert not seen
+    np.testing.assert_array_equal(mg.function(every_turn_appends)(mg.ones(2), mg.tensor(1))[0], [2, 2])
