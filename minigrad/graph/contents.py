@@ -92,13 +92,15 @@ def state_of(x: Any) -> list[Any]:
     if isinstance(x, memoryview):
         return [x.tobytes()]
     classes = [c for c in (x if isinstance(x, type) else kind).__mro__ if not is_library(c)]
-    own = [[v for name, v in vars(c).items() if type(v) not in DESCRIPTORS and name[:2] != "__"] for c in classes]
+    own: list[Any] = [
+        [v for name, v in vars(c).items() if type(v) not in DESCRIPTORS and name[:2] != "__"] for c in classes
+    ]
     if isinstance(x, type):
         return own
     state = getattr(x, "__dict__", None)  # asked first: a partial has none until then
     is_plain = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
     with suppress(Exception):  # where an object made in C, such as a file, has no state, or a user's refuses
-        own.append(object.__getstate__(x) if is_plain else x.__reduce_ex__(2)[1:])  # type: ignore[attr-defined]
+        own.append(object.__getstate__(x) if is_plain else x.__reduce_ex__(2)[1:])
     return own if is_plain else [*own, state]
 
 

@@ -103,7 +103,7 @@ class RMSprop(UpdateRule):
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, v: Any, *means: Any) -> None:
         pad.mean_square_(v, g, 1 - options["alpha"])
         if options["centered"]:
-            m, *means = means
+            m, means = means[0], means[1:]
             pad.lerp_(m, g, 1 - options["alpha"])
             v = pad.variance(v, m)
         spread = pad.root(v, options["eps"])
