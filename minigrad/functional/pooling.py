@@ -173,7 +173,7 @@ def fractional_max_pool(
     kernel = each("kernel_size", kernel_size, n)
     if any(m < 1 or m + k - 1 > whole for m, k, whole in zip(wanted, kernel, size)):
         raise ShapeError(f"fractional pooling of {x.spec} to {wanted} needs windows that fit, and got {kernel}")
-    x4, axes = (x if x.ndim == n + 2 else x.unsqueeze(0)), range(n)
+    x4 = x if x.ndim == n + 2 else x.unsqueeze(0)
     rows = x4.shape[:2]
     if _random_samples is None:
         key = random.next_key(x.spec.device) if key is None else key
@@ -181,22 +181,26 @@ def fractional_max_pool(
     samples = x.lift(_random_samples).astype(x.dtype)
     if samples.shape != (*rows, n):
         raise ShapeError(f"_random_samples of {x.spec} are {(*rows, n)}, and got {samples.spec}")
-    places: Any = 0
-    for i in axes:  # of each window and each number in it, on its own axis
-        axis = (
-            n - 1 - i if n == 2 else i
-        )  # PyTorch's first sample is of the last axis in a plane, of the first in space
-        first = starts(samples[:, :, axis], size[i], wanted[i], kernel[i])
-        inside = first.unsqueeze(-1) + np.arange(kernel[i])
-        across = [*rows, *[1] * (2 * n)]
-        across[2 + i], across[2 + n + i] = wanted[i], kernel[i]
-        places = places * size[i] + inside.reshape(across)
-    places = places.reshape(*rows, prod(wanted), prod(kernel))
+    places = laid_windows(samples, size, wanted, kernel)
     taps = x4.reshape(*rows, prod(size)).gather(2, places.flatten(2)).reshape(places.shape)
     at = taps.detach().argmax(-1).unsqueeze(-1)
     shape = (*x.shape[:-n], *wanted)
     y = taps.gather(-1, at).reshape(shape)
     return (y, places.gather(-1, at).reshape(shape)) if return_indices else y
+
+
+def laid_windows(samples: Any, size: Any, wanted: Any, kernel: Any) -> Any:
+    """The places in its plane of each number of each window (N, C, windows, numbers), by samples (N, C, n)."""
+    n, rows, places = len(size), samples.shape[:2], 0
+    for i in range(n):  # of each window and each number in it, on its own axis
+        axis = (
+            n - 1 - i if n == 2 else i
+        )  # PyTorch's first sample is of the last axis in a plane, of the first in space
+        first = starts(samples[:, :, axis], size[i], wanted[i], kernel[i])
+        across = [*rows, *[1] * (2 * n)]
+        across[2 + i], across[2 + n + i] = wanted[i], kernel[i]
+        places = places * size[i] + (first.unsqueeze(-1) + np.arange(kernel[i])).reshape(across)
+    return places.reshape(*rows, prod(wanted), prod(kernel))  # type: ignore[attr-defined]
 
 
 def starts(sample: Any, size: int, m: int, k: int) -> Any:
