@@ -147,8 +147,8 @@ def sent_slopes(f: Callable[[Tensor], Tensor], x: Any) -> list[list[Any]]:
     x = np.asarray(x, float)
     steps = NUDGE * np.eye(x.size).reshape(x.size, *x.shape)
     rows: list[Any] = []
-    for i in range(f(Tensor(x)).size):
-        leaf = Tensor(x, requires_grad=True)
+    for i in range(f(Tensor(x.copy())).size):  # f may edit what it is given
+        leaf = Tensor(x.copy(), requires_grad=True)
         y = f(leaf).reshape(-1)[i]
         if y.requires_grad:
             y.backward()
