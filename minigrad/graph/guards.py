@@ -74,9 +74,14 @@ class Guards:
             self.changes, self.versions = changes, versions
         return True
 
+    @staticmethod
+    def held(of: Any) -> Any:
+        """The attributes of a module, none of which this reads; None if it was deleted."""
+        return None if (x := of()) is None else vars(x)
+
     def versions_now(self) -> list[Any]:
         """How often each module was changed, and its hooks."""
-        return [None if (x := of()) is None else (x._changes, x._hooks.changes) for of in self.modules]
+        return [x and (x.get("_changes"), x["_hooks"].changes) for x in map(Guards.held, self.modules)]
 
     def broken(self) -> Iterator[str]:
         """What is no longer so, in words."""
