@@ -74,14 +74,10 @@ class Guards:
             self.changes, self.versions = changes, versions
         return True
 
-    @staticmethod
-    def held(of: Any) -> Any:
-        """The attributes of a module, none of which this reads; None if it was deleted."""
-        return None if (x := of()) is None else vars(x)
-
     def versions_now(self) -> list[Any]:
         """How often each module was changed, and its hooks."""
-        return [x and (x.get("_changes"), x["_hooks"].changes) for x in map(Guards.held, self.modules)]
+        attributes = [None if (x := of()) is None else vars(x) for of in self.modules]  # which notes no read
+        return [x and (x.get("_changes"), x["_hooks"].changes) for x in attributes]
 
     def broken(self) -> Iterator[str]:
         """What is no longer so, in words."""
