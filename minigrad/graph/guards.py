@@ -76,7 +76,8 @@ class Guards:
 
     def versions_now(self) -> list[Any]:
         """How often each module was changed, and its hooks."""
-        return [None if (x := of()) is None else (x._changes, x._hooks.changes) for of in self.modules]
+        attributes = [None if (x := of()) is None else vars(x) for of in self.modules]  # which notes no read
+        return [x and (x.get("_changes"), x["_hooks"].changes) for x in attributes]
 
     def broken(self) -> Iterator[str]:
         """What is no longer so, in words."""
