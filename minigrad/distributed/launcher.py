@@ -131,7 +131,7 @@ def exit_on_signals() -> Iterator[None]:
         yield
         return
     mine = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
-    came = []
+    came = list[int]()
 
     def leave(number: int, frame: object) -> None:
         for each in mine:
@@ -146,8 +146,8 @@ def exit_on_signals() -> Iterator[None]:
     finally:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
-        for number in came:
-            os.kill(os.getpid(), number)  # whoever waits for this process sees which signal ended it
+        for signalled in came:
+            os.kill(os.getpid(), signalled)  # whoever waits for this process sees which signal ended it
 
 
 def outside() -> dict[str, str]:
