@@ -37,7 +37,8 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
     path = Path(path)
     try:
         if not path.parent.is_dir():
-            raise FileNotFoundError(ENOENT, f"{path.parent} is not a folder: make it first, or write to another one", path)
+            where = f"{path.parent} is not a folder: make it first, or write to another one"
+            raise FileNotFoundError(ENOENT, where, path)
         old = path.stat() if path.exists() else None
         if old is not None and not S_ISREG(old.st_mode):  # a pipe or a device cannot be exchanged
             with path.open("wb") as file:

@@ -2,7 +2,11 @@
 
 import pytest
 
+from minigrad.course.exercise import named
+from minigrad.course.probe import observe
+from minigrad.course.referee import inside
 from minigrad.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, found
+from minigrad.grading.submission import read
 
 
 def sandbox_here(**limits):
@@ -30,3 +34,14 @@ class Told(Sandbox):
         if self.error is not None and len(self.jobs) in self.at:
             raise self.error
         return Reply(self.answer, "" if self.answer else "late", 0.1)
+
+
+def sent_by(data, exercise):
+    """Part → what a sandbox answers for this notebook; its code runs here, so it must be one of ours."""
+    names = {"check": lambda *parts: None}
+    for cell in read(data).cells:
+        exec(cell.source, names)
+    return {
+        part.name: [[each.kind, each.value, each.told] for each in observe(inside(part.probes), names)]
+        for part in named(exercise).parts
+    }

@@ -12,17 +12,16 @@ import psutil
 import pytest
 from grading.cases import CASES, NAME, ROOT
 from grading.cases.case import notebook
-from grading.sandboxes import Told, sandbox_here
+from grading.sandboxes import Told, sandbox_here, sent_by
 from grading.test_batch import NOTHING, RIGHT, batch, grade_class, hand_in
 
-from minigrad.course.exercise import named
 from minigrad.grading import alike, command, gradebook
 from minigrad.grading.batch import Batch, Course, Here
 from minigrad.grading.collect import submissions
 from minigrad.grading.sandbox import Reply
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="submissions are graded where processes can be forked")
-SOLUTION = {part.name: [[each.kind, each.value, each.told] for each in part.expected] for part in named(NAME).parts}
+SOLUTION = sent_by(RIGHT, NAME)
 RIGHTLY = {"cells": {}, "parts": SOLUTION}
 LATE = {"cells": {}, "parts": SOLUTION | {"product": [["endless", None, ""]]}}
 DIED = {"cells": {}, "parts": SOLUTION | {"product": [["died", None, ""]]}}

@@ -5,18 +5,17 @@ import zipfile
 
 import pytest
 from grading.cases import NAME
-from grading.sandboxes import Told
+from grading.sandboxes import Told, sent_by
 from grading.test_batch import NOTHING, RIGHT, grade_class, hand_in
 from grading.test_collect import NOTEBOOK, pack, zipped
 
-from minigrad.course.exercise import named
 from minigrad.grading import batch, collect, command, giving, submission
 from minigrad.grading.collect import submissions
 from minigrad.grading.submission import Unreadable, read
 
 EVES = RIGHT.replace(b'"nbformat": 4', b'"eve": 1, "nbformat": 4')
 DIGITS = "9" * 5_000
-SOLUTION = {part.name: [[each.kind, each.value, each.told] for each in part.expected] for part in named(NAME).parts}
+SOLUTION = sent_by(RIGHT, NAME)
 
 
 @pytest.fixture
