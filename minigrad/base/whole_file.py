@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from errno import EACCES, ENOENT
+from errno import EACCES, EISDIR, ENOENT
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -39,6 +39,8 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
         if not path.parent.is_dir():
             where = f"{path.parent} is not a folder: make it first, or write to another one"
             raise FileNotFoundError(ENOENT, where, path)
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, "It is a folder: choose another name", path)
         old = path.stat() if path.exists() else None
         if old is not None and not S_ISREG(old.st_mode):  # a pipe or a device cannot be exchanged
             with path.open("wb") as file:

@@ -110,9 +110,11 @@ class Names:
         return self.opened[id(x)]
 
     def found(self, place: list[Any], names: Iterable[str], look: Look) -> Iterator[tuple[str, Any]]:
-        """Note a place. Returns (name, value) for all that is there."""
-        place.append(([*names], look))
-        return zip(place[-1][0], look())
+        """Note a place, unless it has no name and never will. Returns (name, value) for all that is there."""
+        names = [*names]
+        if names:
+            place.append((names, look))
+        return zip(names, look())
 
     def parts(self, name: str, x: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of each part of a value."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..base.errors import ShapeError
 from ..core.modes import no_grad
 from ..tensor.tensor import Tensor
-from .groups import Group, State
+from .groups import Group, State, is_symbol
 from .optimizer import UpdateRule
 from .staged import Cell, Scratch, Words, power, sqrt, wanted, where
 
@@ -41,7 +41,7 @@ class SGD(UpdateRule):
         return ("momentum_buffer",) if options["momentum"] else ()
 
     def count(self, state: State, options: Group) -> None:
-        if options["momentum"]:  # its first step is not dampened, whatever was done before
+        if is_symbol(options["momentum"]) or options["momentum"]:  # its first step is not dampened, whatever was before
             super().count(state, options)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, b: Any = None) -> None:

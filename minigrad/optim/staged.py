@@ -316,7 +316,7 @@ def update(
     builder.note_read(optimizer, "groups()")
     for options in vars(optimizer)["param_groups"]:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
-        rates = [name for name in ("lr", *optimizer.scheduled) if name in options]
+        rates = ["lr", *(name for name in optimizer.scheduled if options.get(name))]  # 0 is a constant of the trace
         moving = {name: builder.lift(rate_of(optimizer, options, name)).astype(float) for name in rates}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
