@@ -14,6 +14,7 @@ from pathlib import Path
 
 from minigrad.course.exercise import Part, named
 from minigrad.course.probe import parsed
+from minigrad.course.referee import inside
 
 CONFIG = {"show_stdout": False, "print_summary": False, "logo": False}
 HEAD = '''\
@@ -21,7 +22,11 @@ from math import isclose
 
 from otter.test_files import test_case
 
+from minigrad.course.probe import Outcome, plain
+from minigrad.course.referee import judge
+
 OK_FORMAT = False
+PROBES = {probes!r}
 name = "{name}"
 points = {points}
 
@@ -37,12 +42,13 @@ def same(came, wanted):
     return type(came) is type(wanted) and came == wanted
 
 
-def raises(call, wanted):
+def outcome(place, call):
+    """What the referees make of the probe in this place, from what the call gives."""
     try:
-        call()
+        came = Outcome("gave", plain(call()))
     except Exception as error:
-        return type(error).__name__ == wanted
-    return False
+        came = Outcome("raised", type(error).__name__)
+    return judge(PROBES, [Outcome("todo")] * place + [came])[place]
 
 
 @test_case(points={points}, hidden=True)
@@ -63,17 +69,15 @@ def assignment(python: str, name: str, folder: Path) -> None:
 
 def test_file(part: Part) -> str:
     body, done = [], 0
-    for probe, wanted in zip(parsed(part.probes), part.expected):
+    for place, (probe, wanted) in enumerate(zip(parsed(inside(part.probes)), part.expected)):
         preparation = ast.parse(probe.preparation).body
         body += [ast.unparse(statement) for statement in preparation[done:]]
         done = len(preparation)
-        if wanted.kind == "raised":
-            body.append(f"assert raises(lambda: {probe.expression}, {wanted.value!r})")
-        else:
-            body.append(f"assert same({probe.expression}, {wanted.value!r})")
+        body.append(f"came = outcome({place}, lambda: {probe.expression})")
+        body.append(f"assert came.kind == {wanted.kind!r} and same(came.value, {wanted.value!r})")
     text = "\n".join(f"    {line}" for each in body for line in each.split("\n"))
-    parameters = ", ".join(free(part.probes))
-    return HEAD.format(name=part.name, points=part.points, parameters=parameters, body=text)
+    parameters = ", ".join(free(inside(part.probes)))
+    return HEAD.format(name=part.name, points=part.points, probes=part.probes, parameters=parameters, body=text)
 
 
 def free(source: str) -> Iterator[str]:

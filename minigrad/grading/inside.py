@@ -214,13 +214,11 @@ class Kernel:
     def run(self, source: str) -> None:
         """Run a cell's Python; the value of an expression at its end becomes `_`, as in IPython."""
         tree = ast.parse(source, self.file)
-        last = tree.body[-1] if tree.body else None
-        if not isinstance(last, ast.Expr):
-            self.value(self.compile(tree, self.file, "exec"))
-            return
-        tree.body.pop()
-        self.value(self.compile(tree, self.file, "exec"))
-        value = self.value(self.compile(ast.Expression(last.value), self.file, "eval"))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        codes = [self.compile(tree, self.file, "exec")]
+        if last is not None:
+            codes.append(self.compile(ast.Expression(last.value), self.file, "eval"))
+        value = self.value(*codes)
         if value is not None and self.namespace.get("_") is self.last:  # else a cell has assigned `_`
             self.namespace.update(zip(LAST, [value, *map(self.namespace.get, LAST)]))
             self.last = value
@@ -247,9 +245,17 @@ class Kernel:
         linecache.cache[self.file] = len(source), None, lines, self.file  # AutoGraph reads the source
         return source
 
-    def value(self, code: CodeType) -> Any:
-        value = eval(code, self.namespace)
-        return self.loop.run_until_complete(value) if code.co_flags & CO_COROUTINE else value
+    def value(self, *codes: CodeType) -> Any:
+        """What the last of them gives; all run in the event loop if one of them awaits."""
+        if any(code.co_flags & CO_COROUTINE for code in codes):
+            return self.loop.run_until_complete(self.awaited(codes))
+        return [eval(code, self.namespace) for code in codes][-1]
+
+    async def awaited(self, codes: tuple[CodeType, ...]) -> Any:
+        for code in codes:
+            value = eval(code, self.namespace)
+            value = await value if code.co_flags & CO_COROUTINE else value
+        return value
 
     def start_clocks(self) -> None:
         signal.signal(signal.SIGPROF, overdue)

@@ -39,6 +39,9 @@ submissions(__name__, {
         before="import asyncio\nasync def later():\n    await asyncio.sleep(0.05)\n    return 1024\n"
                "task = asyncio.ensure_future(later())\nawait asyncio.sleep(0)",
         visits="times_at_x = await task\nnodes = 11"),
+    "begins_a_task_in_the_cell_that_awaits_it": notebook(10,
+        visits="import asyncio\nasync def later():\n    return 11\ntask = asyncio.create_task(later())\n"
+               "times_at_x, nodes = 1024, await task\nawait asyncio.sleep(0)"),
     "annotations_from_the_future": notebook(10,
         before="from __future__ import annotations",
         product=PRODUCT.replace("(a, b)", "(a: Later, b: Later) -> Later", 1)),
