@@ -11,11 +11,13 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from minigrad.course.apart import observe
 from minigrad.course.probe import UNENDED, Outcome, Probe, parsed
+from minigrad.course.referee import beside
 
 SLIPS = ("NameError", "UnboundLocalError")  # a name that was mistyped: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
@@ -157,10 +159,11 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     if alike(outcomes, part.expected):
         right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
         return Verdict(part, "pass", (right, *filter(None, [part.shows])))
-    differing = [both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])]
-    probe, wanted, came = next((both for both in differing if both[2].kind in UNENDED), differing[0])
-    says = (difference(part, probe.expression, wanted, came),)
-    apart = tuple((probe.expression, wanted, came) for probe, wanted, came in differing)
+    asked = (probe.expression for probe in parsed(part.probes))
+    differing = [row for row in zip(asked, part.expected, outcomes, count()) if not row[1].matches(row[2])]
+    expression, wanted, came, place = next((row for row in differing if row[2].kind in UNENDED), differing[0])
+    says, probe = (difference(part, expression, wanted, came),), beside(part.probes, place)
+    apart = tuple(row[:3] for row in differing)
     attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes):

@@ -30,7 +30,7 @@ from itertools import zip_longest
 from types import CodeType
 from typing import Any
 
-from minigrad.course.probe import Odd, Outcome, plain
+from minigrad.course.probe import Odd, Outcome, Probe, parsed, plain
 
 MARK = "referee"  # the decorator; it is only read, and never called
 JOINS = (ast.Compare, ast.BoolOp, ast.Tuple, ast.List)  # in a probe, these are evaluated outside
@@ -165,6 +165,13 @@ def compiled(rule: ast.expr, slots: int) -> CodeType:
 def inside(probes: str) -> str:
     """What of these probes runs beside the learner's code; it gives what judge() is called with."""
     return halves(probes).inside
+
+
+def beside(probes: str, place: int) -> Probe:
+    """The half of one probe that runs beside the learner's code, and the definitions that it needs."""
+    probe = [*parsed(inside(probes))][place]
+    setup = needed(ast.parse(probe.preparation).body, [ast.parse(probe.expression)])
+    return Probe("\n".join(map(ast.unparse, setup)), probe.expression)
 
 
 def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:

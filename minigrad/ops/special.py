@@ -229,7 +229,9 @@ class PolyGamma(Special):
             from .log_gamma import log_gamma_below_8, log_gamma_near_zeros
             y = xp.where(z < 8, log_gamma_below_8(xp, z), y)
             mirrored = log(pi) - xp.log(xp.abs(xp.sin(pi * beside))) - y
-            return log_gamma_near_zeros(xp, PolyGamma, x, xp.where(xp.isinf(x), inf, xp.where(x < 0, mirrored, y)))
+            y = xp.where(xp.isinf(x), inf, xp.where(x < 0, mirrored, y))
+            has_tables = hasattr(type(x), "take")  # a kernel for a GPU has none: it loses digits near zeros below 0
+            return log_gamma_near_zeros(xp, PolyGamma, x, y) if has_tables else y
         steps = sum(((z + k) ** (-1.0 - n) for k in range(1, n + 10)), z ** (-1.0 - n))
         first = factorial(n - 1) if n else -xp.log(far)
         y = (first + factorial(n) / (2 * far) + series) / far**n + factorial(n) * steps

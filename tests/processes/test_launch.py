@@ -193,7 +193,8 @@ def soon(is_so, seconds=30):
 def test_no_process_is_left_of_a_launcher_that_was_ended(tmp_path, n, end):
     (tmp_path / "p.py").write_text(SLEEPS)
     usual = (
-        "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); runpy.run_module('minigrad')"
+        "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "runpy.run_module('minigrad', run_name='__main__')"
     )
     launcher = subprocess.Popen(
         [sys.executable, "-c", usual, "run", "-n", str(n), "p.py"],

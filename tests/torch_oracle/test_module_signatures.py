@@ -47,7 +47,8 @@ INPUTS = [
 ]  # fmt: skip
 APART = """
 TransformerEncoder TransformerDecoder CTCLoss Fold MaxUnpool1d MaxUnpool2d MaxUnpool3d AdaptiveLogSoftmaxWithLoss
-"""  # that are made of modules, or of arguments that fit together: tests/torch_oracle/test_nn.py
+FractionalMaxPool2d FractionalMaxPool3d
+"""  # that are made of modules, draw at random, or take arguments that fit together: test_nn.py and test_breadth.py
 CLASSES = [
     name for name in dir(mg.nn)
     if inspect.isclass(getattr(mg.nn, name)) and issubclass(getattr(mg.nn, name), mg.nn.Module)
