@@ -214,9 +214,11 @@ class Kernel:
     def run(self, source: str) -> None:
         """Run a cell's Python; the value of an expression at its end becomes `_`, as in IPython."""
         tree = ast.parse(source, self.file)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
         codes = [self.compile(tree, self.file, "exec")]
-        if last is not None:
+        if isinstance(last, ast.Expr):
             codes.append(self.compile(ast.Expression(last.value), self.file, "eval"))
         value = self.value(*codes)
         if value is not None and self.namespace.get("_") is self.last:  # else a cell has assigned `_`
