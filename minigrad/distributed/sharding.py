@@ -374,6 +374,9 @@ class ZeroRedundancyOptimizer(Optimizer):
     def __getattr__(self, name: str) -> Any:
         return getattr(vars(self)["optim"], name)
 
+    def parameters(self) -> Iterator[Tensor]:
+        return self.optim.parameters()  # type: ignore[no-any-return]
+
     def deal(self) -> None:
         """Say who moves those parameters of which nobody does."""
         loads = dict.fromkeys(self.group.ranks, 0)
