@@ -62,7 +62,14 @@ def definitions(node: ast.AST, above: str = "") -> Iterator[tuple[int, str, ast.
 def prose(doc: str | None) -> str:
     """A docstring as HTML: paragraphs, and what is set in columns or indented as it stands."""
     blocks = re.split(r"\n\s*\n", cleandoc(doc)) if doc else []
-    return "".join(f"<pre>{escape(block)}</pre>" if SET.search(block) else f"<p>{words(block)}</p>" for block in blocks)
+    return "".join(
+        f"<pre>{as_it_stands(block)}</pre>" if SET.search(block) else f"<p>{words(block)}</p>" for block in blocks
+    )
+
+
+def as_it_stands(block: str) -> str:
+    """Its lines in one line of HTML: Markdown ends a block that begins with a <pre> in the line of the first </pre>."""
+    return escape(block).replace("\n", "&#10;")
 
 
 def words(text: str) -> str:
