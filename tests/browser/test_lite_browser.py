@@ -94,13 +94,13 @@ class Seat:
 
 
 @pytest.fixture(scope="module")
-def phone(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Seat]:
+def seat(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Seat]:
     pytest.importorskip("jupyterlite_core", reason="the site's tools are missing: python3 start.py add lite")
     folder = tmp_path_factory.mktemp("site")
     built = run_with_site(BUILD, folder)
     assert built.returncode == 0, built.stdout + built.stderr
     with served(folder) as server:
-        context = browser.new_context(viewport={"width": 360, "height": 740}, accept_downloads=True)
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
         page = context.new_page()
         page.set_default_timeout(240_000)  # Python is there after 20 s, and after more than a minute on a busy machine
         seat = Seat(f"http://127.0.0.1:{server.server_port}/run/", folder / "run", page, server)
@@ -112,26 +112,9 @@ def phone(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         context.close()
 
 
-@pytest.fixture
-def seat(phone: Seat) -> Seat:
-    """The same page on a large screen: Python takes 20 s to start anew."""
-    phone.page.set_viewport_size({"width": 1280, "height": 900})
-    return phone
-
-
 def cells(lesson: str) -> list[str]:
     notebook = json.loads((ROOT / "lessons" / f"{lesson}.ipynb").read_text("utf-8"))
     return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-
-
-@pytest.mark.daily
-def test_a_phone_shows_the_lesson_and_the_list_of_files_when_it_is_asked_for(phone):
-    """JupyterLab opens that list with each file that an address names: of 360 pixels it left the lesson 30."""
-    assert phone.page.locator(".jp-Notebook").bounding_box()["width"] > 250
-
-    phone.page.get_by_role("tab", name="File Browser").click()
-
-    expect(phone.page.locator("#filebrowser")).to_be_visible()
 
 
 @pytest.mark.daily
@@ -141,6 +124,20 @@ def test_lesson_00_is_open_and_gives_a_first_result_for_less_than_17_mb(seat):
 
     files = [path for path in (seat.folder.parent / name[1:] for name in seat.needed) if path.is_file()]
     assert 10e6 < sum(len(gzip.compress(path.read_bytes(), 6)) for path in files) < 17e6  # what has come, in bytes
+
+
+def test_a_phone_shows_the_lesson_and_the_list_of_files_when_it_is_asked_for(seat, browser):
+    """JupyterLab opens that list with each file that an address names: of 360 pixels it left the lesson 30."""
+    page = browser.new_context(viewport={"width": 360, "height": 740}).new_page()
+    page.goto(f"{seat.url}lab/index.html?path=lessons/00_start_here.ipynb")
+    page.get_by_role("heading", name="00 Start here").wait_for(timeout=120_000)
+    page.wait_for_function(CONNECTED, timeout=120_000)  # by then it has been opened twice
+    assert page.locator(".jp-Notebook").bounding_box()["width"] > 250
+
+    page.get_by_role("tab", name="File Browser").click()
+
+    expect(page.locator("#filebrowser")).to_be_visible()
+    page.context.close()
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -179,14 +176,25 @@ NOTHING_IS_MEANT_TO_FAIL = """() => {
 }"""
 
 
+def test_run_all_before_the_kernel_is_there_runs_all(seat):
+    """No cell is lost, nor are those below one that is meant to end in an error."""
+    seat.page.goto(f"{seat.url}lab/index.html?path=lessons/01_what_a_graph_is.ipynb")
+
+    assert seat.page.wait_for_function(PRESS_AT_ONCE).json_value() == {"ready": False}
+    assert seat.page.evaluate("() => window.pressed.done") is True
+    counts = seat.page.evaluate(f"() => ({COUNTS})(window.pressed.panel)")
+    assert counts == list(range(1, len(cells("01_what_a_graph_is")) + 1))
+
+
 def test_run_all_goes_on_below_a_cell_that_needs_numpy(seat):
+    seat.open("lessons/00_start_here.ipynb")
     assert seat.page.evaluate(RUN_ALL) is True
     counts = seat.page.evaluate(f"() => ({COUNTS})(window.jupyterapp.shell.currentWidget)")
     assert counts == [*range(counts[0], counts[0] + len(cells("00_start_here")))]
 
 
 def test_run_all_ends_at_an_error_and_begins_again(seat):
-    seat.page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+    seat.open("lessons/00_start_here.ipynb")
     seat.page.evaluate(NOTHING_IS_MEANT_TO_FAIL)
     seat.run("import minigrad", "1 / 0")
 
@@ -198,16 +206,6 @@ def test_run_all_ends_at_an_error_and_begins_again(seat):
     (first, *others), (again, *_) = presses
     assert again == first + 1
     assert {*others} == {"idle"}
-
-
-def test_run_all_before_the_kernel_is_there_runs_all(seat):
-    """No cell is lost, nor are those below one that is meant to end in an error."""
-    seat.page.goto(f"{seat.url}lab/index.html?path=lessons/01_what_a_graph_is.ipynb")
-
-    assert seat.page.wait_for_function(PRESS_AT_ONCE).json_value() == {"ready": False}
-    assert seat.page.evaluate("() => window.pressed.done") is True
-    counts = seat.page.evaluate(f"() => ({COUNTS})(window.pressed.panel)")
-    assert counts == list(range(1, len(cells("01_what_a_graph_is")) + 1))
 
 
 START = """(code) => {
