@@ -275,7 +275,8 @@ def test_the_command_line_says_what_it_does_not_know(checkout: Checkout) -> None
 
 
 def test_the_command_line_starts_without_numpy() -> None:
-    code = "import sys; sys.argv[1:] = ['--version']; sys.modules['numpy'] = None; import minigrad.__main__"
+    code = "import runpy, sys; sys.argv[1:] = ['--version']; sys.modules['numpy'] = None; "
+    code += "runpy.run_module('minigrad', run_name='__main__')"
 
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
 
