@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from miniature import FIRST, GRAPH, ROOT, Checkout, sources, write_notebook
 
+from minigrad.course import lessons
+
 pytestmark = pytest.mark.share(4)
 
 
@@ -194,6 +196,46 @@ def test_a_reset_on_a_full_disk_leaves_the_lesson_where_it_is(checkout: Checkout
     assert "cannot keep the course in" in checkout.refused("reset", "00", preexec_fn=tiny_files)
     assert sources(checkout.work / FIRST) == ["my own"]
     assert not list((checkout.work / "backup").rglob("*"))
+
+
+def reset_in_process(checkout: Checkout, monkeypatch: pytest.MonkeyPatch, name: str) -> Path | None:
+    monkeypatch.setattr(lessons, "course", lambda: checkout.root)
+    return lessons.reset(checkout.work, name)[1]
+
+
+def test_two_resets_in_one_second_keep_both_backups(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second command failed to make its folder, and removed that of the first with the learner's work in it."""
+    checkout.minigrad("copy")
+    for name in (FIRST, GRAPH):
+        write_notebook(checkout.work / name, ("my own",), output="")
+    look, first = lessons.last_shipped, []
+
+    def reset_another(folder: Path) -> dict[str, str]:
+        monkeypatch.setattr(lessons, "last_shipped", look)
+        first.append(reset_in_process(checkout, monkeypatch, GRAPH))
+        return look(folder)
+
+    monkeypatch.setattr(lessons, "last_shipped", reset_another)
+    second = reset_in_process(checkout, monkeypatch, FIRST)
+
+    assert [sources(backup) for backup in (*first, second)] == [["my own"]] * 2
+
+
+def test_ctrl_c_behind_the_exchange_keeps_the_backup(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lesson was exchanged, and the only copy of the learner's work was removed."""
+    checkout.minigrad("copy")
+    write_notebook(checkout.work / FIRST, ("my own",), output="")
+    write = lessons.write
+
+    def interrupted(path: Path, data: bytes) -> None:
+        write(path, data)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lessons, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reset_in_process(checkout, monkeypatch, FIRST)
+
+    assert [sources(path) for path in (checkout.work / "backup").rglob("*.ipynb")] == [["my own"]]
 
 
 @pytest.mark.parametrize("name", [GRAPH, "lessons/01", "lessons\\01_graph.ipynb", "work/lessons/01_graph.ipynb"])

@@ -22,7 +22,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import count
@@ -151,28 +151,31 @@ def reset(folder: Path, name: str) -> tuple[str, Path | None]:
     The lesson is exchanged at once, after everything is on the disk; where that fails, it is as it was.
     """
     name = the_one(name, destination(folder))
-    path, moment, now = folder / name, backup_folder(folder), digest(course() / name)
+    path, now = folder / name, digest(course() / name)
     with writing_in(folder):
         last = last_shipped(folder)
         is_edited = path.is_file() and digest(path) not in (now, last.get(name))
-        try:
-            if is_edited:
-                back_up(path, moment / name)
+        with back_up(folder, name) if is_edited else nullcontext() as backup:
             write(path, pristine(name))
-        except BaseException:
-            shutil.rmtree(moment, ignore_errors=True)
-            raise
         remember(folder, last | {name: now})
-    return name, moment / name if is_edited else None
+    return name, backup
 
 
-def back_up(path: Path, backup: Path) -> None:
-    """Give a file a second name, which takes no space; a copy, where the disk knows no second names."""
-    backup.parent.mkdir(parents=True)
+@contextmanager
+def back_up(folder: Path, name: str) -> Iterator[Path]:
+    """Link a file into a new folder of backup/, or copy it; remove that folder if the disk fails in the block."""
+    moment = make_backup_folder(folder)
+    backup = moment / name
     try:
-        backup.hardlink_to(os.path.realpath(path))
-    except OSError:
-        shutil.copy2(path, backup)
+        backup.parent.mkdir(parents=True)
+        try:
+            backup.hardlink_to(os.path.realpath(folder / name))
+        except OSError:
+            shutil.copy2(folder / name, backup)
+        yield backup
+    except OSError:  # after Ctrl-C the lesson may be exchanged already
+        shutil.rmtree(moment, ignore_errors=True)
+        raise
 
 
 def notebook(folder: Path, wanted: str) -> str:
@@ -210,11 +213,15 @@ def the_one(wanted: str, folder: Path) -> str:
     raise CourseError(f"{wanted!r} could be {few}: name one of them")
 
 
-def backup_folder(folder: Path) -> Path:
-    """A folder that does not exist yet, named for the present time."""
+def make_backup_folder(folder: Path) -> Path:
+    """Make a folder named for the present time, which no other command uses."""
     moment = folder / "backup" / time.strftime("%Y-%m-%d_%H-%M-%S")
-    later = (moment.with_name(f"{moment.name}_{n}") for n in count(2))
-    return moment if not moment.exists() else next(path for path in later if not path.exists())
+    for n in count(1):
+        path = moment.with_name(f"{moment.name}_{n}" if n > 1 else moment.name)
+        with suppress(FileExistsError):
+            path.mkdir(parents=True)
+            return path
+    raise AssertionError("count() ends")
 
 
 def destination(folder: Path) -> Path:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from minigrad.course.lessons import back_up, backup_folder, cell_sources, shipped, write
+from minigrad.course.lessons import back_up, cell_sources, shipped, write
 
 MOMENT = 1.0  # seconds; a save that lives ends, or goes on, within them
 PREFIX = ".~"
@@ -61,18 +61,16 @@ def rescue_notebook(folder: Path, path: Path) -> Damaged | None:
         way = f"`minigrad reset {name}` gives it back as it was shipped"
         said = f"is no notebook ({size} bytes), and JupyterLab has left no copy of it: {way}."
         return Damaged(name, False, said) if name in shipped() and path.exists() else None
-    backup = backup_folder(folder) / name
     try:
-        if path.exists():
-            back_up(path, backup)
-        write(path, copy.read_bytes())
+        with back_up(folder, name) if path.exists() else nullcontext() as backup:
+            write(path, copy.read_bytes())
     except OSError as error:
         said = f"was cut short while JupyterLab saved it. {copy} is whole, and could not be put in its place"
         return Damaged(name, False, f"{said} ({error.strerror}): make room, or copy it there.")
     if copy.name.startswith(PREFIX):
         with suppress(OSError):
             copy.unlink()
-    kept = f"; what was in its place is {backup}" if backup.exists() else ""
+    kept = f"; what was in its place is {backup}" if backup else ""
     of = "the copy from before that save" if copy.name.startswith(PREFIX) else "JupyterLab's last checkpoint of it"
     return Damaged(name, True, f"was cut short ({size} bytes) while JupyterLab saved it: {of} is back{kept}.")
 
