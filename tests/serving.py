@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from contextlib import contextmanager
 
 import httpx
@@ -51,3 +52,10 @@ def connected(client):
 def everything(connection):
     """All bytes until the server's end of a connection."""
     return b"".join(iter(lambda: connection.recv(1 << 16), b""))
+
+
+def until(holds, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

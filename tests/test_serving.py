@@ -27,7 +27,7 @@ from in_a_thread import completed, in_a_thread
 from miniature import ROOT
 from prometheus_client.parser import text_string_to_metric_families
 from safetensors.numpy import load, save
-from serving import keep, saved, served
+from serving import keep, saved, served, until
 from table import table
 
 import minigrad as mg
@@ -600,13 +600,6 @@ def test_the_load_test_counts_wrong_answers(client):
 def first(client, version=""):
     answer = client.post(f"/v1/models/net{version}:predict", json={"instances": [[1, 1]]})
     return answer.json()["predictions"][0][0] if answer.status_code == 200 else answer.status_code
-
-
-def until(holds, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_versions_come_go_and_are_replaced_while_requests_are_answered(tmp_path):

@@ -6,7 +6,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from serving import keep, served
+from serving import keep, served, until
 
 import minigrad as mg
 from minigrad.serving.app import app
@@ -59,6 +59,21 @@ def test_the_example_of_each_model_is_answered(client):
         assert [*examples] == ["net", "two", "yes", "zero"]
         for name, example in examples.items():
             assert client.post(path.format(name=name), json=example["value"]).status_code == 200
+
+
+def test_a_model_of_large_inputs_has_no_example_and_of_several_versions_the_highest_has_one(tmp_path):
+    """Four examples of an image of 224 x 224 were made at each look, and no other request was answered meanwhile."""
+    keep(tmp_path / "image.mg", lambda x: x.sum(), ((None, 3, 224, 224), mg.float32))
+    keep(tmp_path / "net" / "10" / "f.mg", lambda x: x * 2, ((None, 3), mg.float32))
+    with served(tmp_path) as client:
+        keep(tmp_path / "net" / "9" / "f.mg", lambda x: x * 2, ((None, 2), mg.float32))
+        until(lambda: client.get("/v2/models/net/versions/9/ready").status_code == 200)
+        document = client.get("/openapi.json").json()
+
+    body = document["paths"]["/v2/models/{name}/infer"]["post"]["requestBody"]
+    examples = body["content"]["application/json"]["examples"]
+    assert [*examples] == ["net"]
+    assert examples["net"]["value"]["inputs"][0]["shape"] == [1, 3]
 
 
 def test_the_page_asks_for_nothing_but_its_own_files(client):

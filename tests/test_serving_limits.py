@@ -22,7 +22,7 @@ import httpx
 import pytest
 from in_a_thread import completed
 from miniature import ROOT
-from serving import connected, everything, keep, saved, served
+from serving import connected, everything, keep, saved, served, until
 from table import table
 
 import minigrad as mg
@@ -44,13 +44,6 @@ MB = 1 << 20
 def client(tmp_path_factory):
     with served(saved(tmp_path_factory.mktemp("models") / "net.mg", 2.0), Limits(body=MB)) as client:
         yield client
-
-
-def until(holds, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def request(path=PREDICT, body=BODY, method="POST", version="HTTP/1.1", **headers):

@@ -6,6 +6,7 @@ Made from the tables of paths in v1.py and v2.py: a path is described as soon as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from .model import Model, Refusal, noise
 from .repository import Repository
 
 PROTOCOLS = {"v1": v1, "v2": v2}
+LONGEST_EXAMPLE = 1 << 12  # numbers
 Schema = dict[str, Any]
 
 # -- shapes of JSON -------------------------------------------------------------------------------
@@ -101,7 +103,7 @@ def paths() -> Iterator[tuple[str, Any]]:
 
 
 def openapi(repository: Repository) -> Schema:
-    """The document, with an example for each model that answers."""
+    """The document, with an example for each model whose inputs are small."""
     text = {"200": {"description": "Counters and histograms.", "content": {"text/plain": {"schema": TEXT}}}}
     metrics = {"summary": "Metrics for Prometheus.", "tags": ["server"], "operationId": "metrics", "responses": text}
     return {
@@ -140,7 +142,8 @@ def operation(repository: Repository, path: str, found: Any) -> Schema:
 def inference(repository: Repository, version: str, parameters: list[Schema]) -> Schema:
     """A request to a model."""
     binary = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in BINARY}
-    examples = {key.name: {"value": example(version, each.batcher.model)} for key, each in repository.table.items()}
+    models = {name: repository.version(name).batcher.model for name in v2.names(repository)["models"]}
+    examples = {name: {"value": example(version, model)} for name, model in models.items() if is_small(model)}
     length = {"name": LENGTH, "in": "header", "schema": {"type": "integer", "minimum": 0}}
     length["description"] = "How long the JSON is, where elements of tensors stand behind it."
     refused = {str(status): error(why) for status, why in REFUSED.items()}
@@ -156,6 +159,11 @@ def inference(repository: Repository, version: str, parameters: list[Schema]) ->
 
 def error(why: str) -> Schema:
     return {"description": why, "content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
+
+
+def is_small(model: Model) -> bool:
+    """Whether one row of its inputs is written without keeping other requests waiting, and is worth reading."""
+    return sum(prod(2 if n is None else n for n in spec.shape) for spec in model.inputs.values()) <= LONGEST_EXAMPLE
 
 
 def example(version: str, model: Model) -> Schema:
