@@ -59,6 +59,7 @@ MAKERS = {
     "ReduceLROnPlateau": lambda: schedule("ReduceLROnPlateau"),
     "SequentialLR": sequence,
     "GradScaler": mg.amp.GradScaler,
+    "DistributedSampler": lambda: mg.distributed.DistributedSampler(range(10), 2, 1),
     "DataLoader": lambda: DataLoader(TensorDataset(mg.zeros(10, 2)), batch_size=2, shuffle=True, generator=1),
 }
 

@@ -1,4 +1,4 @@
-"""States that are damaged: whatever they make the lines of a load_state_dict raise, the user gets a StateError."""
+"""A damaged state ends load_state_dict in a StateError, and never in the KeyError or TypeError of some line in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def refuse_by_name(load: Callable[P, R]) -> Callable[P, R]:
-    """A load_state_dict whose every failure is a MinigradError, whatever the damaged state makes its lines raise."""
+    """Decorate a load_state_dict so that every failure is a MinigradError."""
 
     @wraps(load)
     def loading(*args: P.args, **kwargs: P.kwargs) -> R:

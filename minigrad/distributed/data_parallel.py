@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..base.damaged_state import refuse_by_name
 from ..base.errors import GraphError, NoGradientError, StateError
 from ..core.hooks import Handle
 from ..core.modes import current, no_grad
@@ -159,6 +160,7 @@ class DistributedDataParallel(Module):
     def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
         return self.module.state_dict(prefix=prefix)
 
+    @refuse_by_name
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:

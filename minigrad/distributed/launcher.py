@@ -223,7 +223,7 @@ class Rank:
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # the latter of a stranger's process with the same number
         return False
     return True
 

@@ -9,6 +9,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from .. import random
+from ..base.damaged_state import refuse_by_name
 from ..data.dataset import Sampler, refuse_other_options, shuffled
 from .world import get_rank, get_world_size
 
@@ -58,6 +59,7 @@ class DistributedSampler(Sampler):
         options = {"shuffle": self.shuffle, "seed": self.seed, "drop_last": self.drop_last, "length": len(self.dataset)}
         return {"epoch": self.epoch, "num_replicas": self.num_replicas, **options}
 
+    @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
         """Continue in another's epoch."""
         own = self.state_dict()

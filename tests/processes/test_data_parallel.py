@@ -6,6 +6,7 @@ from ranks import all_is_well, names, needs_mpi
 
 import minigrad as mg
 import minigrad.distributed as dist
+from minigrad.base.errors import StateError
 
 
 @needs_mpi
@@ -22,6 +23,12 @@ def test_one_process_needs_no_mpi(alone):
         trained(each, batch, mg.optim.Adam(each.parameters()), 3, 6)
 
     assert_close(state(many), state(model), 0)
+
+
+@pytest.mark.parametrize("damaged", [None, 3, {1: 2}])
+def test_a_damaged_state_is_refused_by_name(alone, damaged):
+    with pytest.raises(StateError, match="DistributedDataParallel cannot load this state"):
+        dist.DistributedDataParallel(made(mlp)[0]).load_state_dict(damaged)
 
 
 def test_a_model_that_learns_nothing_is_refused(alone):
