@@ -106,6 +106,13 @@ def test_what_is_said_to_be_a_text_is_held_to_it(client):
         assert (answer.status_code, f"{next(iter(more))} is wanted as" in answer.text) == (400, True)
 
 
+def test_instances_that_are_no_list_are_refused(client):
+    """They were counted before they were looked at, and the answer was 500."""
+    for body in ({"instances": None}, {"instances": 3}, {"instances": None, "inputs": [[1, 2, 3, 4]]}):
+        answer = client.post("/v1/models/net:predict", json=body)
+        assert (answer.status_code, "instances" in answer.json()["error"]) == (400, True)
+
+
 @pytest.mark.skipif(find_spec("schemathesis") is None, reason="schemathesis is in the extra `test`")
 @pytest.mark.parametrize(
     "phases",

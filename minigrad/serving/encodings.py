@@ -56,7 +56,8 @@ def read_json(
 ) -> tuple[dict[str, Any], Arrays]:
     """What the JSON of a body says of its answer, and the inputs in it."""
     said = with_elements(body, length)
-    return wishes(said), model.fitting(inputs(said, model))
+    arrays = model.fitting(inputs(said, model))  # first, for wishes() counts rows that are known to be a list
+    return wishes(said), arrays
 
 
 def with_elements(body: Body, length: str | None) -> dict[str, Any]:
