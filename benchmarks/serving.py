@@ -26,7 +26,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.serving.batcher import Limits
-from minigrad.serving.command import bound, serving
+from minigrad.serving.command import bind, run_server
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.model import Arrays, Model, opened
 from minigrad.serving.repository import Repository
@@ -73,7 +73,7 @@ def by_onnxruntime(path: Path) -> Model:
 def child(path: Path, batching: str) -> None:
     read = by_onnxruntime if path.suffix == ".onnx" else opened
     repository = Repository(path, BATCHING[batching], Metrics(), read)
-    asyncio.run(serving(repository, bound("127.0.0.1", 0), 60.0, lambda told: print(told, flush=True)))
+    asyncio.run(run_server(repository, bind("127.0.0.1", 0), 60.0, lambda told: print(told, flush=True)))
 
 
 @contextmanager

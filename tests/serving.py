@@ -9,7 +9,7 @@ import httpx
 
 import minigrad as mg
 from minigrad.serving.batcher import Limits
-from minigrad.serving.command import Server, bound, configured
+from minigrad.serving.command import Server, bind, configuration
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.model import opened
 from minigrad.serving.repository import Repository
@@ -30,8 +30,8 @@ def saved(path, factor):
 @contextmanager
 def served(root, limits=Limits(), read=opened, **more):  # noqa: B008  (it is frozen)
     """A client of a server in a thread of this process."""
-    server = Server(configured(Repository(root, limits, Metrics(), read), poll=0.02, **more))
-    with bound("127.0.0.1", 0) as at:
+    server = Server(configuration(Repository(root, limits, Metrics(), read), poll=0.02, **more))
+    with bind("127.0.0.1", 0) as at:
         at.listen()
         thread = threading.Thread(target=server.run, args=([at],))
         thread.start()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minigrad.course import exercise, feedback, lessons, score
-from minigrad.course.attempts import FILE, KEYS, Attempts, attempts, tried
+from minigrad.course.attempts import FILE, KEYS, Attempts, attempts, summarize
 from minigrad.course.journal import lines
 from minigrad.course.standing import standing
 
@@ -137,8 +137,8 @@ def test_a_solution_that_was_shown_is_shown_again_and_the_part_counts_nothing(ho
     assert passed.passed
     assert "The solution was shown before, so it counts 0 of 1 point." in repr(passed)
     assert [record["event"] for record in attempts(home)] == ["tried"] * 4 + ["revealed"]
-    now = tried(attempts(home), "visits")
-    assert (now.passed, now.revealed, now.earned(PART)) == (False, True, 0)
+    now = summarize(attempts(home), "visits")
+    assert (now.passed, now.revealed, now.earned_points(PART)) == (False, True, 0)
 
 
 def test_whoever_has_passed_may_see_the_solution_and_keeps_the_points(home):
@@ -149,11 +149,15 @@ def test_whoever_has_passed_may_see_the_solution_and_keeps_the_points(home):
 
     assert said.passed
     assert PART.solution in repr(said)
-    now = tried(attempts(home), "visits")
-    assert (now.passed, now.revealed, now.earned(PART)) == (True, False, 0)  # as `grade` says of what is there now
+    now = summarize(attempts(home), "visits")
+    assert (now.passed, now.revealed, now.earned_points(PART)) == (
+        True,
+        False,
+        0,
+    )  # as `grade` says of what is there now
     assert '`solution("visits")` shows a way.' in repr(broken_again)
     in_a_new_kernel(RIGHT)
-    assert tried(attempts(home), "visits").earned(PART) == 1
+    assert summarize(attempts(home), "visits").earned_points(PART) == 1
 
 
 @pytest.mark.parametrize(
@@ -183,8 +187,8 @@ def test_a_journal_of_an_older_edition_calls_nothing_broken(home):
     tries.note("visits", "passed")
     tries.note("visits", "tried", "aa")
 
-    assert tried(attempts(home), "visits").passed
-    assert not tried(attempts(home), "visits").broken
+    assert summarize(attempts(home), "visits").passed
+    assert not summarize(attempts(home), "visits").broken
 
 
 def test_a_solution_is_python_that_passes():
@@ -224,7 +228,7 @@ def test_a_damaged_file_neither_breaks_check_nor_gives_a_point(home, damage):
         file.write(damage)
 
     assert "Hint" in repr(attempt(2))
-    assert not tried(attempts(home), "visits").passed
+    assert not summarize(attempts(home), "visits").passed
 
 
 def test_a_file_that_cannot_be_written_is_told_and_hints_go_on_in_the_kernel(home):
@@ -269,5 +273,5 @@ def test_copying_and_resetting_the_course_leave_what_was_tried(checkout):
     checkout.minigrad("copy")
     said = checkout.minigrad("reset", "lessons/00").stdout
 
-    assert tried(lines(file, KEYS), "visits").passed
+    assert summarize(lines(file, KEYS), "visits").passed
     assert "What you have locked, tried and passed is kept" in said

@@ -610,7 +610,7 @@ def test_a_graph_that_cannot_be_is_refused(tmp_path, whole, name):
     said = json.loads(text)
     BAD[name](said)
     assert json.dumps(said, separators=(",", ":")) != text
-    container.written(tmp_path / "f", arrays, json.dumps(said))
+    container.write_arrays(tmp_path / "f", arrays, json.dumps(said))
 
     with pytest.raises(SavedFileError):
         mg.load(tmp_path / "f")

@@ -36,8 +36,7 @@ from minigrad.base.errors import SavedFileError
 from minigrad.course.cli import main
 from minigrad.serving.app import app
 from minigrad.serving.batcher import Batcher, Limits
-from minigrad.serving.command import bound
-from minigrad.serving.command import serving as run_server
+from minigrad.serving.command import bind, run_server
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.model import Refusal, in_slices, opened, warmed
 from minigrad.serving.repository import Repository
@@ -454,7 +453,7 @@ def test_connections_are_refused_until_a_model_answers(tmp_path):
         raise KeyError("it is taken now")
 
     path = saved(tmp_path / "net.mg", 2.0)
-    with bound("127.0.0.1", 0) as at, pytest.raises(KeyError, match="taken now"):
+    with bind("127.0.0.1", 0) as at, pytest.raises(KeyError, match="taken now"):
         completed(run_server(Repository(path, Limits(), Metrics(), read), at, 1.0, tell))
 
     assert refused == [path]
@@ -730,7 +729,7 @@ def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_
 def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypatch):
     (tmp_path / "empty").mkdir()
     mg.save(tmp_path / "state.mg", {"x": 1})
-    with bound("127.0.0.1", 0) as taken:
+    with bind("127.0.0.1", 0) as taken:
         taken.listen()
         port = str(taken.getsockname()[1])
         for model, arguments, why in [

@@ -178,7 +178,7 @@ def test_long_json_is_parsed_and_written_in_another_process(client, monkeypatch,
         answer = client.post(PREDICT, json={"instances": [[1.5, 2.5]] * length})
 
     assert answer.json()["predictions"] == [[3.0, 5.0]] * length
-    assert ran == (["read_json", "written_json"] if apart else [])
+    assert ran == (["read_json", "write_json"] if apart else [])
 
 
 def test_what_is_wrong_in_a_long_body_is_said_as_in_a_short_one(client):

@@ -46,7 +46,7 @@ class Tried:
     revealed: bool = False
     broken: bool = False
 
-    def earned(self, part: Part) -> int:
+    def earned_points(self, part: Part) -> int:
         return part.points if self.passed and not self.broken else 0
 
 
@@ -57,7 +57,7 @@ class Attempts(Journal):
     path: Path | None = field(default_factory=lambda: place(FILE))
 
     def at(self, part: str) -> Tried:
-        return tried(self.lines(KEYS), part)
+        return summarize(self.lines(KEYS), part)
 
     def add(self, verdict: Verdict) -> str:
         """Note a verdict, if it is news; why it could not be put on the disk, or ""."""
@@ -79,7 +79,7 @@ def attempts(folder: Path) -> list[Record]:
     return lines(folder / FILE, KEYS)
 
 
-def tried(records: list[Record], part: str) -> Tried:
+def summarize(records: list[Record], part: str) -> Tried:
     """What these records say of a part. The first of `passed` and `revealed` counts."""
     mine = [record for record in records if record["part"] == part and str(record["event"]) in EVENTS]
     known: dict[str, bool] = {}
@@ -100,6 +100,6 @@ def add_broken(notebook: Path, result: dict[str, Any]) -> None:
         if (home / STATE).is_file() and (home / FILE).stat().st_size <= LARGEST:
             records = attempts(home)
             for part, facts in result["parts"].items():
-                if facts["state"] in ("fail", "died") and tried(records, part).passed:
+                if facts["state"] in ("fail", "died") and summarize(records, part).passed:
                     facts["says"].append(f"{BROKEN.capitalize()}.")
                     result["warnings"].append(f"{part}: {BROKEN}")

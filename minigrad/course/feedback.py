@@ -158,7 +158,7 @@ def ahead(part: Part, attempts: Attempts) -> str:
     """What comes after a part that is right: the next one of its exercise that is open, or the end of it."""
     mine = next(each for each in exercise.every() if part in each.parts)
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
-    earned = f"{sum(tried[each.name].earned(each) for each in mine.parts)} of {mine.points} points"
+    earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
     at = mine.parts.index(part)
     for each in (*mine.parts[at + 1 :], *mine.parts[:at]):
         if not (each.manual or tried[each.name].passed or tried[each.name].revealed):

@@ -146,14 +146,14 @@ def quiz_of(record: Record, quizzes: dict[str, int]) -> str | None:
 
 
 def work(each: Exercise, records: list[Record]) -> Work:
-    parts = tuple(part_standing(part, attempts.tried(records, part.name)) for part in each.parts)
+    parts = tuple(part_standing(part, attempts.summarize(records, part.name)) for part in each.parts)
     return Work(each.name, each.title, sum(part.points for part in parts), each.points, parts)
 
 
 def part_standing(part: Part, tried: Tried) -> PartStanding:
     states = {"broken": tried.broken, "passed": tried.passed, "revealed": tried.revealed, "tried": tried.different}
     state = next((name for name, holds in states.items() if holds), "untried")
-    return PartStanding(part.name, state, tried.earned(part), part.points, len(tried.different) + tried.passed)
+    return PartStanding(part.name, state, tried.earned_points(part), part.points, len(tried.different) + tried.passed)
 
 
 def counted(name: str, records: Sequence[Record], of: int | None = None) -> Answered:

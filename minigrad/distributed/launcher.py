@@ -66,7 +66,7 @@ def launch(fn: Callable[..., Any], n: int, *args: Any, timeout: float | None = N
     Raises RankError with the traceback of the rank that failed first, and DistributedError if n ranks cannot be.
     """
     job, names = carried(fn)
-    return together({**job, "argv": [""]}, n, printed, {"names": names, "arguments": args}, timeout)
+    return together({**job, "argv": [""]}, n, print_line, {"names": names, "arguments": args}, timeout)
 
 
 def run_script(script: str, arguments: list[str], n: int, restarts: int = 0) -> None:
@@ -75,7 +75,7 @@ def run_script(script: str, arguments: list[str], n: int, restarts: int = 0) -> 
         raise DistributedError(f"there is no program {script} here, in {Path.cwd()}")
     for again in range(restarts + 1):
         try:
-            together({"script": script, "argv": [script, *arguments], "restart": again}, n, printed)
+            together({"script": script, "argv": [script, *arguments], "restart": again}, n, print_line)
             return
         except RankError as error:
             if again == restarts:
@@ -84,7 +84,7 @@ def run_script(script: str, arguments: list[str], n: int, restarts: int = 0) -> 
             print(f"minigrad: {error}\nminigrad: {again_of}", file=sys.stderr, flush=True)
 
 
-def printed(rank: int, line: str) -> None:
+def print_line(rank: int, line: str) -> None:
     print(f"[{rank}] {line}", flush=True)
 
 
@@ -112,15 +112,15 @@ def together(
                 env={**SURROUNDINGS, **outside(), LAUNCHED: board.path, RESTART: str(job.get("restart", 0))},
             )  # fmt: skip
             try:
-                watched(ranks, process, say, float("inf") if timeout is None else time.monotonic() + timeout)
+                relay_output(ranks, process, say, float("inf") if timeout is None else time.monotonic() + timeout)
             finally:
                 (folder / OVER).touch()
                 for rank in ranks:
                     rank.end_without_guard()
                 os.close(life)
-                ended(process)
+                end_mpiexec(process)
         if any(not rank.well for rank in ranks):
-            raise blamed(ranks, board, (folder / "mpiexec").read_text(errors="replace"), timeout)
+            raise find_failure(ranks, board, (folder / "mpiexec").read_text(errors="replace"), timeout)
         return [load(folder / f"result{i}.mg") for i in range(n)] if given is not None else []
 
 
@@ -228,7 +228,7 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def watched(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until: float) -> None:
+def relay_output(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until: float) -> None:
     """Show what ranks print until all have ended, or one has failed, or no time is left."""
     while time.monotonic() < until:
         over = process.poll() is not None
@@ -244,7 +244,7 @@ def watched(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until
             until = min(until, time.monotonic() + LEAVING)
 
 
-def ended(process: subprocess.Popen[bytes]) -> None:
+def end_mpiexec(process: subprocess.Popen[bytes]) -> None:
     """mpiexec ends with its ranks, which have lost the launcher; it gets no longer than that takes."""
     try:
         process.wait(2)
@@ -253,10 +253,12 @@ def ended(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def blamed(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None) -> DistributedError:
+def find_failure(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None) -> DistributedError:
     """Who failed first, how, and what the others were at."""
     first = min((rank for rank in ranks if rank.failed), key=lambda rank: rank.told["at"], default=None)
-    others = "".join(f"\n    rank {rank.number} {stood(rank, board, first)}" for rank in ranks if rank is not first)
+    others = "".join(
+        f"\n    rank {rank.number} {describe_rank(rank, board, first)}" for rank in ranks if rank is not first
+    )
     if first is None:
         late = timeout is not None and not mpiexec.strip()
         return DistributedError(f"{timeout:g} s were not enough" if late else f"mpiexec ended: {mpiexec}" + others)
@@ -275,7 +277,7 @@ def blamed(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None)
     )
 
 
-def stood(rank: Rank, board: Board, first: Rank | None) -> str:
+def describe_rank(rank: Rank, board: Board, first: Rank | None) -> str:
     if not rank.failed:
         return f"was {board.standing(rank.number)}"
     alike = first is not None and rank.told.get("how") == first.told.get("how")

@@ -76,7 +76,7 @@ def live(folder: Path, rank: int, out: int) -> None:
     sys.path[:] = job["path"]
     board, how, status = None, "its program is over", 0
     try:
-        board = joined(rank, job["ranks"])
+        board = join_board(rank, job["ranks"])
         run(job, folder, rank)
     except SystemExit as left:
         status = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
@@ -94,7 +94,7 @@ def live(folder: Path, rank: int, out: int) -> None:
         board.end(how)
 
 
-def joined(rank: int, n: int) -> Any:
+def join_board(rank: int, n: int) -> Any:
     """The board of the ranks, once MPI has begun: it begins when all have come."""
     if n == 1:
         return None

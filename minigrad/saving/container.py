@@ -40,7 +40,7 @@ DTYPES = {code: np.dtype(name) for code, name in CODES.items()} | {"BF16": bfloa
 # -- writing ------------------------------------------------------------------------------------
 
 
-def written(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text: str) -> None:
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text: str) -> None:
     """Write the file. Raises DTypeError for elements that it cannot hold, OSError where the disk does not take it."""
     replace_file(path, chain(*encoded(arrays, {METADATA: {OURS: text}})))
 

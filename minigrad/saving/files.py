@@ -22,7 +22,7 @@ from ..graph.placeholder import TensorSpec
 from ..graph.session import Session, SessionCallable
 from ..graph.signature import Bound
 from ..tensor.tensor import Tensor
-from .container import OURS, parsed, read, short, written
+from .container import OURS, parsed, read, short, write_arrays
 from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
 from .sessions import of_session
 from .values import Decoder, Encoder
@@ -51,7 +51,7 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
         encoder = functions = FunctionEncoder()
         text = in_json({"version": VERSION, "kind": "function", **functions.function(function)})
         understood(text, encoder.arrays)  # what could not be loaded is not saved
-    written(path, encoder.arrays, text)
+    write_arrays(path, encoder.arrays, text)
 
 
 def in_json(said: dict[str, Any]) -> str:

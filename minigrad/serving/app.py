@@ -34,7 +34,7 @@ from .encodings import (
     read_json,
     sent_type,
     wanted_type,
-    written_json,
+    write_json,
 )
 from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
@@ -61,7 +61,7 @@ def app(
     async def life(_: Starlette) -> AsyncIterator[None]:
         if not repository.table:
             await repository.look()
-        watch = asyncio.create_task(watching(repository, poll))
+        watch = asyncio.create_task(poll_disk(repository, poll))
         yield
         watch.cancel()
         repository.close()
@@ -75,18 +75,18 @@ def app(
     async def page(_: Request) -> Response:
         return Response(shown.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
 
-    async def counted(_: Request) -> Response:
+    async def send_metrics(_: Request) -> Response:
         return Response(str(repository.metrics), headers={"Content-Type": metrics.TYPE})
 
-    async def described(_: Request) -> Response:
+    async def send_description(_: Request) -> Response:
         return Response(in_json(description.openapi(repository)), media_type=JSON)
 
-    async def documented(request: Request) -> Response:
+    async def send_docs(request: Request) -> Response:
         content, kind = description.page_file(request.path_params.get("file", ""))
         return Response(content, media_type=kind, headers={"Content-Security-Policy": description.OWN_FILES})
 
-    routes = [Route("/", page), Route("/metrics", counted), Route("/openapi.json", described)]
-    routes += [Route("/docs", documented), Route("/docs/{file}", documented)]
+    routes = [Route("/", page), Route("/metrics", send_metrics), Route("/openapi.json", send_description)]
+    routes += [Route("/docs", send_docs), Route("/docs/{file}", send_docs)]
     for path, found in description.paths():
         if callable(found):
             routes.append(route(path, found))
@@ -95,7 +95,7 @@ def app(
     server = Starlette(
         routes=routes,
         lifespan=life,
-        exception_handlers={Refusal: refused, HTTPException: refused},
+        exception_handlers={Refusal: handle_error, HTTPException: handle_error},
         middleware=[Middleware(UnreadBodies), Middleware(AllowedHosts, hosts)],
     )
     server.router.redirect_slashes = False  # a redirect would say again what the request calls this server
@@ -131,10 +131,10 @@ class Inference:
         begun, name, status = perf_counter(), request.path_params["name"], 500
         limits = self.repository.limits
         try:
-            body = await within(limits.seconds, whole(request, limits.body, share), 408, "the request was read")
+            body = await within(limits.seconds, read_body(request, limits.body, share), 408, "the request was read")
             # A version that is exchanged from here on answers what it was sent.
             version = self.repository.version(name, request.path_params.get("number"))
-            with version.batcher.expecting():
+            with version.batcher.stay_open():
                 read = self.read(body, request, version)
                 said, arrays = await within(limits.seconds, read, 504, "the request was parsed")
                 length = length_of_json(body, request.headers)
@@ -142,9 +142,9 @@ class Inference:
                 share.hold(sum(array.nbytes for array in arrays.values()))
                 waiting = version.batcher.submit(arrays)
             outputs = await within(limits.seconds, waiting, 504, f"{name} had answered")
-            written = self.written(request, said, version, outputs, length)
+            written = self.write(request, said, version, outputs, length)
             body, kind, headers = await within(limits.seconds, written, 504, "the answer was written")
-            answer = paced(body, kind, headers, share)
+            answer = respond_in_pieces(body, kind, headers, share)
             status = 200
             return answer
         except Refusal as refusal:
@@ -165,7 +165,7 @@ class Inference:
             length, read_json, self.protocol.inputs, self.protocol.wishes, body, header, model
         )
 
-    async def written(
+    async def write(
         self, request: Request, said: dict[str, Any], version: Version, outputs: Arrays, length: int
     ) -> tuple[bytes, str, dict[str, str]]:
         """The bytes of an answer, their type and headers. Elements that are wanted as bytes stand behind the JSON.
@@ -177,14 +177,14 @@ class Inference:
             return BINARY[kind][1](outputs), kind, {}
         length = max(length, sum(y.nbytes for y in outputs.values()))
         text, elements = await self.repository.worker.run(
-            length, written_json, self.protocol.answer, said, version.key, outputs
+            length, write_json, self.protocol.answer, said, version.key, outputs
         )
         if not elements:
             return text, JSON, {}
         return text + elements, "application/octet-stream", {LENGTH: str(len(text))}
 
 
-def paced(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Response:
+def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Response:
     """An answer that is given piece by piece, as its client reads it; until then it counts as memory that is held."""
     share.hold(len(body))
     if len(body) <= PIECE:
@@ -197,7 +197,7 @@ def paced(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Resp
     return StreamingResponse(pieces(), 200, headers | {"Content-Length": str(len(body))}, kind)
 
 
-async def whole(request: Request, most: int, share: Share) -> Body:
+async def read_body(request: Request, most: int, share: Share) -> Body:
     """The body of a request, refused as soon as it is too long, or packed."""
     for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
         said = ", ".join(request.headers.getlist(name)).lower()
@@ -226,7 +226,7 @@ async def within(seconds: float, answer: Awaitable[Any], status: int, what: str)
         raise Refusal(f"{seconds:g} s went by before {what}", status) from None
 
 
-async def refused(request: Request, error: Exception) -> Response:
+async def handle_error(request: Request, error: Exception) -> Response:
     match error:
         case Refusal():
             return error_response(error)
@@ -243,7 +243,7 @@ def way_out(request: Request, error: HTTPException) -> str:
     return f"{asked}: {detail}. docs/serving.md has the paths"
 
 
-async def watching(repository: Repository, poll: float) -> None:
+async def poll_disk(repository: Repository, poll: float) -> None:
     while True:
         await asyncio.sleep(poll)
         await repository.look()

@@ -81,8 +81,8 @@ class Batcher:
         return request.answer
 
     @contextmanager
-    def expecting(self) -> Iterator[None]:
-        """Of a request that will be submitted in the block: the batcher does not end before."""
+    def stay_open(self) -> Iterator[None]:
+        """Keep the batcher running in this block, in which a request will be submitted."""
         self.expected += 1
         try:
             yield

@@ -41,11 +41,11 @@ def serve(
     Raises SavedFileError where there is no model, OSError where the port is taken or the page is none.
     """
     page.read_bytes()
-    with bound(host, port) as at:
-        asyncio.run(serving(Repository(model, limits, Metrics()), at, poll, tell, page, host_names(host, names)))
+    with bind(host, port) as at:
+        asyncio.run(run_server(Repository(model, limits, Metrics()), at, poll, tell, page, host_names(host, names)))
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
     """A socket that has the port and refuses connections until it listens. Raises OSError where the port is taken."""
     found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
@@ -59,7 +59,7 @@ def bound(host: str, port: int) -> socket.socket:
     return found
 
 
-async def serving(
+async def run_server(
     repository: Repository,
     at: socket.socket,
     poll: float,
@@ -78,10 +78,10 @@ async def serving(
     tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself
-    await Server(configured(repository, poll, page, hosts)).serve([at])
+    await Server(configuration(repository, poll, page, hosts)).serve([at])
 
 
-def configured(
+def configuration(
     repository: Repository, poll: float, page: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
 ) -> uvicorn.Config:
     """uvicorn's own limits."""

@@ -29,27 +29,27 @@ def table(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
-def listed(items: Schema) -> Schema:
+def array(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
 TEXT: Schema = {"type": "string"}
 YES: Schema = {"type": "boolean"}
 STATE = table(version=TEXT, state=TEXT, status=table(error_code=TEXT, error_message=TEXT))
-TENSOR = table(name=TEXT, datatype={"type": "string", "enum": [*v2.TYPES.values()]}, shape=listed({"type": "integer"}))
+TENSOR = table(name=TEXT, datatype={"type": "string", "enum": [*v2.TYPES.values()]}, shape=array({"type": "integer"}))
 SIGNATURE = table(inputs={"type": "object"}, outputs={"type": "object"}, method_name=TEXT)
 ANSWERS: dict[Callable[..., Any], Schema] = {
-    v1.status: table(model_version_status=listed(STATE)),
+    v1.status: table(model_version_status=array(STATE)),
     v1.metadata: table(
         model_spec=table(name=TEXT, signature_name=TEXT, version=TEXT),
         metadata=table(signature_def=table(signature_def=table(serving_default=SIGNATURE))),
     ),
-    v2.metadata: table(name=TEXT, versions=listed(TEXT), platform=TEXT, inputs=listed(TENSOR), outputs=listed(TENSOR)),
+    v2.metadata: table(name=TEXT, versions=array(TEXT), platform=TEXT, inputs=array(TENSOR), outputs=array(TENSOR)),
     v2.ready: table(name=TEXT, ready=YES),
     v2.all_ready: table(ready=YES),
     v2.live: table(live=YES),
-    v2.names: table(models=listed(TEXT)),
-    v2.server: table(name=TEXT, version=TEXT, extensions=listed(TEXT)),
+    v2.names: table(models=array(TEXT)),
+    v2.server: table(name=TEXT, version=TEXT, extensions=array(TEXT)),
 }
 ASKED: dict[str, Schema] = {
     "v1": {
@@ -64,8 +64,8 @@ ASKED: dict[str, Schema] = {
     "v2": {
         "type": "object",
         "properties": {
-            "inputs": listed(TENSOR | {"properties": TENSOR["properties"] | {"data": listed({})}}),
-            "outputs": listed(table(name=TEXT)),
+            "inputs": array(TENSOR | {"properties": TENSOR["properties"] | {"data": array({})}}),
+            "outputs": array(table(name=TEXT)),
             "id": TEXT,
             "parameters": {"type": "object", "properties": {"binary_data_output": YES}},
         },
@@ -74,7 +74,7 @@ ASKED: dict[str, Schema] = {
 }
 ANSWERED: dict[str, Schema] = {
     "v1": {"type": "object", "oneOf": [{"required": ["predictions"]}, {"required": ["outputs"]}]},
-    "v2": table(model_name=TEXT, model_version=TEXT, outputs=listed(TENSOR)),
+    "v2": table(model_name=TEXT, model_version=TEXT, outputs=array(TENSOR)),
 }
 REFUSED = {
     400: "The body is none, or holds inputs of another name, dtype or shape, or values that the model refuses.",
@@ -170,7 +170,7 @@ def example(version: str, model: Model) -> Schema:
     """A request that a model answers: one row of noise."""
     rows = noise(model, 1)
     if version == "v2":
-        tensors = [v2.described(name, spec) for name, spec in model.inputs.items()]
+        tensors = [v2.tensor_metadata(name, spec) for name, spec in model.inputs.items()]
         return {
             "inputs": [t | {"shape": [*x.shape], "data": x.ravel().tolist()} for t, x in zip(tensors, rows.values())]
         }

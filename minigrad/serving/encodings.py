@@ -22,7 +22,7 @@ LONGEST_HEADER = 1 << 16  # of a file of safetensors, which is parsed in the eve
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
 
-def parsed(body: Body) -> dict[str, Any]:
+def parse_table(body: Body) -> dict[str, Any]:
     """A table in JSON, no name said twice; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
     try:
         found = json.loads(body, object_pairs_hook=once, parse_constant=Constant)
@@ -66,10 +66,10 @@ def with_elements(body: Body, length: str | None) -> dict[str, Any]:
     length    of the JSON, where a header says it
     """
     if length is None:
-        return parsed(body)
+        return parse_table(body)
     if not length.isdecimal() or len(length) > 18 or int(length) > len(body):
         raise Refusal(f"{LENGTH} is that of the JSON in {len(body)} bytes, and is {short(length)}")
-    said, end = parsed(body[: int(length)]), int(length)
+    said, end = parse_table(body[: int(length)]), int(length)
     tensors = said.get("inputs")
     for each in tensors if isinstance(tensors, list) else ():
         size = parameter(each, "binary_data_size", int, -1) if isinstance(each, dict) else -1
@@ -93,7 +93,7 @@ def in_json(x: Any) -> bytes:
     return in_json_and_bytes(x)[0]
 
 
-def written_json(answer: Callable[..., Any], *arguments: Any) -> tuple[bytes, bytes]:
+def write_json(answer: Callable[..., Any], *arguments: Any) -> tuple[bytes, bytes]:
     """The answer of a protocol as JSON, and the elements behind it."""
     return in_json_and_bytes(answer(*arguments))
 

@@ -95,7 +95,7 @@ class Repository:
         for key, new in there.items():
             if key not in failed and (key not in found or found[key].stamp != new):
                 try:
-                    found[key] = await self.loaded(key, new)
+                    found[key] = await self.load(key, new)
                 except Exception as error:  # a file of a stranger, which was run, too
                     log.error("version %d of %s was not loaded: %s", key.number, key.name, error)
                     failed[key] = new, str(error)
@@ -128,7 +128,7 @@ class Repository:
             found.setdefault(key, []).append(why)
         return {key: "; ".join(reasons) for key, reasons in found.items() if key.name == name}
 
-    async def loaded(self, key: Key, new: Stamp) -> Version:
+    async def load(self, key: Key, new: Stamp) -> Version:
         model = await asyncio.to_thread(lambda: warmed(self.read(only_a_file(new[0])), self.limits.rows))
         return Version(key, new, Batcher(model, self.limits, self.metrics, key.name))
 

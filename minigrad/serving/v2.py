@@ -109,8 +109,8 @@ def metadata(repository: Repository, name: str, number: str | None = None) -> di
         "name": name,
         "versions": [str(key.number) for key in sorted(repository.table) if key.name == name],
         "platform": "minigrad",
-        "inputs": [described(*each) for each in model.inputs.items()],
-        "outputs": [described(*each) for each in model.outputs.items()],
+        "inputs": [tensor_metadata(*each) for each in model.inputs.items()],
+        "outputs": [tensor_metadata(*each) for each in model.outputs.items()],
     }
 
 
@@ -132,7 +132,7 @@ def names(repository: Repository) -> dict[str, Any]:
     return {"models": sorted({key.name for key in repository.table})}
 
 
-def described(name: str, spec: TensorSpec) -> dict[str, Any]:
+def tensor_metadata(name: str, spec: TensorSpec) -> dict[str, Any]:
     return {"name": name, "datatype": TYPES[str(spec.dtype)], "shape": [-1 if n is None else n for n in spec.shape]}
 
 

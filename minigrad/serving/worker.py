@@ -28,12 +28,14 @@ class Worker:
         if length <= LONG:
             return function(*arguments)
         try:
-            return await to_process.run_sync(undisturbed, function, *arguments, cancellable=True, limiter=self.turns)
+            return await to_process.run_sync(
+                run_ignoring_signals, function, *arguments, cancellable=True, limiter=self.turns
+            )
         except BrokenWorkerProcess:
             raise Refusal(f"the process that reads and writes long JSON failed at {length} bytes", 500) from None
 
 
-def undisturbed(function: Callable[..., T], *arguments: Any) -> T:
+def run_ignoring_signals(function: Callable[..., T], *arguments: Any) -> T:
     """Ctrl-C reaches the processes of a terminal, and SIGTERM those of a service: the server ends this one."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
-from minigrad.serving.command import bound
+from minigrad.serving.command import bind
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +30,7 @@ def run_with_site(program: str, *arguments: object) -> subprocess.CompletedProce
 def listening(config: uvicorn.Config) -> Iterator[str]:
     """The address at which it answers until the end of the block."""
     server = uvicorn.Server(config)
-    with bound("127.0.0.1", 0) as at:
+    with bind("127.0.0.1", 0) as at:
         at.listen()
         thread = threading.Thread(target=server.run, args=([at],))
         thread.start()

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad.serving.batcher import Limits
-from minigrad.serving.command import configured
+from minigrad.serving.command import configuration
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.repository import Repository
 
@@ -27,7 +27,7 @@ def address(tmp_path_factory):
     page = files("minigrad.serving").joinpath("write.html").read_text("utf-8")
     (folder / "page.html").write_text(page.replace("__LETTERS__", json.dumps(LETTERS)), "utf-8")
     repository = Repository(folder / "next.mg", Limits(), Metrics())
-    with listening(configured(repository, poll=60, page=folder / "page.html")) as url:
+    with listening(configuration(repository, poll=60, page=folder / "page.html")) as url:
         yield url
 
 
