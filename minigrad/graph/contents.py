@@ -16,9 +16,8 @@ from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
 from .autograph.scopes import is_foreign
 from .names import is_library
-from .signature import BY_VALUE, Same
+from .signature import IMMUTABLE, Same
 
-IMMUTABLE = BY_VALUE | {float}
 PLAIN = IMMUTABLE - {type, type(Ellipsis)}
 DESCRIPTORS = {MemberDescriptorType, GetSetDescriptorType, property}
 LONG = 64  # parts of a list, or bytes of an array, from which on a copy is compared as a whole

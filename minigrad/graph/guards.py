@@ -15,9 +15,9 @@ from typing import Any
 from weakref import ref
 
 from ..tracing.module import MISSING, ModuleLike, Stateful
-from .contents import IMMUTABLE, contents, is_settled
+from .contents import contents, is_settled
 from .names import Names
-from .signature import Same
+from .signature import IMMUTABLE, Same
 
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 WALKS = (
