@@ -1,11 +1,11 @@
 """What a traced function reaches by names: tensors, modules, optimisers and functions, in variables and in objects.
 
-A name that is bound to another such object is a reason to trace again. So is another container or object on the way to
-one, and another number or text in an attribute of a user's object. A number in a variable, or in a list or dictionary
-outside of modules, is a constant of the trace.
+A function is traced again if a name is bound to another of these objects, if a container or an object that leads to
+one is replaced, or if an attribute of a user's object holds another number or text. A number in a variable, or in a
+list or dictionary outside of modules, is a constant of the trace.
 
-The places are found once, after tracing, in the code that was called. Each run looks at them without a call of a Python
-function for each: there may be thousands.
+The places are found once, after tracing, in the code that was called. There may be thousands, so each run reads them
+without a call of a Python function for each.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Names:
     """The places that the names in a function's code lead to, and what was there when it was traced.
 
     places      where to look
-    way         ids of the containers and objects that lead to what is watched
+    leads       id of a container or an object → whether it leads to a watched object, or to a number that counts
+    leading     the ids of those that do
     read        the attributes that the code of the functions reads; assigned: those that it assigns
     before      what was at each place when the function was traced, as far as it counts
     watched     weak references to all that counts
@@ -77,14 +78,14 @@ class Names:
         while known != (self.read, self.assigned):  # it is known which attributes count, once all functions are
             known = self.read, self.assigned
             self.places: list[Place] = []
-            self.opened: dict[int, bool] = {}
+            self.leads: dict[int, bool] = {}
             for x in (f, *classes):
                 self.open("", x, 0)
-        self.way = {key for key, leads in self.opened.items() if leads}
+        self.leading = {key for key, leads in self.leads.items() if leads}
         self.looks = [place.look for place in self.places]
         values = self.values()
         self.before, self.latest = self.summary(values), remember(values)
-        counting = (x for x in chain(*values) if isinstance(x, WATCHED) or id(x) in self.way)
+        counting = (x for x in chain(*values) if isinstance(x, WATCHED) or id(x) in self.leading)
         self.watched = [ref(x) for x in counting if type(x).__weakrefoffset__]
 
     def holds(self) -> bool:
@@ -106,7 +107,7 @@ class Names:
         """What counts of these values: the id of a watched object, a number or a text, or else 0."""
         found = []
         for place, xs in zip(self.places, values):
-            ids: list[Any] = [id(x) if isinstance(x, WATCHED) or id(x) in self.way else 0 for x in xs]
+            ids: list[Any] = [id(x) if isinstance(x, WATCHED) or id(x) in self.leading else 0 for x in xs]
             if place.numbers:
                 ids = [repr(x) if type(x) in IMMUTABLE else key for x, key in zip(xs, ids)]
             found.append([*filter(None, ids)] if place.is_container else ids)
@@ -122,14 +123,14 @@ class Names:
     # -- the walk -------------------------------------------------------------------------------------------
 
     def open(self, name: str, x: Any, depth: int) -> bool:
-        """Find the places in a value. Returns whether the value is, or leads to, something that is watched."""
+        """Find the places in a value. Returns whether the value counts, or leads to something that does."""
         if type(x) in IMMUTABLE or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
             return isinstance(x, Tensor | Stateful)
-        if id(x) not in self.opened:
-            self.opened[id(x)] = isinstance(x, FunctionType)
-            leads = [self.open(*part, depth + 1) for part in self.parts(name, x)]
-            self.opened[id(x)] |= any(leads)
-        return self.opened[id(x)]
+        if id(x) not in self.leads:
+            self.leads[id(x)] = isinstance(x, FunctionType)
+            found = [self.open(*part, depth + 1) for part in self.parts(name, x)]
+            self.leads[id(x)] |= any(found)
+        return self.leads[id(x)]
 
     def note(self, names: Iterable[str], look: Look, **kind: bool) -> Iterator[tuple[str, Any]]:
         """Note a place, if it has names. Returns (name, value) for all that is there."""
@@ -167,7 +168,7 @@ class Names:
             yield from self.note(names, partial(map, f.__globals__.get, names))
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
             yield from self.note(names, partial(map, getattr, repeat(f), OF_FUNCTIONS))
-            self.opened |= {id(getattr(f, part)): True for part in OF_FUNCTIONS}
+            self.leads |= {id(getattr(f, part)): True for part in OF_FUNCTIONS}
 
     def parts_of_object(self, name: str, x: Any) -> Iterator[tuple[str, Any]]:
         """What is in the attributes, of a user's object, class or module, that some function reads."""
@@ -186,7 +187,7 @@ class Names:
                 ]
                 for attributes, look, numbers in looks:
                     yield from self.note([f"{name}.{n}" for n in attributes], look, numbers=numbers)
-                    self.opened[id(x)] |= numbers and any(v is not None and type(v) in IMMUTABLE for v in look())
+                    self.leads[id(x)] |= numbers and any(v is not None and type(v) in IMMUTABLE for v in look())
 
 
 def remember(values: list[list[Any]]) -> tuple[list[int], list[ref[Any]], list[Any]]:
