@@ -159,7 +159,8 @@ def refuse_changes(block: Any, kind: str, at: str, set_: Any, followed: Followed
                 )
     except Exception:
         for _, now, before in copies:
-            refill(now, before)
+            if len(now) != len(before) or is_changed(now, before):  # another thread may read what is as it was
+                refill(now, before)
         raise
     cells = set(map(id, set_.__closure__ or ()))
     for its, before in places.values():
