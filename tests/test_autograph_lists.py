@@ -213,3 +213,22 @@ def test_a_list_from_before_the_trace_is_left_as_it_was():
         mg.function(f)(mg.ones(2))
     assert not seen
     np.testing.assert_array_equal(mg.function(every_turn_appends)(mg.ones(2), mg.tensor(1))[0], [2, 2])
+
+
+class Table(dict):
+    def clear(self):
+        raise AssertionError("another thread would find it empty")
+
+
+def test_a_dictionary_that_a_branch_only_reads_stays_as_it_is_when_the_branch_is_refused():
+    """Every list and dictionary that it named was emptied and filled again, a global one such as sys.modules too."""
+    table, grown = Table(a=2.0), []
+
+    def f(x):
+        if x.sum() > 0:
+            grown.append(x * table["a"])
+        return x
+
+    with pytest.raises(ConversionError, match="`grown`"):
+        mg.function(f)(mg.ones(2))
+    assert not grown

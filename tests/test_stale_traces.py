@@ -443,6 +443,34 @@ def test_names_that_stay_bound_are_no_reason_to_trace_again(program):
     assert f.trace_count <= 2  # with a .grad, and without
 
 
+class Config:
+    def __init__(self, a):
+        self.a = a
+
+
+class Slim:
+    __slots__ = ("a",)
+
+    def __init__(self, a):
+        self.a = a
+
+
+@table("kind", [Config, Slim])
+@table("a, b", [(nn.Tanh(), nn.Sigmoid()), (2.0, 3.0)])
+@pytest.mark.parametrize("is_freed", [True, False])
+def test_a_name_is_bound_to_another_object(kind, a, b, is_freed):
+    """A new object at the address of the old one was taken for it; and a number in another object was not read."""
+    config = kind(a)
+    f = mg.function(lambda x: config.a(x) if callable(config.a) else x * config.a)
+    f(X)
+    if is_freed:
+        config = None
+    config = kind(b)
+    np.testing.assert_array_equal(f(X).numpy(), (b(X) if callable(b) else X * b).numpy())
+    f(X)
+    assert f.trace_count == 2
+
+
 def test_what_an_untraced_method_counts_is_no_reason_to_trace_again():
     t = Trainer(*parameters())
     f = mg.function(t.step)

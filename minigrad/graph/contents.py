@@ -1,4 +1,4 @@
-"""The contents of a value, in a form to compare later: all of it that can be edited in place."""
+"""Capture everything in a value that can be edited in place, in a form to compare with its later contents."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
 from .autograph.scopes import is_foreign
 from .names import is_library
-from .signature import BY_VALUE, Same
+from .signature import IMMUTABLE, Same
 
-IMMUTABLE = BY_VALUE | {float}
 PLAIN = IMMUTABLE - {type, type(Ellipsis)}
 DESCRIPTORS = {MemberDescriptorType, GetSetDescriptorType, property}
-LONG = 64  # parts of a list, or bytes of an array, from which on a copy is compared as a whole
+LONG = 64  # the parts of a list, or the bytes of an array, from which on it becomes one LongValue
 
 
-class Whole:
-    """A long list of numbers and texts, or an array, as it is now.
+class LongValue:
+    """A long list of numbers and texts, or an array: compared in C, with no call for each part.
 
-    keep    whether it is copied, to be compared with a later one
+    keep    whether to copy it now, so that it can be compared after an edit in place
     """
 
     def __init__(self, x: Any, keep: bool):
@@ -46,26 +45,26 @@ class Whole:
 
 
 def bytes_of(x: Any) -> Any:
-    """The memory of an array, copied only where it has gaps; of what was kept, that."""
+    """The bytes of an array, copied only if it has gaps; a bytearray is its own."""
     return x if isinstance(x, bytearray) else np.ascontiguousarray(x).reshape(-1).view(np.uint8).data
 
 
 def contents(x: Any, keep: bool = False, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
-    """A value in a form to compare later: its contents, if they can be edited; else itself, held weakly if possible.
+    """The contents of a value that can be edited in place, as nested tuples; else the value, held weakly if possible.
 
     keep    whether long parts are copied
-    seen    id → (number, object) of the objects that were met on the way
+    seen    id → (number, object) of the objects visited so far
     """
     kind: Any = type(x)
     if kind in IMMUTABLE and (kind is not type or is_library(x)):
         return kind, repr(x) if kind is float else x  # repr tells 0.0 from −0.0, and makes all NaNs equal
     itself = Same(x) if kind.__weakrefoffset__ else x
     is_container = isinstance(x, tuple | list | set | frozenset | deque | dict)
-    if isinstance(x, Tensor | Stateful | ModuleType) or (kind.__module__.startswith("minigrad.") > is_container):
+    if isinstance(x, Tensor | Stateful | ModuleType) or (kind.__module__.startswith("minigrad.") and not is_container):
         return itself
     if isinstance(x, np.ndarray) and not x.dtype.hasobject:
-        return kind, x.dtype.str, x.shape, x.tobytes() if x.nbytes < LONG else Whole(x, keep)
-    if isinstance(x, Iterator):  # what it gives next, only it knows
+        return kind, x.dtype.str, x.shape, x.tobytes() if x.nbytes < LONG else LongValue(x, keep)
+    if isinstance(x, Iterator):  # its next value cannot be known without taking it, so it never compares equal
         return object()
     seen = {} if seen is None else seen
     if id(x) in seen:
@@ -73,7 +72,7 @@ def contents(x: Any, keep: bool = False, seen: dict[int, tuple[int, Any]] | None
     seen[id(x)] = len(seen), x
     if is_container:
         if len(x) >= LONG and not isinstance(x, dict) and {*map(type, x)} <= PLAIN:
-            return kind, Whole(x, keep), len(x)
+            return kind, LongValue(x, keep), len(x)
         parts: Any = (*x, *x.values()) if isinstance(x, dict) else x
         own = [contents(vars(x), keep, seen)] if getattr(x, "__dict__", None) else []
         return kind, *[contents(part, keep, seen) for part in parts], *own, len(x)
@@ -82,7 +81,7 @@ def contents(x: Any, keep: bool = False, seen: dict[int, tuple[int, Any]] | None
 
 
 def state_of(x: Any) -> list[Any]:
-    """What an object holds: attributes and slots, its class's too; of a function, its cells and defaults."""
+    """The values in the attributes and slots of an object and of its class; of a function, its cells and defaults."""
     kind: Any = type(x)
     if isinstance(x, FunctionType):
         cells = [getattr(cell, "cell_contents", None) for cell in x.__closure__ or ()]

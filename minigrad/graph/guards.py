@@ -15,25 +15,21 @@ from typing import Any
 from weakref import ref
 
 from ..tracing.module import MISSING, ModuleLike, Stateful
-from .contents import IMMUTABLE, contents, is_settled
+from .contents import contents, is_settled
 from .names import Names
-from .signature import Same
+from .signature import IMMUTABLE, Same
 
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
-WALKS = (
-    "_modules",
-    "_own_parameters",
-    "_own_buffers",
-    "_named_parts",
-)  # a walk through a module: its result is what was read
+# methods that walk through a module: a trace notes what they return
+WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"
 
 
 class Guards:
-    """What was seen while tracing.
+    """What a trace depends on, and how it was while tracing.
 
     captured    name → what the graph reads from outside
-    noted       (id, attribute) → (a weak reference to whose, what Python read there)
-    pulled      whether backward() was called: it reaches what wants a gradient
+    noted       (id, attribute) → (a weak reference to the object, what Python read)
+    pulled      whether backward() was called, so that it matters which tensors require a gradient
     changes     ModuleLike.changes when the notes of modules were last compared: before the trace, to begin with
     versions    the number of changes of each module that was read, at that time
     counted     the part of `noted` that changes only if one of the versions does
@@ -60,7 +56,7 @@ class Guards:
             place.append((ref(what), attribute, value))
 
     def holds(self) -> bool:
-        """Whether it is still so."""
+        """Whether everything that the trace depends on is unchanged."""
         if [x.spec for x in self.captured] != self.specs:
             return False
         if self.pulled and [x.tracked for x in self.captured] != self.learned:
@@ -80,7 +76,7 @@ class Guards:
         return [x and (x.get("_changes"), x["_hooks"].changes) for x in attributes]
 
     def broken(self) -> Iterator[str]:
-        """What is no longer so, in words."""
+        """Describe each change, in words."""
         for name, x, spec, learned in zip(self.names, self.captured, self.specs, self.learned):
             if x.spec != spec:
                 yield f"{name} was {spec} and is {x.spec}"
@@ -98,7 +94,7 @@ def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
 
 
 def observe(what: Any, attribute: str, keep: bool = False) -> Any:
-    """What Python reads now, of what it read while tracing; of a .grad, whether there is one.
+    """Return what Python would read now in this attribute; of a .grad, whether there is one.
 
     keep    whether the result is kept, to be compared with later ones
     """
@@ -124,10 +120,7 @@ def is_counted(what: Any, attribute: str, value: Any) -> bool:
 
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
-    """What was noted while tracing and is another now, in words.
-
-    what    the object that has the attribute
-    """
+    """Describe how an attribute of `what` has changed since the trace."""
     if isinstance(what, Stateful | type) and attribute != "groups()":
         return change_of_module(what, attribute, before, now)
     match attribute:

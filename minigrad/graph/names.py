@@ -1,11 +1,11 @@
 """What a traced function reaches by names: tensors, modules, optimisers and functions, in variables and in objects.
 
-A name that is bound to another such object is a reason to trace again. So is another container or object on the way to
-one, and another number or text in an attribute of a user's object. A number in a variable, or in a list or dictionary
-outside of modules, is a constant of the trace.
+A function is traced again if a name is bound to another of these objects, if a container or an object that leads to
+one is replaced, or if an attribute of a user's object holds another number or text. A number in a variable, or in a
+list or dictionary outside of modules, is a constant of the trace.
 
-The places are found once, after tracing, in the code that was called. Each run looks at them without a call of a Python
-function for each: there may be thousands.
+The places are found once, after tracing, in the code that was called. There may be thousands, so each run reads them
+without a call of a Python function for each.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from itertools import repeat
+from itertools import chain, repeat
+from operator import call, is_not
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
 from .autograph.scopes import from_library, is_foreign
-from .signature import BY_VALUE
+from .signature import IMMUTABLE
 
 WATCHED = (Tensor, Stateful, FunctionType)
-PLAIN = BY_VALUE | {float}
 MOST_PARTS = 1000  # a longer container is looked into only if it holds a watched object when the function is traced
 DEPTH = 64
 PARTS = {MethodType: ("__func__", "__self__"), partial: ("func", "args", "keywords"), property: ("fget",)}
@@ -45,14 +45,30 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
     return tuple(frozenset(own.union(*others)) for own, *others in zip(found, *inner))  # type: ignore[return-value]
 
 
+class Place(NamedTuple):
+    """Variables, attributes or parts, read together.
+
+    names       one for each value; of a container, whose length may change, one for each value that there was
+    look        returns the values, in C
+    numbers     whether numbers and texts count, as they do in attributes of users' objects
+    """
+
+    names: list[str]
+    look: Look
+    numbers: bool = False
+    is_container: bool = False
+
+
 class Names:
     """The places that the names in a function's code lead to, and what was there when it was traced.
 
-    places      (names, look): variables, and parts of functions; look gives the values, in the order of the names
-    fields      the same of attributes of users' objects, in which numbers count
-    insides     the same of containers, which may grow: look gives all that is there
-    way         ids of the containers and objects that lead to what is watched
+    places      where to look
+    leads       id of a container or an object → whether it leads to a watched object, or to a number that counts
+    leading     the ids of those that do
     read        the attributes that the code of the functions reads; assigned: those that it assigns
+    before      what was at each place when the function was traced, as far as it counts
+    watched     weak references to all that counts
+    latest      ids of all values when they were last compared; weak references to them; those that allow none
     """
 
     def __init__(self, f: Any, classes: Iterable[type]):
@@ -61,60 +77,67 @@ class Names:
         known = None
         while known != (self.read, self.assigned):  # it is known which attributes count, once all functions are
             known = self.read, self.assigned
-            self.places: list[tuple[list[str], Look]] = []
-            self.fields: list[tuple[list[str], Look]] = []
-            self.insides: list[tuple[list[str], Look]] = []
-            self.opened: dict[int, bool] = {}
+            self.places: list[Place] = []
+            self.leads: dict[int, bool] = {}
             for x in (f, *classes):
                 self.open("", x, 0)
-        self.way = {key for key, leads in self.opened.items() if leads}
-        self.before = self.now()
-        looks = [look for _, look in (*self.places, *self.fields, *self.insides)]
-        self.refs = [ref(x) for look in looks for x in look() if isinstance(x, WATCHED)]
-
-    def now(self) -> list[list[Any]]:
-        """What is at each place: the id of a watched object, a field's number or text, or 0."""
-        way = self.way
-        return [
-            *[[id(x) if isinstance(x, WATCHED) or id(x) in way else 0 for x in look()] for _, look in self.places],
-            *[
-                [
-                    repr(x) if type(x) in PLAIN else id(x) if isinstance(x, WATCHED) or id(x) in way else 0
-                    for x in look()
-                ]
-                for _, look in self.fields
-            ],
-            *[[id(x) for x in look() if isinstance(x, WATCHED) or id(x) in way] for _, look in self.insides],
-        ]
+        self.leading = {key for key, leads in self.leads.items() if leads}
+        self.looks = [place.look for place in self.places]
+        values = self.values()
+        self.before, self.latest = self.summary(values), remember(values)
+        counting = (x for x in chain(*values) if isinstance(x, WATCHED) or id(x) in self.leading)
+        self.watched = [ref(x) for x in counting if type(x).__weakrefoffset__]
 
     def holds(self) -> bool:
-        """Whether each place holds what it held."""
-        return self.now() == self.before and not [of for of in self.refs if of() is None]
+        """Whether each place holds what it held. Most calls find the very same objects, and compare no more."""
+        ids, refs, _ = self.latest
+        if [*map(id, chain.from_iterable(map(call, self.looks)))] == ids and are_alive(refs):
+            return True
+        values = self.values()
+        if not are_alive(self.watched) or self.summary(values) != self.before:
+            return False
+        self.latest = remember(values)
+        return True
+
+    def values(self) -> list[list[Any]]:
+        """What is at each place now."""
+        return [[*look()] for look in self.looks]
+
+    def summary(self, values: list[list[Any]]) -> list[list[Any]]:
+        """What counts of these values: the id of a watched object, a number or a text, or else 0."""
+        found = []
+        for place, xs in zip(self.places, values):
+            ids: list[Any] = [id(x) if isinstance(x, WATCHED) or id(x) in self.leading else 0 for x in xs]
+            if place.numbers:
+                ids = [repr(x) if type(x) in IMMUTABLE else key for x, key in zip(xs, ids)]
+            found.append([*filter(None, ids)] if place.is_container else ids)
+        return found
 
     def broken(self) -> Iterator[str]:
         """The names of the places that hold something else."""
-        for (names, _), was, now in zip((*self.places, *self.fields, *self.insides), self.before, self.now()):
-            exact = len(names) == len(was) == len(now)
-            yield from (name for name, x, y in zip(names, was, now) if x != y) if exact else names[:1] * (was != now)
+        for place, was, now in zip(self.places, self.before, self.summary(self.values())):
+            exact = len(place.names) == len(was) == len(now)
+            changed = [name for name, x, y in zip(place.names, was, now) if x != y]
+            yield from changed if exact else place.names[:1] * (was != now)
 
     # -- the walk -------------------------------------------------------------------------------------------
 
     def open(self, name: str, x: Any, depth: int) -> bool:
-        """Find the places in a value. Returns whether the value is, or leads to, something that is watched."""
-        if type(x) in PLAIN or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
+        """Find the places in a value. Returns whether the value counts, or leads to something that does."""
+        if type(x) in IMMUTABLE or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
             return isinstance(x, Tensor | Stateful)
-        if id(x) not in self.opened:
-            self.opened[id(x)] = isinstance(x, FunctionType)
-            leads = [self.open(*part, depth + 1) for part in self.parts(name, x)]
-            self.opened[id(x)] |= any(leads)
-        return self.opened[id(x)]
+        if id(x) not in self.leads:
+            self.leads[id(x)] = isinstance(x, FunctionType)
+            found = [self.open(*part, depth + 1) for part in self.parts(name, x)]
+            self.leads[id(x)] |= any(found)
+        return self.leads[id(x)]
 
-    def found(self, place: list[Any], names: Iterable[str], look: Look) -> Iterator[tuple[str, Any]]:
-        """Note a place, unless it has no name and never will. Returns (name, value) for all that is there."""
-        names = [*names]
-        if names:
-            place.append((names, look))
-        return zip(names, look())
+    def note(self, names: Iterable[str], look: Look, **kind: bool) -> Iterator[tuple[str, Any]]:
+        """Note a place, if it has names. Returns (name, value) for all that is there."""
+        place = Place([*names], look, **kind)
+        if place.names:
+            self.places.append(place)
+        return zip(place.names, look())
 
     def parts(self, name: str, x: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of each part of a value."""
@@ -122,7 +145,7 @@ class Names:
             look: Look = x.values if isinstance(x, dict) else x.__iter__
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
                 keys: Iterable[Any] = x if isinstance(x, dict) else range(len(x))
-                yield from self.found(self.insides, [f"{name}[{key!r}]" for key in keys] or [name], look)
+                yield from self.note([f"{name}[{key!r}]" for key in keys] or [name], look, is_container=True)
         elif type(x) in PARTS:
             yield from (("self" if part == "__self__" else name, getattr(x, part)) for part in PARTS[type(x)])
         elif isinstance(x, FunctionType):
@@ -136,16 +159,16 @@ class Names:
         """What a function's cells hold; and, of a user's function, its defaults and the global variables it reads."""
         cells = f.__closure__ or ()
         look = partial(map, getattr, cells, repeat("cell_contents"), repeat(None))
-        yield from self.found(self.places, f.__code__.co_freevars, look)
+        yield from self.note(f.__code__.co_freevars, look)
         yield f.__name__, getattr(f, "__wrapped__", None)
         if not is_foreign(f):
             read, attributes, assigned = names_in(f.__code__)
             self.read, self.assigned = self.read | attributes, self.assigned | assigned
             names = [*read & f.__globals__.keys()]
-            yield from self.found(self.places, names, partial(map, f.__globals__.get, names))
+            yield from self.note(names, partial(map, f.__globals__.get, names))
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
-            yield from self.found(self.places, names, partial(map, getattr, repeat(f), OF_FUNCTIONS))
-            self.opened |= {id(getattr(f, part)): True for part in OF_FUNCTIONS}
+            yield from self.note(names, partial(map, getattr, repeat(f), OF_FUNCTIONS))
+            self.leads |= {id(getattr(f, part)): True for part in OF_FUNCTIONS}
 
     def parts_of_object(self, name: str, x: Any) -> Iterator[tuple[str, Any]]:
         """What is in the attributes, of a user's object, class or module, that some function reads."""
@@ -157,11 +180,26 @@ class Names:
                 names = self.read if is_object else self.read & space.keys()
                 slots = [n for n in names if type(space.get(n)) is MemberDescriptorType]
                 assigned = names & self.assigned
-                for place, attributes in ((self.fields, names - assigned), (self.places, assigned)):
-                    paths = [f"{name}.{n}" for n in attributes]
-                    yield from self.found(place, paths, partial(map, space.get, [*attributes]))
-                if slots:
-                    yield from self.found(self.fields, slots, partial(map, getattr, repeat(x), slots, repeat(None)))
+                looks: list[tuple[Iterable[str], Look, bool]] = [
+                    (names - assigned, partial(map, space.get, [*names - assigned]), True),
+                    (assigned, partial(map, space.get, [*assigned]), False),
+                    (slots, partial(map, getattr, repeat(x), slots, repeat(None)), True),
+                ]
+                for attributes, look, numbers in looks:
+                    yield from self.note([f"{name}.{n}" for n in attributes], look, numbers=numbers)
+                    self.leads[id(x)] |= numbers and any(v is not None and type(v) in IMMUTABLE for v in look())
+
+
+def remember(values: list[list[Any]]) -> tuple[list[int], list[ref[Any]], list[Any]]:
+    """The ids of the values, and what makes sure that no other object has one of these ids."""
+    flat = [*chain(*values)]
+    refs = [ref(x) for x in flat if type(x).__weakrefoffset__]
+    return [*map(id, flat)], refs, [x for x in flat if not type(x).__weakrefoffset__]
+
+
+def are_alive(refs: list[ref[Any]]) -> bool:
+    """Whether each object is still there."""
+    return all(map(is_not, map(call, refs), repeat(None)))
 
 
 def is_library(holder: Any) -> bool:

@@ -52,7 +52,7 @@ def pairs_of(part: Subgraph) -> Pairs:
 
 
 def is_apart(x: Any, y: Any) -> bool:
-    """Whether the same branch or loop gave both, and they never share memory, though each may be the same tensor."""
+    """Whether both are results of one branch or loop that never share memory, though either may be the same third."""
     return isinstance(x, Tracer) and isinstance(y, Tracer) and any(y.memory is z for z in x.memory.apart)
 
 
@@ -157,8 +157,8 @@ def sources_outside(part: Subgraph, variables: Variables | None = None, may_skip
     return [[*its.values()] for its in found]
 
 
-def seen_by(builder: GraphBuilder, what: Any) -> list[Tracer]:
-    """The symbols of the builder whose memory it may be."""
+def symbols_of(builder: GraphBuilder, what: Any) -> list[Tracer]:
+    """The symbols of the builder whose memory a tensor or a symbol may share."""
     symbol = what if getattr(what, "builder", None) is builder else builder.captured.get(id(what))
     return [] if symbol is None else (symbol if isinstance(symbol, Tracer) else symbol.symbol).origins()
 
@@ -167,5 +167,5 @@ def pass_on(ys: Sequence[Tracer], part: Subgraph, sources: Sequence[Sequence[Any
     """Note what each result may be that was there before."""
     for y, whats in zip(ys, sources):
         for what in whats:
-            for memory in seen_by(part.outer, what)[:1]:
+            for memory in symbols_of(part.outer, what)[:1]:
                 y.may_be(memory)

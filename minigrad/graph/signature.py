@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Key = Any  # nested tuples that can be hashed
 BY_VALUE = frozenset({int, bool, str, bytes, complex, type(None), type(Ellipsis), type})
+IMMUTABLE = BY_VALUE | {float}
 UNKNOWN = inspect.Parameter.empty
 
 

@@ -33,7 +33,7 @@ from ..tracing.gradients import gradients, total
 from ..tracing.tracer import own_memory
 from ..tracing.views import mark_stale
 from .graph import StaticGraph
-from .sharing import Pairs, pass_on, seen_by, share, sources_outside
+from .sharing import Pairs, pass_on, share, sources_outside, symbols_of
 from .waits import Waits, gives_nothing, variable_of
 
 
@@ -301,7 +301,7 @@ class Variables:
                 part.outer.take(x, ys[i])
                 ys[i] = x
             elif id(symbol) in part.written:  # a later turn edits what the variables before passed on to this one
-                for memory in {m for what in (x, *sources[i]) for m in seen_by(part.outer, what)}:
+                for memory in {m for what in (x, *sources[i]) for m in symbols_of(part.outer, what)}:
                     part.outer.edits(symbol, memory)
         pass_on(ys, part, sources)  # after the edits, which the results show
         share(ys[: len(self.start)], (part, pairs))

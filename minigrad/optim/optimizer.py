@@ -29,7 +29,7 @@ from ..tracing.builder import Tracer
 from ..tracing.module import Stateful
 from . import staged
 from .groups import Group, Params, State, checked, groups_of, loaded_options, members, refuse_symbol, refuse_twice
-from .staged import UNTRACED, Scratch, wanted
+from .staged import Scratch, constant_options, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
@@ -47,7 +47,7 @@ class Optimizer(Stateful):
 
     counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
     remembered: ClassVar[tuple[str, ...]] = ()  # all arrays that `carried` may name, whatever the options
-    scheduled: frozenset[str] = frozenset()  # options beside lr that a schedule moves: a traced step reads them too
+    scheduled: frozenset[str] = frozenset()  # options that a schedule moves, in addition to lr
     unnoted: ClassVar[frozenset[str]] = frozenset({"scheduled", "state", "slots", "scratch", "defaults"})
     optional: ClassVar[tuple[str, ...]] = ()  # arrays and counts that a saved state may lack
 
@@ -88,17 +88,11 @@ class Optimizer(Stateful):
         return (p for group in vars(self)["param_groups"] for p in group["params"])
 
     def groups(self) -> list[tuple[str, Any]]:
-        """What a traced step holds as constants: which parameters are moved, with which options.
-
-        Of an option that a schedule moves, only whether it is 0 and, of betas, the second. A graph reads it, and lr.
-        """
+        """What a traced step holds as constants: the ids of the parameters, and each option that it does not read."""
         found: list[tuple[str, Any]] = []
         for group in vars(self)["param_groups"]:
-            constant = {name: x for name, x in group.items() if name not in UNTRACED}
-            constant["params"] = [id(group), *map(id, group["params"])]
-            for name in self.scheduled & constant.keys():
-                constant[name] = constant[name][1:] if name == "betas" else "moving" if constant[name] else 0
-            found += constant.items()
+            ids = [id(group), *map(id, group["params"])]
+            found += [("params", ids), *constant_options(self, group).items()]
         return found
 
     def add_param_group(self, param_group: Group) -> None:

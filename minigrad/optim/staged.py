@@ -137,9 +137,6 @@ def wanted(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
     return g
 
 
-UNTRACED = NOTES - {"params"} | {"lr"}  # what a group says that no trace holds as a constant
-
-
 def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
     """The operator, as a cell hears it: what it gives is held from now on."""
     return lambda cell, o: cell.hold(operator(cell.symbol, cell.fitted(o)))
@@ -316,8 +313,8 @@ def update(
     builder.note_read(optimizer, "groups()")
     for options in vars(optimizer)["param_groups"]:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
-        rates = ["lr", *(name for name in optimizer.scheduled if options.get(name))]  # 0 is a constant of the trace
-        moving = {name: builder.lift(rate_of(optimizer, options, name)).astype(float) for name in rates}
+        names = moving_options(optimizer, options)
+        moving = {name: builder.lift(option_tensor(optimizer, options, name)).astype(float) for name in names}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(builder, counts)
@@ -326,16 +323,16 @@ def update(
                     builder.note_read(count, "together")
             state: State = {name: builder.lift(count) for name, count in counts.items()}
             there, home = next((n.device for n in state.values()), CPU), company[0].device
-            optimizer.count(state, at_run_time(options, moving, there))
+            optimizer.count(state, insert_symbols(options, moving, there))
             changes += [(count, state[name]) for name, count in counts.items()]
-            state, settings = {name: n.to(home) for name, n in state.items()}, at_run_time(options, moving, home)
+            state, settings = {name: n.to(home) for name, n in state.items()}, insert_symbols(options, moving, home)
             for p in company:
                 with on_worker(p.node.worker if isinstance(p, GraphVariable) else None):
-                    changes += moved(optimizer, builder, p, gradient_of[id(p)], options, settings, state)
+                    changes += move_parameter(optimizer, builder, p, gradient_of[id(p)], options, settings, state)
     return [give(place, value) for place, value in changes]
 
 
-def moved(
+def move_parameter(
     optimizer: Optimizer, builder: GraphBuilder, p: Any, g: Any, group: Group, options: Group, state: State
 ) -> list[tuple[Any, Any]]:
     """p, and what is remembered of it, each with its new value: the optimiser's own `move`, on cells."""
@@ -348,14 +345,26 @@ def moved(
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
 
 
-def at_run_time(options: Group, moving: Group, device: Any) -> Group:
-    """The options, with symbols on the device for those that schedules move; of betas they move the first."""
-    moved = {name: x.to(device) for name, x in moving.items()}
-    return options | {name: (x, *options[name][1:]) if name == "betas" else x for name, x in moved.items()}
+def insert_symbols(options: Group, moving: Group, device: Any) -> Group:
+    """The options, with a symbol on the device for each that schedules move; of betas they move only the first."""
+    symbols = {name: x.to(device) for name, x in moving.items()}
+    return options | {name: (x, *options[name][1:]) if name == "betas" else x for name, x in symbols.items()}
 
 
-def rate_of(optimizer: Optimizer, group: Group, name: str) -> Any:
-    """An option of a group, by reference; itself, if it is a symbol."""
+def moving_options(optimizer: Optimizer, group: Group) -> list[str]:
+    """The options that a traced step reads at each run: lr, and what a schedule moves, unless it is 0."""
+    return ["lr", *(name for name in optimizer.scheduled if group.get(name))]
+
+
+def constant_options(optimizer: Optimizer, group: Group) -> Group:
+    """The options that a trace holds as constants: of those that schedules move, only the second of betas."""
+    options = {name: x for name, x in group.items() if name not in NOTES}
+    moving = options.keys() & moving_options(optimizer, group)
+    return options | {name: options[name][1:] if name == "betas" else "moving" for name in moving}
+
+
+def option_tensor(optimizer: Optimizer, group: Group, name: str) -> Any:
+    """The tensor through which a graph reads an option of a group; the option, if it is a symbol."""
     if is_symbol(group[name]):
         return group[name]
     key = (name, id(group))

@@ -22,7 +22,7 @@ from ...base.pytree import leaves, outline, planted
 from ...base.spec import Spec
 from ...ops.effect import PyFunc
 from ..control import cond
-from .side_effects import Changed, Followed, assigned, unchanged
+from .side_effects import Changed, Followed, assigned, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
@@ -273,7 +273,7 @@ def if_(
             set_(before)
             followed.reset()
             try:
-                with unchanged(block, "a branch", at, set_, followed), noted("both branches of this `if` are", at):
+                with refuse_changes(block, "a branch", at, set_, followed), noted("both branches of this `if` are", at):
                     if block is not None:
                         block()
             except Changed as its:
@@ -302,7 +302,7 @@ def if_expression(
     merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        kept = unchanged(side, f"one side of an {kind}", merge.place, ignored, None)
+        kept = refuse_changes(side, f"one side of an {kind}", merge.place, ignored, None)
         with kept, noted(f"both sides of this {kind} are", merge.place):
             return [side()]
 

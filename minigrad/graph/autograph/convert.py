@@ -30,7 +30,7 @@ from . import operators
 from .jumps import Unconvertible
 from .operators import REPLACED
 from .scopes import Function, arguments, is_engine, is_foreign, mark_comprehensions
-from .side_effects import leaks_told
+from .side_effects import warn_of_leaks
 from .statements import Statements, reason_against
 
 OPTIMISED = 0x1  # the flag of a function's code; a class body has not
@@ -82,7 +82,7 @@ def watched(function: Any) -> Any:
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> Any:
-        with leaks_told(function):
+        with warn_of_leaks(function):
             return function(*args, **options)
 
     return run

@@ -29,7 +29,7 @@ from ...tracing.tracer import Tracer
 from ..control import while_loop
 from ..subgraph import Subgraph
 from .branches import BOOL, if_, ignored, noted, nothing, truth
-from .side_effects import Changed, Followed, assigned, unchanged
+from .side_effects import Changed, Followed, assigned, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
@@ -47,7 +47,7 @@ from .state import (
     told,
 )
 
-UNROLLED = 256  # rows at most, of a loop that Python runs because a list grows in it
+UNROLLED = 256  # the most rows of a loop that is unrolled because a list grows in it
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,16 @@ def range_(*args: Any) -> Any:
 
 
 class Steps(Rows):
-    """mg.arange() up to a symbol: what a loop goes over, and no tensor."""
+    """mg.arange() up to a symbol: a `for` can iterate over it, but it is no tensor."""
 
-    def refused(self, *_: Any) -> Any:
+    def refuse(self, *_: Any) -> Any:
         raise ConversionError(
             f"{here()}: the length of this mg.arange() is known only when the graph runs, so it is no tensor, and only "
             "a `for` can go over it. For a tensor take a length that is known, mg.arange(10), and choose by where(…)"
         )
 
-    __getattr__ = __getitem__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = refused
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __matmul__ = __lt__ = __le__ = __gt__ = __ge__ = refused
+    __getattr__ = __getitem__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = refuse
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __matmul__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
 
 
 def arange_(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, **options: Any) -> Any:
@@ -202,7 +202,7 @@ class TracedLoop:
                     name, y = unlike.name, unlike.y
                     x = self.before[self.names.index(name)]
                     self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed(name, x, turn)
-                self.written(test, turn)
+                self.write_loop(test, turn)
                 return assigned(
                     self.names[: len(self.names) - len(self.followed.all)], self.owner, self.kind, self.line
                 )
@@ -231,12 +231,12 @@ class TracedLoop:
 
     def turn(self, turn: Callable[[], None]) -> None:
         with (
-            unchanged(self.block, "a loop", self.place, self.owner, self.followed),
+            refuse_changes(self.block, "a loop", self.place, self.owner, self.followed),
             noted("the body of this loop is", self.place),
         ):
             turn()
 
-    def written(self, test: Callable[[], Any], turn: Callable[[], None]) -> None:
+    def write_loop(self, test: Callable[[], Any], turn: Callable[[], None]) -> None:
         start = [self.start.get(name, x) for name, x in zip(self.names, self.before)]
 
         parts = [leaf for x in start for leaf in leaves(x) if is_part(leaf)]

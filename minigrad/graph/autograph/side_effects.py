@@ -1,9 +1,9 @@
 """What a block does to Python's own objects: it runs once, to be written down, however often the graph will run it.
 
-What it assigns itself is its state, and goes on from turn to turn; so do local lists and dictionaries that it changes.
-Anything else that changes meanwhile, a list of the module, a counter that a function counts which it calls, would
-change once, and is refused. An attribute or a global that
-is state is right within the graph, and holds a symbol when the trace is over: that is worth a warning.
+The variables that the block assigns are its state, and so are the local lists and dictionaries that it changes: a loop
+carries them from turn to turn. A change of any other object, such as a global list, or a counter incremented by a
+function that the block calls, would happen only once, so it is refused. An attribute or a global variable that is state
+is right within the graph, but holds a symbol after the trace, so the user is warned.
 """
 
 from __future__ import annotations
@@ -135,9 +135,9 @@ def refill(container: Any, values: Any) -> None:
 
 
 @contextmanager
-def unchanged(block: Any, kind: str, at: str, set_: Any, followed: Followed | None) -> Iterator[None]:
-    """A run of the block, for the graph, in which what is not its state must stay as it is. Raises ConversionError;
-    or Changed, for a local list or dictionary that is not followed yet.
+def refuse_changes(block: Any, kind: str, at: str, set_: Any, followed: Followed | None) -> Iterator[None]:
+    """Run the block for the graph. Raises ConversionError if it changes an object that is not part of its state, or
+    Changed if the object is a local list or dictionary, which can become part of it.
 
     set_        the function that writes its state
     followed    lists that are part of it; None, if no list can be
@@ -159,7 +159,8 @@ def unchanged(block: Any, kind: str, at: str, set_: Any, followed: Followed | No
                 )
     except Exception:
         for _, now, before in copies:
-            refill(now, before)
+            if len(now) != len(before) or is_changed(now, before):  # another thread may read what is as it was
+                refill(now, before)
         raise
     cells = set(map(id, set_.__closure__ or ()))
     for its, before in places.values():
@@ -220,7 +221,7 @@ opened = Assignments()
 
 
 @contextmanager
-def leaks_told(function: Any) -> Iterator[None]:
+def warn_of_leaks(function: Any) -> Iterator[None]:
     """A run of a converted function; after the outermost one, a warning for each thing that still holds a symbol."""
     if opened.found is not None:
         yield
