@@ -1,7 +1,7 @@
 """Referees: what decides about a probe runs outside, on data; beside the learner's code nothing is compared."""
 
 import ast
-from math import nan
+from math import inf, nan
 
 import pytest
 from table import table
@@ -90,6 +90,14 @@ def test_an_answer_that_replaces_builtins_gains_nothing(monkeypatch):
     assert judge(probes, sent) == [Outcome("gave", False)]
 
 
+def test_an_overflow_in_a_referee_shows_no_warning():
+    """The learner read `<referee>:20: RuntimeWarning` under their own call of check()."""
+    probes = "import numpy\ndef double():\n    return values\n@referee\n"
+    probes += "def double(sent):\n    return numpy.multiply(sent, 2.0)\ndouble()"
+
+    assert judge(probes, [Outcome("gave", [1e308])]) == [Outcome("gave", [inf])]
+
+
 @table("sent", [None, [], {}, "text", nan, 10**400, [[[]]], {"a": [1]}, [None] * 3])
 def test_whatever_is_sent_has_an_outcome(sent):
     probes = f"{PROBES}\nsizes(3)\none(answer, 1.0)\n[sizes(n) for n in (1, 2)]\nanswer(1) == answer(2)"
@@ -109,12 +117,12 @@ def test_what_was_sent_cannot_change_the_next_verdict():
 def test_no_probe_compares_beside_the_answer(part):
     """A comparison may choose what is sent; it is never what is sent."""
     tree = ast.parse(inside(part.probes))
-    assert not [ast.unparse(node) for node in ast.walk(tree) if called(node) in COMPARISONS]
+    assert not [ast.unparse(node) for node in ast.walk(tree) if callee(node) in COMPARISONS]
     for sent in results(tree):
-        assert not {*compared(sent)}, ast.unparse(sent)
+        assert not {*comparisons(sent)}, ast.unparse(sent)
 
 
-def called(node):
+def callee(node):
     """The name of what is called, or is handed on to be called."""
     match node:
         case ast.Call(func=ast.Name(id=name)) | ast.Attribute(attr=name):
@@ -131,20 +139,20 @@ def results(tree):
     yield from (node.value for node in tree.body if isinstance(node, ast.Expr))
 
 
-def compared(node):
+def comparisons(node):
     """Comparisons in an expression, but for those that choose between values, or which of several are meant."""
     match node:
         case ast.IfExp(test, ast.Constant(), ast.Constant()):
             yield ast.unparse(test)
         case ast.IfExp(_, body, other):
-            yield from (*compared(body), *compared(other))
+            yield from (*comparisons(body), *comparisons(other))
         case ast.comprehension(_, listed, _):
-            yield from compared(listed)
+            yield from comparisons(listed)
         case ast.Compare() | ast.UnaryOp(ast.Not()):
             yield ast.unparse(node)
         case _:
             for child in ast.iter_child_nodes(node):
-                yield from compared(child)
+                yield from comparisons(child)
 
 
 # -- evidence ---------------------------------------------------------------------------------------
