@@ -7,7 +7,7 @@ import pytest
 from table import table
 
 from minigrad import function, ops, tensor
-from minigrad.course.exercise import every
+from minigrad.course.exercise import every, named
 from minigrad.course.probe import Outcome, observe, plain
 from minigrad.course.referee import inside, judge
 from minigrad.saving import evidence
@@ -104,6 +104,19 @@ def test_whatever_is_sent_has_an_outcome(sent):
 
     for came in judge(probes, [Outcome("gave", sent)] * 4):
         assert came.kind in ("gave", "raised", "odd")
+
+
+@table(
+    "exercise, part, sent",
+    [
+        ("02_backward_by_hand", "trap", [0, [[[-1, 1.0]]]]),
+    ],
+)
+def test_no_graph_that_is_sent_keeps_a_referee_busy(exercise, part, sent):
+    """A node that named -1 as its parent was its own parent: the walk never ended, and neither did the grader."""
+    (probes,) = (each.probes for each in named(exercise).parts if each.name == part)
+
+    assert judge(probes, [Outcome("gave", sent)])[0].kind in ("gave", "raised")
 
 
 def test_what_was_sent_cannot_change_the_next_verdict():
