@@ -6,7 +6,7 @@ from math import inf, nan
 import pytest
 from table import table
 
-from minigrad import function, ops, tensor
+from minigrad import function, gradcheck, ops, tensor
 from minigrad.course.exercise import every, named
 from minigrad.course.probe import Outcome, observe, plain
 from minigrad.course.referee import inside, judge
@@ -227,3 +227,13 @@ def test_slopes_are_compared_with_nudges():
 
     assert evidence.slopes_agree(plain(evidence.sent_slopes(lambda x: x.exp(), [1.0, 2.0])))
     assert not evidence.slopes_agree(plain(evidence.sent_slopes(cut, [1.0, 2.0])))
+
+
+def test_slopes_are_compared_as_closely_as_gradcheck_does():
+    """A derivative that was off by 0.05% passed: the referee's tolerances were ten times those of gradcheck()."""
+
+    def nearly(x):
+        return 2.001 * x - 0.001 * x.detach()
+
+    assert not gradcheck(nearly, tensor([1.0, 2.0]), raise_exception=False)
+    assert not evidence.slopes_agree(plain(evidence.sent_slopes(nearly, [1.0, 2.0])))
