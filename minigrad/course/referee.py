@@ -67,7 +67,7 @@ def split(probes: str) -> Halves:
     return Halves(
         "\n".join(ast.unparse(cuts[each].leaf if each in cuts else each) for each in rest if each in (*cuts, *inner)),
         compile(ast.Module(outer, []), "<referee>", "exec"),
-        tuple(cut.rule and (compile_rule(cut.rule, len(cut.leaves)), len(cut.leaves)) for cut in cuts.values()),
+        tuple(cut.compile() for cut in cuts.values()),
     )
 
 
@@ -126,6 +126,14 @@ class Cut:
         self.slots.append(ast.Name(f"_{len(self.slots)}", ast.Load()))
         return self.slots[-1]
 
+    def compile(self) -> tuple[CodeType, int] | None:
+        """The rule as a function with a parameter for each slot, and how many these are."""
+        if self.rule is None:
+            return None
+        names = [ast.arg(f"_{i}") for i in range(len(self.slots))]
+        function = ast.Lambda(ast.arguments([], names, kwonlyargs=[], kw_defaults=[], defaults=[]), self.rule)
+        return compile(ast.fix_missing_locations(ast.Expression(function)), "<referee>", "eval"), len(names)
+
 
 def dependencies(setup: list[ast.stmt], roots: list[ast.expr]) -> list[ast.stmt]:
     """The statements of the setup that the roots depend on, directly or through others, in their order."""
@@ -151,12 +159,6 @@ def definitions(statement: ast.stmt) -> Iterator[str]:
         case _:  # `x[0] = 1` defines x, too
             stored = (n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store))
             yield from (name.id for n in stored for name in ast.walk(n) if isinstance(name, ast.Name))
-
-
-def compile_rule(rule: ast.expr, slots: int) -> CodeType:
-    """Compile a function of the values sent, with one parameter for each slot."""
-    names = ast.arguments([], [ast.arg(f"_{i}") for i in range(slots)], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return compile(ast.fix_missing_locations(ast.Expression(ast.Lambda(names, rule))), "<referee>", "eval")
 
 
 def inside(probes: str) -> str:
