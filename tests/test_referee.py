@@ -1,4 +1,4 @@
-"""Referees: what decides about a probe runs outside, on data; beside the learner's code nothing is compared."""
+"""Referees judge data, and run outside: beside the learner's code nothing is compared."""
 
 import ast
 from math import inf, nan
@@ -128,7 +128,7 @@ def test_what_was_sent_cannot_change_the_next_verdict():
 
 @table("part", PARTS)
 def test_no_probe_compares_beside_the_answer(part):
-    """A comparison may choose what is sent; it is never what is sent."""
+    """A comparison may choose between values that are sent; its own result is never sent."""
     tree = ast.parse(inside(part.probes))
     assert not [ast.unparse(node) for node in ast.walk(tree) if callee(node) in COMPARISONS]
     for sent in results(tree):
@@ -144,7 +144,7 @@ def callee(node):
 
 
 def results(tree):
-    """What functions return, and the probes."""
+    """The expressions that functions return, and the probes."""
     for node in ast.walk(tree):
         match node:
             case ast.Return(value=ast.expr() as value) | ast.Lambda(body=value):
@@ -153,7 +153,7 @@ def results(tree):
 
 
 def comparisons(node):
-    """Comparisons in an expression, but for those that choose between values, or which of several are meant."""
+    """The comparisons in an expression, except those that choose between values or filter them."""
     match node:
         case ast.IfExp(test, ast.Constant(), ast.Constant()):
             yield ast.unparse(test)
