@@ -1,13 +1,13 @@
-"""Referees: what decides about a probe runs outside, on data; beside the learner's code nothing is compared."""
+"""Referees judge data, and run outside: beside the learner's code nothing is compared."""
 
 import ast
-from math import nan
+from math import inf, nan
 
 import pytest
 from table import table
 
-from minigrad import function, ops, tensor
-from minigrad.course.exercise import every
+from minigrad import function, gradcheck, ops, tensor
+from minigrad.course.exercise import every, named
 from minigrad.course.probe import Outcome, observe, plain
 from minigrad.course.referee import inside, judge
 from minigrad.saving import evidence
@@ -90,12 +90,33 @@ def test_an_answer_that_replaces_builtins_gains_nothing(monkeypatch):
     assert judge(probes, sent) == [Outcome("gave", False)]
 
 
+def test_an_overflow_in_a_referee_shows_no_warning():
+    """The learner read `<referee>:20: RuntimeWarning` under their own call of check()."""
+    probes = "import numpy\ndef double():\n    return values\n@referee\n"
+    probes += "def double(sent):\n    return numpy.multiply(sent, 2.0)\ndouble()"
+
+    assert judge(probes, [Outcome("gave", [1e308])]) == [Outcome("gave", [inf])]
+
+
 @table("sent", [None, [], {}, "text", nan, 10**400, [[[]]], {"a": [1]}, [None] * 3])
 def test_whatever_is_sent_has_an_outcome(sent):
     probes = f"{PROBES}\nsizes(3)\none(answer, 1.0)\n[sizes(n) for n in (1, 2)]\nanswer(1) == answer(2)"
 
     for came in judge(probes, [Outcome("gave", sent)] * 4):
         assert came.kind in ("gave", "raised", "odd")
+
+
+@table(
+    "exercise, part, sent",
+    [
+        ("02_backward_by_hand", "trap", [0, [[[-1, 1.0]]]]),
+    ],
+)
+def test_no_graph_that_is_sent_keeps_a_referee_busy(exercise, part, sent):
+    """A node that named -1 as its parent was its own parent: the walk never ended, and neither did the grader."""
+    (probes,) = (each.probes for each in named(exercise).parts if each.name == part)
+
+    assert judge(probes, [Outcome("gave", sent)])[0].kind in ("gave", "raised")
 
 
 def test_what_was_sent_cannot_change_the_next_verdict():
@@ -107,14 +128,14 @@ def test_what_was_sent_cannot_change_the_next_verdict():
 
 @table("part", PARTS)
 def test_no_probe_compares_beside_the_answer(part):
-    """A comparison may choose what is sent; it is never what is sent."""
+    """A comparison may choose between values that are sent; its own result is never sent."""
     tree = ast.parse(inside(part.probes))
-    assert not [ast.unparse(node) for node in ast.walk(tree) if called(node) in COMPARISONS]
+    assert not [ast.unparse(node) for node in ast.walk(tree) if callee(node) in COMPARISONS]
     for sent in results(tree):
-        assert not {*compared(sent)}, ast.unparse(sent)
+        assert not {*comparisons(sent)}, ast.unparse(sent)
 
 
-def called(node):
+def callee(node):
     """The name of what is called, or is handed on to be called."""
     match node:
         case ast.Call(func=ast.Name(id=name)) | ast.Attribute(attr=name):
@@ -123,7 +144,7 @@ def called(node):
 
 
 def results(tree):
-    """What functions return, and the probes."""
+    """The expressions that functions return, and the probes."""
     for node in ast.walk(tree):
         match node:
             case ast.Return(value=ast.expr() as value) | ast.Lambda(body=value):
@@ -131,20 +152,20 @@ def results(tree):
     yield from (node.value for node in tree.body if isinstance(node, ast.Expr))
 
 
-def compared(node):
-    """Comparisons in an expression, but for those that choose between values, or which of several are meant."""
+def comparisons(node):
+    """The comparisons in an expression, except those that choose between values or filter them."""
     match node:
         case ast.IfExp(test, ast.Constant(), ast.Constant()):
             yield ast.unparse(test)
         case ast.IfExp(_, body, other):
-            yield from (*compared(body), *compared(other))
+            yield from (*comparisons(body), *comparisons(other))
         case ast.comprehension(_, listed, _):
-            yield from compared(listed)
+            yield from comparisons(listed)
         case ast.Compare() | ast.UnaryOp(ast.Not()):
             yield ast.unparse(node)
         case _:
             for child in ast.iter_child_nodes(node):
-                yield from compared(child)
+                yield from comparisons(child)
 
 
 # -- evidence ---------------------------------------------------------------------------------------
@@ -206,3 +227,13 @@ def test_slopes_are_compared_with_nudges():
 
     assert evidence.slopes_agree(plain(evidence.sent_slopes(lambda x: x.exp(), [1.0, 2.0])))
     assert not evidence.slopes_agree(plain(evidence.sent_slopes(cut, [1.0, 2.0])))
+
+
+def test_slopes_are_compared_as_closely_as_gradcheck_does():
+    """A derivative that was off by 0.05% passed: the referee's tolerances were ten times those of gradcheck()."""
+
+    def nearly(x):
+        return 2.001 * x - 0.001 * x.detach()
+
+    assert not gradcheck(nearly, tensor([1.0, 2.0]), raise_exception=False)
+    assert not evidence.slopes_agree(plain(evidence.sent_slopes(nearly, [1.0, 2.0])))

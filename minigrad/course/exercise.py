@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -159,11 +158,11 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     if alike(outcomes, part.expected):
         right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
         return Verdict(part, "pass", (right, *filter(None, [part.shows])))
-    asked = (probe.expression for probe in parsed(part.probes))
-    differing = [row for row in zip(asked, part.expected, outcomes, count()) if not row[1].matches(row[2])]
-    expression, wanted, came, place = next((row for row in differing if row[2].kind in UNENDED), differing[0])
-    says, probe = (difference(part, expression, wanted, came),), beside(part.probes, place)
-    apart = tuple(row[:3] for row in differing)
+    rows = [*zip((probe.expression for probe in parsed(part.probes)), part.expected, outcomes)]
+    places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
+    place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
+    says, probe, came = (difference(part, *rows[place]),), beside(part.probes, place), outcomes[place]
+    apart = tuple(rows[i] for i in places)
     attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes):

@@ -1,22 +1,23 @@
-"""Referees: functions that decide about what probes send, and never meet the code that is judged.
+"""Referees: functions that judge what a probe sends, where none of the learner's code runs.
 
-A probe is cut where it compares. What needs the learner's names runs beside the learner's code, and gives plain data;
-comparisons, `and`, `or`, `not` and referees run on that data, elsewhere: the grader runs them outside the sandbox, and
-`check` in the notebook's process, on a scope of their own. So an answer that replaces `all`, `numpy.allclose` or a
-part of the engine changes what is sent, and not what is made of it.
+Each probe is split in two. The inner half uses the learner's names: it runs beside the learner's code and sends plain
+data. Comparisons, `and`, `or`, `not` and referees are the outer half, which runs on that data: the grader runs it
+outside the sandbox, and `check` in the notebook's process, in a scope of its own. So an answer that replaces `all`,
+`numpy.allclose` or a part of the engine changes what the grader receives, but not how the grader judges it.
 
-    def left(f):                   runs beside the learner's code, and gives numbers
+    def left(f):                   runs beside the learner's code, and returns the numbers to send
         return count(f), values(f)
 
     @referee
-    def left(sent, f):             runs outside: on what the other `left` has sent, and on the probe's arguments, if
-        return ...                 it has parameters for them: `_` for one that uses the learner's names
+    def left(sent, f):             runs outside, on what the other `left` sent and on the probe's arguments;
+        return ...                 a parameter `_` is passed None: for an argument that uses the learner's names
 
     left(row(3))                   the probe: what the referee returns is its outcome
     [left(f) for f in some]        the referee is called on each
     len(traces()) <= 12            the length is sent, and compared outside
 
-A referee is given whatever the learner's code has sent. If it raises an exception, that is the probe's outcome.
+The learner's code may send anything, to make a referee wrong, slow or endless: nothing stops a referee, so it checks
+what it walks or counts to. If it raises an exception, that is the probe's outcome.
 """
 
 from __future__ import annotations
@@ -30,19 +31,21 @@ from itertools import zip_longest
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from minigrad.course.probe import Odd, Outcome, Probe, parsed, plain
 
 MARK = "referee"  # the decorator; it is only read, and never called
-JOINS = (ast.Compare, ast.BoolOp, ast.Tuple, ast.List)  # in a probe, these are evaluated outside
 
 
 @dataclass(frozen=True)
 class Halves:
-    """Probes, cut in two.
+    """Probes, split in two.
 
     inside    the text that runs beside the learner's code
-    setup     the definitions of the referees, and what those need
-    rules     for each probe, what makes its outcome of what was sent, and how many values those are; or None
+    setup     the referees, and the definitions that they use
+    rules     for each probe, a function from the values it sends to its outcome, and how many values; None where the
+              value is the outcome
     """
 
     inside: str
@@ -51,24 +54,20 @@ class Halves:
 
 
 @lru_cache(256)
-def halves(probes: str) -> Halves:
-    """The two halves of a text of probes. Each has those definitions that it needs, and no others."""
+def split(probes: str) -> Halves:
+    """The halves of these probes, each with the definitions that it uses."""
     body = ast.parse(probes).body
     referees = {each.name: each for each in body if isinstance(each, ast.FunctionDef) and is_referee(each)}
     rest = [each for each in body if each not in referees.values()]
     setup = [each for each in rest if not isinstance(each, ast.Expr)]
     cuts = {each: Cut(referees, each.value) for each in rest if isinstance(each, ast.Expr)}
-    rules = [cut.rule for cut in cuts.values() if cut.rule]
-    outside = [*needed(setup, [*referees.values(), *rules], {*referees}), *referees.values()]
-    beside = needed(setup, [cut.leaf for cut in cuts.values()])
-    inside = [cuts[each].leaf if each in cuts else each for each in rest if each in cuts or each in beside]
+    inner = dependencies(setup, [cut.leaf for cut in cuts.values()])
+    outer = [each for each in setup if referees.keys().isdisjoint(definitions(each))] + [*referees.values()]
+    outer = dependencies(outer, [cut.rule for cut in cuts.values() if cut.rule])
     return Halves(
-        "\n".join(map(ast.unparse, inside)),
-        compile(ast.Module(outside, []), "<referee>", "exec"),
-        tuple(
-            None if cut.rule is None else (compiled(cut.rule, len(cut.leaves)), len(cut.leaves))
-            for cut in cuts.values()
-        ),
+        "\n".join(ast.unparse(cuts[each].leaf if each in cuts else each) for each in rest if each in (*cuts, *inner)),
+        compile(ast.Module(outer, []), "<referee>", "exec"),
+        tuple(cut.compile() for cut in cuts.values()),
     )
 
 
@@ -77,16 +76,16 @@ def is_referee(statement: ast.FunctionDef) -> bool:
 
 
 class Cut:
-    """One probe: its leaves, which are evaluated inside, and slots for them in what is evaluated outside."""
+    """One probe: its leaves, which are evaluated inside, and its rule: the expression over their values, or None."""
 
     def __init__(self, referees: dict[str, ast.FunctionDef], probe: ast.expr):
         self.referees, self.leaves, self.slots = referees, list[ast.expr](), list[ast.expr]()
-        outer = self.outer(probe)
+        rule = self.outside(probe)
         self.leaf = self.leaves[0] if len(self.leaves) == 1 else ast.List(self.leaves, ast.Load())
-        self.rule = None if outer in self.slots else outer
+        self.rule = None if rule in self.slots else rule
 
-    def outer(self, node: ast.expr) -> ast.expr:
-        """The expression to evaluate outside, with slots."""
+    def outside(self, node: ast.expr) -> ast.expr:
+        """The expression to evaluate outside, with a slot for each leaf."""
         match node:
             case ast.Constant():
                 return node
@@ -101,17 +100,17 @@ class Cut:
                     return ast.ListComp(again, [ast.comprehension(target, pairs, [], 0)])
                 return ast.ListComp(again, [ast.comprehension(each, sent, [], 0)])
             case ast.Compare(left, ops, others):
-                return ast.Compare(self.outer(left), ops, [*map(self.outer, others)])
+                return ast.Compare(self.outside(left), ops, [*map(self.outside, others)])
             case ast.BoolOp(op, values):
-                return ast.BoolOp(op, [*map(self.outer, values)])
+                return ast.BoolOp(op, [*map(self.outside, values)])
             case ast.UnaryOp(ast.Not() as op, operand):
-                return ast.UnaryOp(op, self.outer(operand))
+                return ast.UnaryOp(op, self.outside(operand))
             case ast.Tuple(elements) | ast.List(elements) if any(map(self.is_cut, elements)):
-                return ast.List([*map(self.outer, elements)], ast.Load())
+                return ast.List([*map(self.outside, elements)], ast.Load())
         return self.slot(node)
 
     def call(self, probe: ast.Call, sent: ast.expr) -> ast.Call:
-        """The referee's call: on what was sent, and on those arguments that it has parameters for."""
+        """The referee's call: with what was sent, and with the arguments that it has parameters for."""
         parameters = self.referees[probe.func.id].args  # type: ignore[attr-defined]
         _, *names = [each.arg for each in parameters.args]
         own = [ast.Constant(None) if name == "_" else each for name, each in zip(names, probe.args)]
@@ -119,7 +118,7 @@ class Cut:
         return ast.Call(probe.func, [sent, *own], [each for each in probe.keywords if each.arg in names])
 
     def is_cut(self, node: ast.expr) -> bool:
-        """Whether a part of it is evaluated outside."""
+        """Whether a part of the node is evaluated outside."""
         return not isinstance(node, ast.Constant) and Cut(self.referees, node).rule is not None
 
     def slot(self, leaf: ast.expr) -> ast.expr:
@@ -127,24 +126,30 @@ class Cut:
         self.slots.append(ast.Name(f"_{len(self.slots)}", ast.Load()))
         return self.slots[-1]
 
-
-def needed(setup: list[ast.stmt], roots: list[Any], own: set[str] = frozenset()) -> list[ast.stmt]:  # type: ignore[assignment]
-    """Those statements of the setup that define what the roots name, and what they name in turn.
-
-    own    names that are defined elsewhere
-    """
-    names, found = {name for each in roots for name in loaded(each)} - own, set[ast.stmt]()
-    while more := [each for each in setup if each not in found and names & {*bound(each)}]:
-        found |= {*more}
-        names |= {name for each in more for name in loaded(each)} - own
-    return [each for each in setup if each in found]
+    def compile(self) -> tuple[CodeType, int] | None:
+        """The rule as a function with a parameter for each slot, and how many these are."""
+        if self.rule is None:
+            return None
+        names = [ast.arg(f"_{i}") for i in range(len(self.slots))]
+        function = ast.Lambda(ast.arguments([], names, kwonlyargs=[], kw_defaults=[], defaults=[]), self.rule)
+        return compile(ast.fix_missing_locations(ast.Expression(function)), "<referee>", "eval"), len(names)
 
 
-def loaded(tree: ast.AST) -> Iterator[str]:
+def dependencies(setup: list[ast.stmt], roots: list[ast.expr]) -> list[ast.stmt]:
+    """The statements of the setup that the roots depend on, directly or through others, in their order."""
+    names, kept = {name for each in roots for name in uses(each)}, set[ast.stmt]()
+    while more := {each for each in setup if each not in kept and not names.isdisjoint(definitions(each))}:
+        kept |= more
+        names |= {name for each in more for name in uses(each)}
+    return [each for each in setup if each in kept]
+
+
+def uses(tree: ast.AST) -> Iterator[str]:
+    """The names that a tree reads."""
     return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
 
 
-def bound(statement: ast.stmt) -> Iterator[str]:
+def definitions(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement defines."""
     match statement:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -156,40 +161,36 @@ def bound(statement: ast.stmt) -> Iterator[str]:
             yield from (name.id for n in stored for name in ast.walk(n) if isinstance(name, ast.Name))
 
 
-def compiled(rule: ast.expr, slots: int) -> CodeType:
-    """A function of what was sent, one parameter for each slot."""
-    names = ast.arguments([], [ast.arg(f"_{i}") for i in range(slots)], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return compile(ast.fix_missing_locations(ast.Expression(ast.Lambda(names, rule))), "<referee>", "eval")
-
-
 def inside(probes: str) -> str:
-    """What of these probes runs beside the learner's code; it gives what judge() is called with."""
-    return halves(probes).inside
+    """The half that runs beside the learner's code; judge() takes the outcomes of its probes."""
+    return split(probes).inside
 
 
 def beside(probes: str, place: int) -> Probe:
-    """The half of one probe that runs beside the learner's code, and the definitions that it needs."""
+    """The inner half of one probe, with the definitions that it uses."""
     probe = [*parsed(inside(probes))][place]
-    setup = needed(ast.parse(probe.preparation).body, [ast.parse(probe.expression)])
+    setup = dependencies(ast.parse(probe.preparation).body, [ast.parse(probe.expression, mode="eval").body])
     return Probe("\n".join(map(ast.unparse, setup)), probe.expression)
 
 
 def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:
-    """The outcomes of the probes, from what their inner halves have sent."""
-    cut = halves(probes)
+    """The outcomes of the probes, from those of their inner halves."""
+    halves = split(probes)
     calm = contextvars.Context()  # where no block of a notebook's is open: no_grad, errstate, a graph
+    calm.run(np.seterr, all="ignore")  # what is sent may overflow: a warning would appear in the notebook
     scope: dict[str, Any] = {MARK: lambda function: function}  # a new one each time: what is sent may change it
-    calm.run(exec, cut.setup, scope)
-    return [calm.run(decided, rule, came, scope) for rule, came in zip_longest(cut.rules[: len(sent)], sent)]
+    calm.run(exec, halves.setup, scope)
+    return [calm.run(decide, rule, came, scope) for rule, came in zip_longest(halves.rules[: len(sent)], sent)]
 
 
-def decided(rule: tuple[CodeType, int] | None, came: Outcome, scope: dict[str, Any]) -> Outcome:
+def decide(rule: tuple[CodeType, int] | None, came: Outcome, scope: dict[str, Any]) -> Outcome:
+    """The outcome of one probe."""
     if rule is None or came.kind != "gave":
         return came
     code, slots = rule
     try:
-        made = eval(code, scope)
-        return Outcome("gave", plain(made(came.value) if slots == 1 else made(*came.value)))
+        function = eval(code, scope)
+        return Outcome("gave", plain(function(came.value) if slots == 1 else function(*came.value)))
     except Odd as odd:
         return Outcome("odd", str(odd))
     except AssertionError as broken:  # its words are the referee's own

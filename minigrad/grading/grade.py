@@ -180,7 +180,7 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
 
 
 def outcomes(part: Part, said: Any) -> list[Outcome]:
-    """The outcomes of a part, from what the inside says of it; what has another form than it should is none."""
+    """The outcomes of a part, from what the sandbox sent for it; none if that has another form than it should."""
     sent = []
     for each in said if isinstance(said, list) else []:
         match each:

@@ -248,12 +248,12 @@ class Kernel:
         return source
 
     def value(self, *codes: CodeType) -> Any:
-        """What the last of them gives; all run in the event loop if one of them awaits."""
+        """Run them. Returns the value of the last; all run in the event loop if one of them awaits."""
         if any(code.co_flags & CO_COROUTINE for code in codes):
-            return self.loop.run_until_complete(self.awaited(codes))
+            return self.loop.run_until_complete(self.value_in_loop(codes))
         return [eval(code, self.namespace) for code in codes][-1]
 
-    async def awaited(self, codes: tuple[CodeType, ...]) -> Any:
+    async def value_in_loop(self, codes: tuple[CodeType, ...]) -> Any:
         for code in codes:
             value = eval(code, self.namespace)
             value = await value if code.co_flags & CO_COROUTINE else value

@@ -31,7 +31,7 @@ from typing import Any
 
 from . import cgroup, seccomp, users
 from .limits import Limits as Limits
-from .watch import HOME, IN_MEMORY, first_inside, kill, stop, talked
+from .watch import HOME, IN_MEMORY, exchange, first_inside, kill, stop
 
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
@@ -115,7 +115,7 @@ class Sandbox:
                 if self.kind == "bubblewrap":
                     first = first_inside(process)
                 text = json.dumps(job | {"limits": vars(self.limits)})
-                return talked(process, text.encode(), self.limits, group, first)
+                return exchange(process, text.encode(), self.limits, group, first)
             finally:
                 self.running.discard(process)
                 stop(process, first)

@@ -26,10 +26,13 @@ IN_MEMORY = ("/dev/shm", "/tmp", HOME)  # the folders that a submission can writ
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
-def talked(
+def exchange(
     process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: Group, first: int | None = None
 ) -> tuple[bytes, str]:
-    """What a process answers to a job; and in a word why it was stopped, if it was. `first` is that of `stop`."""
+    """Send a process its job. Returns its answer, and the limit for which it was stopped, in a word, or "".
+
+    first    the file of its first process, as `first_inside` returns it
+    """
     assert process.stdout is not None
     sending = threading.Thread(target=send, args=(process, job), daemon=True)
     sending.start()
@@ -67,8 +70,8 @@ def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, pas
 
 
 def inodes(first: int) -> int:
-    """Files and folders in the memory of a sandbox: empty ones have no size, and take a kilobyte of the kernel's."""
-    with contextlib.suppress(OSError, IndexError):  # it ends just now
+    """How many files and folders a sandbox has made. Empty ones, too, take a kilobyte each of the kernel's memory."""
+    with contextlib.suppress(OSError, IndexError):  # it has just ended
         pid = Path(f"/proc/self/fdinfo/{first}").read_text().split("Pid:")[1].split()[0]
         found = [os.statvfs(f"/proc/{pid}/root{folder}") for folder in IN_MEMORY]
         return sum(each.f_files - each.f_ffree for each in found)
@@ -97,7 +100,7 @@ def share(process: psutil.Process) -> int:
 def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
     """End a sandbox, and with it all that is in it.
 
-    first    the file of its first process, as `first_inside` gives it
+    first    as in `exchange`
     """
     kill(process)
     if first is not None:

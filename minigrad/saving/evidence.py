@@ -1,11 +1,11 @@
-"""Evidence: what a probe sends of a graph, an op or a function as plain data, and what a referee concludes from it.
+"""Evidence: graphs, ops and functions as plain data that a probe sends, and functions that judge this data.
 
-The first function of each pair runs beside the learner's code. The second runs outside (course/referee.py). What was
-sent to it may be anything: it is read as a saved file is, and a graph that costs too much is refused before it runs.
+The first function of each pair runs beside the learner's code, the second outside, in a referee (course/referee.py).
+The second may be passed anything: it checks the data as a saved file, and refuses a graph that costs too much to run.
 
     sent_graph(graph)        graph_of(data)        a traced graph, node by node
     sent_op(op, *shapes)     obeys(data)           an op's values and derivatives, for the laws of laws.py
-    sent_slopes(f, x)        slopes_agree(data)    a function's values around x, and its derivatives there
+    sent_slopes(f, x)        slopes_agree(data)    a function's derivatives at x, by backward and by finite differences
     sent_nodes(y)            —                     the graph behind a tensor: for each node its op, inputs and size
 """
 
@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from ..autograd.gradcheck import NUDGE as STEP
+from ..autograd.gradcheck import backward_jacobian, nudged_jacobian
 from ..base.spec import Spec
 from ..compiler import Graph, flops
 from ..core.op import Op
@@ -71,10 +73,10 @@ def sent_nodes(y: Tensor) -> list[Any]:
 
 
 def sent_op(op: Op, *shapes: tuple[int, ...]) -> dict[str, Any]:
-    """What an op gives on random operands, and what it says of its derivatives; under "error" what ended that early."""
+    """An op's values and derivatives on random operands; under "error" the exception that ended this early, if any."""
     sent: dict[str, Any] = {"op": str(op)}
     try:
-        for name, value in measured(op, operands(shapes)):
+        for name, value in measurements(op, operands(shapes)):
             sent[name] = value
     except Exception as error:
         sent["error"] = [type(error).__name__, str(error)[:300]]
@@ -87,8 +89,8 @@ def operands(shapes: tuple[tuple[int, ...], ...]) -> list[Tensor]:
     return [Tensor(rng.uniform(0.5, 2.0, shape)) for shape in shapes]
 
 
-def measured(op: Op, xs: list[Tensor]) -> Iterator[tuple[str, Any]]:
-    """The numbers of one law after another."""
+def measurements(op: Op, xs: list[Tensor]) -> Iterator[tuple[str, Any]]:
+    """The numbers that each law needs, by name, in the order in which obeys() reads them."""
     arrays = [x.numpy() for x in xs]
     came, foretold = np.asarray(op.forward(np, *arrays)), op.infer(*(x.spec for x in xs))
     yield "specs", [str(foretold), str(Spec(came.shape, came.dtype))]
@@ -105,7 +107,7 @@ def measured(op: Op, xs: list[Tensor]) -> Iterator[tuple[str, Any]]:
 
 
 def obeys(sent: dict[str, Any], *shapes: tuple[int, ...]) -> None:
-    """The laws of laws.py on the numbers of an op of these operands. Raises AssertionError for the first it breaks."""
+    """Check the laws of laws.py on what sent_op() returned. Raises AssertionError for the first law that is broken."""
     op, xs = sent["op"], operands(shapes)
     foretold, came = item(sent, "specs")
     assert foretold == came, f"{op}: infer foretells {foretold}, and forward gives {came}"
@@ -132,7 +134,7 @@ def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
 
 
 def item(sent: dict[str, Any], name: str) -> Any:
-    """What was sent under this name. Raises an exception of the kind of that which came in between."""
+    """The numbers under this name. Where sent_op() ended before them, raises an exception named as the one it met."""
     if name not in sent and "error" in sent:
         kind, words = sent["error"]
         raise type(str(kind), (Exception,), {})(words)
@@ -142,24 +144,13 @@ def item(sent: dict[str, Any], name: str) -> Any:
 # -- functions ----------------------------------------------------------------------------------------
 
 
-def sent_slopes(f: Callable[[Tensor], Tensor], x: Any) -> list[list[Any]]:
-    """For each element of x: f above and below it, and the derivative of each element of f that backward gives."""
-    x = np.asarray(x, float)
-    steps = NUDGE * np.eye(x.size).reshape(x.size, *x.shape)
-    rows: list[Any] = []
-    for i in range(f(Tensor(x.copy())).size):  # f may edit what it is given
-        leaf = Tensor(x.copy(), requires_grad=True)
-        y = f(leaf).reshape(-1)[i]
-        if y.requires_grad:
-            y.backward()
-        rows.append(np.zeros(x.size) if leaf.grad is None else leaf.grad.numpy().reshape(-1))
-    return [
-        [*(f(Tensor(x + way * step)).numpy().reshape(-1) for way in (1, -1)), [row[i] for row in rows]]
-        for i, step in enumerate(steps)
-    ]
+def sent_slopes(f: Callable[[Tensor], Tensor], x: Any) -> list[Any]:
+    """The derivatives of each element of f by each of x: by backward, and by finite differences."""
+    xs = [np.asarray(x, float)]
+    return [*backward_jacobian(f, xs), *nudged_jacobian(f, xs, STEP)]
 
 
-def slopes_agree(sent: list[list[Any]]) -> bool:
-    """Whether the derivatives are the slopes, as gradcheck() takes it."""
-    up, down, slopes = (np.asarray(each, float) for each in zip(*sent))
-    return up.shape == down.shape and close(slopes, (up - down) / (2 * NUDGE), 1e-3, 1e-5)
+def slopes_agree(sent: list[Any]) -> bool:
+    """Whether the two agree, to the tolerances of gradcheck()."""
+    backward, nudged = sent
+    return close(backward, nudged, 1e-4, 1e-6)

@@ -1,7 +1,7 @@
-"""What kernels start from: their environment, and on Linux one process that has imported what they all import.
+"""How kernels start: with one environment, and on Linux as forks of one process that has imported what they all import.
 
-Each kernel is a fork of that process, which runs this file. It reads requests from its standard input, one a line; the
-fork writes its process id. Elsewhere a process cannot wait for one that is not its child: kernels start as usual.
+That process runs this file: it reads requests from its standard input, one per line, and each fork writes its process
+id. On other systems a process cannot wait for one that is not its child, so kernels start as usual.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def kernel_environment() -> dict[str, str]:
 
 
 def use_forks(manager: KernelManager) -> None:
-    """Let this manager fork its kernel, on systems where that works; others start it as usual."""
+    """Let this manager fork its kernel, on systems where that works."""
     if hasattr(os, "pidfd_open"):
         KernelProvisionerFactory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:ForkProvisioner", NAME)
         manager.kernel_spec.metadata["kernel_provisioner"] = {"provisioner_name": NAME}
@@ -56,7 +56,7 @@ def use_forks(manager: KernelManager) -> None:
 
 @functools.cache
 def preloaded_process() -> subprocess.Popen[str]:
-    """It ends with this process, whose end closes its input."""
+    """Start the process that is forked. It ends when this one does, because its input is closed then."""
     command = [sys.executable, "-Xfrozen_modules=off", __file__]  # the options of a kernel
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, env=kernel_environment(), text=True, start_new_session=True, **pipes)
@@ -98,7 +98,7 @@ class Fork:
 
 
 def serve() -> list[Any]:
-    """Fork for each request. Returns it in the fork, and ends the program when there are no more."""
+    """Fork for each request. Returns the request in the fork; ends this process when its input ends."""
     for request in iter(sys.stdin.readline, ""):
         while reap_one():
             pass
@@ -108,7 +108,7 @@ def serve() -> list[Any]:
 
 
 def reap_one() -> bool:
-    """Whether a kernel had ended, of which the system now keeps nothing any more."""
+    """Free the process table entry of one kernel that has ended. Returns whether there was one."""
     try:
         return os.waitpid(-1, os.WNOHANG)[0] != 0
     except ChildProcessError:
@@ -116,7 +116,7 @@ def reap_one() -> bool:
 
 
 def become_kernel(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
-    """What a new process would have: a session, streams, an environment and random numbers of its own."""
+    """Run a kernel in this fork, with a session, streams, an environment and random numbers of its own."""
     os.setsid()
     print(os.getpid(), flush=True)
     with Path(os.devnull).open("r+b", buffering=0) as null:
@@ -131,8 +131,8 @@ def become_kernel(arguments: list[str], folder: str, environment: dict[str, str]
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # this file's folder, which a kernel does not see
+    del sys.path[0]  # this file's folder, which is not on a kernel's path
     for module in IMPORTS:
         importlib.import_module(module)
-    sys.modules["minigrad.course.stopwatch"].TRIES = 1  # figures of a machine, which nbval does not compare
+    sys.modules["minigrad.course.stopwatch"].TRIES = 1  # measured times are neither stored nor compared
     become_kernel(*serve())

@@ -697,7 +697,7 @@ def caught(graph):
         return "x is not in the graph"
     if len(parents) > 12:
         return "more than five boxes"
-    if any(len(two) > 2 or p >= v for v, two in enumerate(parents) for p, _ in two):
+    if any(len(two) > 2 or not 0 <= p < v for v, two in enumerate(parents) for p, _ in two):
         return "no graph of values"
     y = len(parents) - 1
     right = pieces(parents, True, False, [*range(y, -1, -1)])

@@ -68,7 +68,7 @@ def prose(doc: str | None) -> str:
 
 
 def as_it_stands(block: str) -> str:
-    """Its lines in one line of HTML: Markdown ends a block that begins with a <pre> in the line of the first </pre>."""
+    """The block as one line of HTML: Markdown ends HTML that begins with <pre> at the end of the line with </pre>."""
     return escape(block).replace("\n", "&#10;")
 
 
