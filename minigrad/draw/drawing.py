@@ -231,7 +231,7 @@ def line(picture: Picture, box: Box) -> str:
 
 
 def phrases(picture: Picture, box: Box) -> list[str]:
-    """The same in parts."""
+    """What is said of one box, in parts."""
     said = f"{box.called} = {picture.formula(box)}" if box.kind == "op" else box.called
     if box.kind != "constant":
         said += (f" = {box.value}" if box.value else "") + (f" {box.spec}" if box.spec else "")

@@ -1,6 +1,6 @@
 """Pictures of graphs that are built before they run: boxes with a shape, and a point where a value will be.
 
-How nodes become boxes and arrows, `arranged` says for graphs that ran, too (tensors.py).
+How nodes become boxes and arrows, `arrange` says for graphs that ran, too (tensors.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def picture_of_graph(graph: Graph, namespace: Mapping[str, object], trace: Trace | None = None) -> Picture:
-    """The whole of a finished graph; of one that is a trace's, with the names of several results.
+    """The whole of a finished graph. A trace names its results, if there are several.
 
     Raises TypeError where it computes nothing.
     """
@@ -42,11 +42,11 @@ def picture_of_session_graph(graph: Building, namespace: Mapping[str, object]) -
     """All that was built so far. Raises TypeError where that is nothing."""
     if not graph.order:
         raise TypeError(f"{graph!r} has no picture: nothing is in it yet")
-    return placed(graph.unread(), namespace)[0]
+    return place_boxes(graph.unread(), namespace)[0]
 
 
 def output_names(trace: Trace) -> dict[Node, str]:
-    """What a caller calls the nodes that are among several results, new values of what is edited, or gradients."""
+    """Names of a trace's outputs: results by their path, edited tensors, gradients; none for a result alone."""
     tree, outputs = trace.template, trace.graph.outputs
     branches = tree.items() if isinstance(tree, dict) else [("output", tree)]
     results = [path for key, branch in branches for path in paths(branch, str(key))]
@@ -67,23 +67,23 @@ def picture_of_nodes(
     outputs: Sequence[Node], namespace: Mapping[str, object], own: Mapping[Node, str] | None = None
 ) -> Picture:
     """Every node that the outputs need. A constant is drawn beside each of its users."""
-    picture, place = placed(outputs, namespace, own)
+    picture, place = place_boxes(outputs, namespace, own)
     return replace(picture, ends=tuple(dict.fromkeys(place[y] for y in outputs if y in place and not is_mark(y))))
 
 
-def placed(
+def place_boxes(
     outputs: Sequence[Node], namespace: Mapping[str, object], own: Mapping[Node, str] | None = None
 ) -> tuple[Picture, dict[Node, str]]:
     """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them.
 
-    own    what nodes are called by who made the graph
+    own    names of nodes from their trace; those of the namespace take their place
     """
     order = toposort(*outputs)
     boxed = [node for node in order if whole(node) is node]
     end = ending(outputs, boxed)
     names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
     read = pieces(order)
-    picture, place = arranged(
+    picture, place = arrange(
         [*(node for node in boxed if node is not end), end], lambda node: box_of(node, names, read)
     )
     return picture, {node: place[whole(node)] for node in order if whole(node) in place}
@@ -101,7 +101,7 @@ def is_mark(node: Node) -> bool:
     return isinstance(node.op, ControlDep) and isinstance(op := node.inputs[0].op, Const) and op.value is True
 
 
-def arranged(
+def arrange(
     order: Sequence[Node], box_of: Callable[[Node], Box], ends: Sequence[Node] = ()
 ) -> tuple[Picture, dict[Node, str]]:
     """The picture of some nodes, inputs before users, the last output last; and node → the id of its box.

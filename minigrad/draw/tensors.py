@@ -22,7 +22,7 @@ from ..core.op import Elementwise, Op
 from ..ops import Const
 from ..tensor.grad import origin
 from ..tensor.tensor import Tensor
-from .graphs import arranged, is_constant, kind_of, own_name
+from .graphs import arrange, is_constant, kind_of, own_name
 from .heat import Heat, heat_of
 from .names import names_in
 from .picture import UNKNOWN, Box, Entry, Picture, Replay, Share
@@ -57,7 +57,7 @@ class Drawn:
         self.values = values_of(self.order)
         self.names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
         self.kept = {x for node in self.order for x in read_by(node) if node.saved is not None}
-        self.picture, place = arranged(self.order, self.box, ends)
+        self.picture, place = arrange(self.order, self.box, ends)
         self.box_of = {node: self.picture.box[id] for node, id in place.items()}
 
     def box(self, node: Node) -> Box:

@@ -162,8 +162,8 @@ def scaled_dot_product_attention(
     attn_mask    (…, L, S): booleans, True where a query may look; or numbers, added to the scores
     is_causal    whether query i looks at keys 0 to i only
     scale        1/√E if None
-    enable_gqa   whether several heads of queries (…, H, L, E) share each of fewer heads of keys and of values: Ainslie
-                 et al. 2023, “GQA: Training Generalized Multi-Query Transformer Models”. https://arxiv.org/abs/2305.13245
+    enable_gqa   whether heads of queries (…, H, L, E) share fewer heads of keys and values (Ainslie et al. 2023, “GQA”,
+                 https://arxiv.org/abs/2305.13245)
 
     A query that may look nowhere receives zeros. Vaswani et al. 2017, “Attention Is All You Need”, eq. 1.
     https://arxiv.org/abs/1706.03762
@@ -171,12 +171,10 @@ def scaled_dot_product_attention(
     q = operand(query)
     k, v = q.lift(key), q.lift(value)
     if min(q.ndim, k.ndim, v.ndim) < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
-        raise ShapeError(
-            "attention needs query (…, L, E), key (…, S, E) and value (…, S, Ev), "
-            f"and got {q.spec}, {k.spec} and {v.spec}"
-        )
+        shapes = "query (…, L, E), key (…, S, E) and value (…, S, Ev)"
+        raise ShapeError(f"attention needs {shapes}, and got {q.spec}, {k.spec} and {v.spec}")
     if enable_gqa:
-        k, v = shared_heads(q, k), shared_heads(q, v)
+        k, v = repeat_heads(q, k), repeat_heads(q, v)
     if is_causal and attn_mask is not None:
         raise ValueError("attention takes is_causal or attn_mask, and got both: put the two into one mask")
     scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
@@ -186,8 +184,8 @@ def scaled_dot_product_attention(
     return dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
 
 
-def shared_heads(q: Any, k: Any) -> Any:
-    """The heads of k, each as often as it takes to have one for each head of q."""
+def repeat_heads(q: Any, k: Any) -> Any:
+    """k with each head repeated, so that it has as many as q."""
     heads, groups = (x.shape[-3] if x.ndim > 2 else 0 for x in (q, k))
     needed("enable_gqa, to share heads,", heads, groups)
     if not groups or heads % groups:

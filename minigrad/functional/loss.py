@@ -175,7 +175,7 @@ def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
 
 
 def differ(loss: str, x: Any, t: Any, wanted: tuple[Any, ...]) -> bool:
-    """Whether the target has another shape than is wanted beside x. Raises GraphError where only a run can tell."""
+    """Whether t has another shape than `wanted`, for an input x. Raises GraphError where only a run can tell."""
     try:
         return bool(t.shape != wanted)
     except GraphError:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops, random
 from ..base.dimension import is_unknown, needed
+from ..base.dtypes import float32, result_type
 from ..base.errors import ShapeError
 from ..functions.creation import zeros
 from ..functions.indexing import within
@@ -154,11 +155,11 @@ def fractional_max_pool(
     *,
     key: Any = None,
 ) -> Any:
-    """The largest of each of output_size windows over the last axes, which overlap by steps of two lengths, drawn anew.
+    """The largest of each of output_size windows, which each call lays over the last axes at random.
 
-    output_ratio       in place of output_size: of the lengths, above 0 and below 1
+    output_ratio       in place of output_size: that as a share of the lengths, above 0 and below 1
     return_indices     also the place of each maximum in its plane, counted through
-    _random_samples    (N, C, n) numbers from 0 to 1, by which the steps of each plane are arranged; drawn if None
+    _random_samples    (N, C, n) numbers from 0 to 1, which say where the windows of a plane lie; drawn if None
 
     Graham 2014, “Fractional Max-Pooling”, §2: its pseudorandom sequences, as PyTorch has them.
     https://arxiv.org/abs/1412.6071
@@ -171,51 +172,44 @@ def fractional_max_pool(
     ratios = () if output_ratio is None else each_ratio(output_ratio, n)
     wanted = tuple(int(m * r) for m, r in zip(size, ratios)) if ratios else outputs(n, size, output_size)
     kernel = each("kernel_size", kernel_size, n)
-    if any(m < 1 or m + k - 1 > whole for m, k, whole in zip(wanted, kernel, size)):
+    if any(m < 1 or m + k - 1 > length for m, k, length in zip(wanted, kernel, size)):
         raise ShapeError(f"fractional pooling of {x.spec} to {wanted} needs windows that fit, and got {kernel}")
-    x4 = x if x.ndim == n + 2 else x.unsqueeze(0)
-    rows = x4.shape[:2]
+    rows = x.shape[:-n] if x.ndim == n + 2 else (1, *x.shape[:-n])
+    dtype = result_type(x.dtype, float32)  # of places, of which half precision counts few
     if _random_samples is None:
         key = random.next_key(x.spec.device) if key is None else key
-        _random_samples = random.uniform(key, (*rows, n), x.dtype)
-    samples = x.lift(_random_samples).astype(x.dtype)
+        _random_samples = random.uniform(key, (*rows, n), dtype)
+    samples = x.lift(_random_samples).astype(dtype)
     if samples.shape != (*rows, n):
         raise ShapeError(f"_random_samples of {x.spec} are {(*rows, n)}, and got {samples.spec}")
-    places = laid_windows(samples, size, wanted, kernel)
-    taps = x4.reshape(*rows, prod(size)).gather(2, places.flatten(2)).reshape(places.shape)
+    places = window_places(samples, size, wanted, kernel)
+    taps = x.reshape(*rows, prod(size)).gather(2, places.flatten(2)).reshape(places.shape)
     at = taps.detach().argmax(-1).unsqueeze(-1)
     shape = (*x.shape[:-n], *wanted)
     y = taps.gather(-1, at).reshape(shape)
     return (y, places.gather(-1, at).reshape(shape)) if return_indices else y
 
 
-def laid_windows(samples: Any, size: Any, wanted: Any, kernel: Any) -> Any:
-    """The places in its plane of each number of each window (N, C, windows, numbers), by samples (N, C, n)."""
+def window_places(samples: Any, size: Any, wanted: Any, kernel: Any) -> Any:
+    """The place in its plane of each number of each window (N, C, windows, numbers), by samples (N, C, n)."""
     n, rows, places = len(size), samples.shape[:2], 0
-    for i in range(n):  # of each window and each number in it, on its own axis
-        axis = (
-            n - 1 - i if n == 2 else i
-        )  # PyTorch's first sample is of the last axis in a plane, of the first in space
-        first = starts(samples[:, :, axis], size[i], wanted[i], kernel[i])
+    for i, (length, m, k) in enumerate(zip(size, wanted, kernel)):
+        u = samples.narrow(-1, n - 1 - i if n == 2 else i, 1)  # PyTorch's samples of a plane begin with the last axis
         across = [*rows, *[1] * (2 * n)]
-        across[2 + i], across[2 + n + i] = wanted[i], kernel[i]
-        places = places * size[i] + (first.unsqueeze(-1) + np.arange(kernel[i])).reshape(across)
+        across[2 + i], across[2 + n + i] = m, k
+        places = places * length + (starts(u, length, m, k).unsqueeze(-1) + np.arange(k)).reshape(across)
     return places.reshape(*rows, prod(wanted), prod(kernel))  # type: ignore[attr-defined]
 
 
-def starts(sample: Any, size: int, m: int, k: int) -> Any:
-    """Where m windows of k begin, by a number from 0 to 1 for each row: ⌊(i + u) α⌋ − ⌊u α⌋; the last is at the end."""
-    last = sample.unsqueeze(-1) * 0 + (size - k)
-    if m == 1:
-        return last.astype(np.int64)
-    alpha = (size - k) / (m - 1)
-    u = sample.unsqueeze(-1)
+def starts(u: Any, length: int, m: int, k: int) -> Any:
+    """Where m windows of k begin: ⌊(i + u) α⌋ − ⌊u α⌋ for a number u from 0 to 1, and the last at the end."""
+    alpha = (length - k) / max(m - 1, 1)
     first = ((u + np.arange(m - 1, dtype=u.dtype)) * alpha).trunc() - (u * alpha).trunc()
-    return cat([first, last], -1).astype(np.int64)
+    return cat([first, u * 0 + (length - k)], -1).astype(np.int64)
 
 
 def each_ratio(given: Any, n: int) -> tuple[float, ...]:
-    """A ratio for each axis. Raises ValueError where one is not above 0 and below 1."""
+    """The ratio of each axis. Raises ValueError unless all are above 0 and below 1."""
     ratios = tuple(given) if isinstance(given, tuple | list) else (given,) * n
     if len(ratios) != n or not all(0 < r < 1 for r in ratios):
         raise ValueError(f"output_ratio is a number above 0 and below 1, or {n} of them, and got {given}")

@@ -214,9 +214,8 @@ def without_edges(x: Any, pairs: list[tuple[int, int]]) -> Any:
     return x
 
 
-MARGINS: dict[
-    str, Any
-] = {  # mode → (the places of a margin before, of one after, how far x reaches, and that in words)
+Margin = tuple[Any, Any, int | None, str]
+MARGINS: dict[str, Margin] = {  # mode → (places of a margin before, and after; their limit less the length, in words)
     "reflect": (lambda n: range(n, 0, -1), lambda n: range(-2, -2 - n, -1), -1, "less than the length"),
     "circular": (lambda n: range(-n, 0), range, 0, "at most the length"),
     "replicate": (lambda n: [0] * n, lambda n: [-1] * n, None, "0 or more, of a length that is not 0"),
@@ -224,7 +223,7 @@ MARGINS: dict[
 
 
 def with_margin(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
-    """x with a margin at both ends of an axis, made of what is there. Of an unknown length each run asks if it is."""
+    """x with a margin at both ends of an axis, made of what is there. If its length is unknown, each run checks it."""
     n = x.spec.shape[axis]
     left, right, less, wanted = MARGINS[mode]
     short = not is_unknown(n) and (n == 0 or (less is not None and max(before, after) > n + less))

@@ -117,11 +117,11 @@ def listed(to: str) -> Callable[[F], F]:
     return of
 
 
-# -- beside an operand --------------------------------------------------------------------------------
+# -- operators of two operands --------------------------------------------------------------------------------
 
 
-def compared(x: Any, op: Op, o: Any) -> Any:
-    """op for each element. NotImplemented, from which Python makes False or True, beside what holds no numbers."""
+def compare(x: Any, op: Op, o: Any) -> Any:
+    """op of each element. NotImplemented if o holds no numbers: Python makes False of it for ==, and True for !=."""
     if isinstance(o, Number | Dimension) or hasattr(o, "lift") or hasattr(o, "__array__"):
         return x.apply(op, o)
     try:
@@ -130,13 +130,13 @@ def compared(x: Any, op: Op, o: Any) -> Any:
         return NotImplemented
 
 
-def shifted_left(x: Any, o: Any) -> Any:
+def shift_left(x: Any, o: Any) -> Any:
     """x · 2ⁿ in as many bits as x has: 0 for an n that is negative, or not below their number."""
     x, factor, fits = shift(x, o, left=True)
     return x * (factor if fits is True else factor * fits)
 
 
-def shifted_right(x: Any, o: Any) -> Any:
+def shift_right(x: Any, o: Any) -> Any:
     """⌊x / 2ⁿ⌋: the sign, −1 or 0, for an n that is negative, or not below the number of x's bits."""
     x, factor, fits = shift(x, o, left=False)
     return x // factor if fits is True else (x // factor).where(fits, -(x < 0).astype(x.dtype))

@@ -15,7 +15,7 @@ from .. import ops
 from ..base.dtypes import HALVES, finfo
 from ..base.errors import AxisError, DTypeError
 from ..core.op import Op
-from .arguments import compared, hears_dim, listed, shifted_left, shifted_right
+from .arguments import compare, hears_dim, listed, shift_left, shift_right
 
 # Interning finds an op again in 0.15 µs; for the commonest even that shows.
 _ADD, _SUB, _MUL, _DIV = ops.Add(), ops.Sub(), ops.Mul(), ops.Div()
@@ -55,8 +55,8 @@ class Pointwise:
     def __ge__(self, o: Any) -> Self: return self.apply(ops.GreaterEqual(), o)
     def __lt__(self, o: Any) -> Self: return self.apply(ops.Less(), o)
     def __le__(self, o: Any) -> Self: return self.apply(ops.LessEqual(), o)
-    def __eq__(self, o: Any) -> Self: return compared(self, ops.Equal(), o)  # type: ignore[override]
-    def __ne__(self, o: Any) -> Self: return compared(self, ops.NotEqual(), o)  # type: ignore[override]
+    def __eq__(self, o: Any) -> Self: return compare(self, ops.Equal(), o)  # type: ignore[override]
+    def __ne__(self, o: Any) -> Self: return compare(self, ops.NotEqual(), o)  # type: ignore[override]
     def __and__(self, o: Any) -> Self: return self.apply(ops.And(), o)
     def __or__(self, o: Any) -> Self: return self.apply(ops.Or(), o)
     def __xor__(self, o: Any) -> Self: return self.apply(ops.Xor(), o)
@@ -67,8 +67,8 @@ class Pointwise:
     def __rlshift__(self, o: Any) -> Self: return self.lift(o) << self
     def __rrshift__(self, o: Any) -> Self: return self.lift(o) >> self
 
-    def __lshift__(self, o: Any) -> Self: return shifted_left(self, o)
-    def __rshift__(self, o: Any) -> Self: return shifted_right(self, o)
+    def __lshift__(self, o: Any) -> Self: return shift_left(self, o)
+    def __rshift__(self, o: Any) -> Self: return shift_right(self, o)
 
     def __contains__(self, o: Any) -> bool: return bool(self.eq(o).any())
 

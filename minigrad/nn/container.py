@@ -127,8 +127,8 @@ def as_parameter(part: Any) -> Any:
     return Parameter(part) if isinstance(part, Tensor | np.ndarray) and not learned(part) else part
 
 
-def shown(parts: Iterable[tuple[Any, Any]]) -> str:
-    """Parameters, and what else is beside them, by name."""
+def describe(parts: Iterable[tuple[Any, Any]]) -> str:
+    """Each part by its name: a parameter as its spec, and anything else as its repr."""
     return ", ".join(f"({k}): {f'Parameter {p.spec}' if isinstance(p, Tensor) else repr(p)}" for k, p in parts)
 
 
@@ -142,7 +142,7 @@ class ParameterList(PartList):
         return as_parameter(part)
 
     def extra_repr(self) -> str:
-        return shown(enumerate(self))
+        return describe(enumerate(self))
 
 
 class ParameterDict(Module, MutableMapping[str, Any]):
@@ -213,7 +213,7 @@ class ParameterDict(Module, MutableMapping[str, Any]):
         return self
 
     def extra_repr(self) -> str:
-        return shown(self.items())
+        return describe(self.items())
 
 
 class ModuleDict(Module, MutableMapping[str, Any]):

@@ -64,8 +64,8 @@ class HookBook(dict[int, Hook]):
         return super().pop(*key)
 
 
-def registered(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
-    """The hook, last or first among those there are; the handle takes it out again."""
+def register(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
+    """Add a hook, behind the others or before them; the handle removes it."""
     earlier = dict(hooks)
     handle = Handle(hooks, hook)  # it is kept there, and called by the module
     if prepend:
@@ -170,7 +170,7 @@ class Module(Tree):
 
         With with_kwargs, hook(module, args, kwargs), which may return (args, kwargs).
         """
-        return registered(self._hooks, Hook("before", hook, with_kwargs), prepend)
+        return register(self._hooks, Hook("before", hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -179,14 +179,14 @@ class Module(Tree):
 
         With with_kwargs, hook(module, args, kwargs, output).
         """
-        return registered(self._hooks, Hook("after", hook, with_kwargs), prepend)
+        return register(self._hooks, Hook("after", hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Call hook(module, grad_input, grad_output), two tuples, when the gradients of the inputs have arrived.
 
         What it returns, if not None, takes grad_input's place: possible where one input requires a gradient.
         """
-        return registered(self._hooks, Hook("backward", hook), prepend)
+        return register(self._hooks, Hook("backward", hook), prepend)
 
     def _hooked(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         for hook in self._at("before"):
@@ -220,8 +220,8 @@ class Module(Tree):
 
         strict    whether every name must be in both
         assign    hold the state's own tensors and arrays, in their dtype and on their device, as new parameters and
-                  buffers: what held the old parameters, such as an optimiser, must be made anew. Parameters of several
-                  names stay one where the state has one value for them. From PyTorch, where they become several
+                  buffers. Create an optimiser again afterwards: it holds the old parameters. A parameter of several
+                  names stays one if the state has one value for them; in PyTorch it becomes several
 
         Raises StateError on names missing or unexpected, if strict, and on shapes that differ in any case.
         """
@@ -239,25 +239,23 @@ class Module(Tree):
             for name, value in values.items()
             if value.dtype.kind in "OSUMm" or "c" == value.dtype.kind != mine[name].dtype.kind
         ]
-        if strict and missing:
-            faults.append(f"missing: {', '.join(missing)}")
-        if strict and unexpected:
-            faults.append(f"unexpected: {', '.join(map(str, unexpected))}")
+        for what, names in (("missing", missing), ("unexpected", unexpected)) if strict else ():
+            if names:
+                faults.append(f"{what}: {', '.join(map(str, names))}")
         if faults:
             way = "; strict=False passes over names that do not match" if strict and (missing or unexpected) else ""
-            raise StateError(
-                f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:\n  " + "\n  ".join(faults)
-            )
+            head = f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:"
+            raise StateError("\n  ".join([head, *faults]))
         if assign:
             self._assign({name: state_dict[name] for name in values})
-            return IncompatibleKeys(missing, unexpected)
-        arrays = {name: mine[name].spec.device.array(x, mine[name].dtype) for name, x in values.items()}
-        for name, array in arrays.items():
-            write(mine[name], array)
+        else:
+            arrays = {name: mine[name].spec.device.array(x, mine[name].dtype) for name, x in values.items()}
+            for name, array in arrays.items():
+                write(mine[name], array)
         return IncompatibleKeys(missing, unexpected)
 
     def _assign(self, state: dict[str, Any]) -> None:
-        """Put each of the state under its name, as a parameter or a buffer like the one that is there."""
+        """Replace the parameter or buffer of each name by the state's value."""
         before, made = dict(self._named_state()), dict[str, Tensor]()
         shared: dict[int, Tensor] = {}
         places = {name: (self.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in state}

@@ -44,6 +44,7 @@ class RecurrentBase(Module):
     op: Any
     input_size: int
     hidden_size: int
+    proj_size = 0
     bias_ih: Tensor | None
 
     def _use(self, nonlinearity: str) -> None:
@@ -54,9 +55,11 @@ class RecurrentBase(Module):
     def _make(self, features: int, bias: bool, suffix: str = "", **where: Any) -> None:
         rows = self.op.gates * self.hidden_size
         self.register_parameter(f"weight_ih{suffix}", parameter(rows, features, **where))
-        self.register_parameter(f"weight_hh{suffix}", parameter(rows, self.hidden_size, **where))
+        self.register_parameter(f"weight_hh{suffix}", parameter(rows, self.proj_size or self.hidden_size, **where))
         for name in ("bias_ih", "bias_hh"):
             self.register_parameter(name + suffix, parameter(rows, **where) if bias else None)
+        if self.proj_size:
+            self.register_parameter(f"weight_hr{suffix}", parameter(self.proj_size, self.hidden_size, **where))
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
         """Draw every weight and bias anew."""
@@ -251,16 +254,11 @@ class RNNBase(RecurrentBase):
         return h[..., : self.proj_size] if self.proj_size else h
 
     def extra_repr(self) -> str:
-        options = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0.0,
-            "bidirectional": False,
-        }
-        said = [f"{name}={getattr(self, name)}" for name, usual in options.items() if getattr(self, name) != usual]
-        return ", ".join([f"{self.input_size}, {self.hidden_size}", *said])
+        named = [f"{name}={getattr(self, name)}" for name, usual in OPTIONS.items() if getattr(self, name) != usual]
+        return ", ".join([f"{self.input_size}, {self.hidden_size}", *named])
+
+
+OPTIONS = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
 
 
 class RNN(RNNBase):
@@ -282,21 +280,16 @@ class LSTM(RNNBase):
     The output is h'; states are the two (h, c). Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the
     forget gate of Gers et al. 2000. Parameters and shapes: see RNNBase.
 
-    proj_size    the features of h, if fewer than hidden_size: h' = R (o tanh c'), with R in weight_hr_l0, … of shape
-                 (proj_size, hidden_size), and U (4 hidden_size, proj_size). Sak et al. 2014, “Long Short-Term Memory
-                 Based Recurrent Neural Network Architectures”, eq. 7 to 13. https://arxiv.org/abs/1402.1128
+    proj_size    the number of features of h, below hidden_size; 0 for no projection. With one, h' = R (o tanh c'): R
+                 (proj_size, hidden_size) is weight_hr_l0, …, and U is (4 hidden_size, proj_size). Sak et al. 2014,
+                 “Long Short-Term Memory Based Recurrent Neural Network Architectures”, eq. 7 to 13.
+                 https://arxiv.org/abs/1402.1128
     """
 
     op = ops.Lstm
 
-    def _make(self, features: int, bias: bool, suffix: str = "", **where: Any) -> None:
-        super()._make(features, bias, suffix, **where)
-        if self.proj_size:
-            setattr(self, f"weight_hh{suffix}", parameter(4 * self.hidden_size, self.proj_size, **where))
-            self.register_parameter(f"weight_hr{suffix}", parameter(self.proj_size, self.hidden_size, **where))
-
     def _start(self, x: Any, hx: Any, shape: tuple[int, ...]) -> list[Any]:
-        """h is as wide as c, with zeros behind its features, so that both are one tensor."""
+        """Pad h with zeros to the width of c: the states are one tensor."""
         if self.proj_size and hx is not None:
             h, *rest = map(x.lift, hx)
             if h.shape[-1:] != (self.proj_size,):
@@ -305,13 +298,16 @@ class LSTM(RNNBase):
         return super()._start(x, hx, shape)
 
     def _states_after(self, x: Any, suffix: str, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
-        """With a projection, U (R h) is (U R) h: the state before it goes on as U R says. U h at the start is given."""
+        """With a projection, U (R h) is (U R) h, so the op carries the h before R and takes U R for its U.
+
+        Only the first h comes projected: U h is added to the first step's input, and the op starts from zeros.
+        """
         if not self.proj_size:
             return super()._states_after(x, suffix, start, batch_sizes)
         W, U, R, b, c = (getattr(self, f"{name}{suffix}") for name in PROJECTED)
-        first = self._projected(start[0]) @ U.T
-        said = functional.linear(x, W, None if b is None else b + c).index_add(0, np.array([0]), first.unsqueeze(0))
-        h, c = said.apply(self.op(batch_sizes), U @ R, stack([zeros_like(start[0]), start[1]])).unbind(0)
+        first = (self._projected(start[0]) @ U.T).unsqueeze(0)
+        gates = functional.linear(x, W, None if b is None else b + c).index_add(0, np.array([0]), first)
+        h, c = gates.apply(self.op(batch_sizes), U @ R, stack([zeros_like(start[0]), start[1]])).unbind(0)
         return stack([pad(h @ R.T, (0, self.hidden_size - self.proj_size)), c])
 
 

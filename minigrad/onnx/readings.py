@@ -123,7 +123,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     return x if max is None else x.minimum(max)
 
 
-def shifted(x: Any, y: Any, direction: str) -> Any:
+def shift(x: Any, y: Any, direction: str) -> Any:
     return x << y if direction == "LEFT" else x >> y
 
 
@@ -161,7 +161,7 @@ READINGS |= {
     "And": binary(lambda x, y: x.logical_and(y)), "Or": binary(lambda x, y: x.logical_or(y)),
     "Xor": binary(lambda x, y: x.logical_xor(y)), "Equal": binary(eq), "Less": binary(lt), "Greater": binary(gt),
     "LessOrEqual": binary(le), "GreaterOrEqual": binary(ge),
-    "BitwiseAnd": and_, "BitwiseOr": or_, "BitwiseXor": xor, "BitShift": shifted, "Mod": modulo,
+    "BitwiseAnd": and_, "BitwiseOr": or_, "BitwiseXor": xor, "BitShift": shift, "Mod": modulo,
     "Max": many(lambda x, y: x.maximum(y)), "Min": many(lambda x, y: x.minimum(y)), "Sum": many(add),
     "Mean": lambda *xs: reduce(add, xs) / len(xs),
     "Where": lambda c, x, y: x.where(c, y), "Clip": clip, "IsInf": infinite, "PRelu": prelu,

@@ -1,9 +1,11 @@
-"""ln |Γ| where the usual series loses digits: near its zeros at 1 and 2, and near those below 0."""
+"""ln |Γ| where the usual series loses digits: near its zeros at 1 and 2, and near those below 0.
+
+The series for those below 0 need tables. A GPU's kernel has none, and loses digits there, as CUDA's own lgamma does.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from math import factorial, inf
 
 import numpy as np
@@ -15,8 +17,6 @@ NEAR_TWO = (  # of ln Γ(2 + e) / e for |e| ≤ ½, from the highest power down:
     0.0005096695248853096, -0.0011927539120010226, 0.002890510330738737, -0.0073855510286681535, 0.02058080842778457,
     -0.06735230105319814, 0.3224670334241132, 0.42278433509846713,
 )  # fmt: skip
-
-
 ZEROS = """
 -0.45702473822080062303945414765118 -0.14358088834998005869435878182023 0.2523173532725873986085115173085
 -0.039361839740536874234577096375355 0.044705715141402071467202716752792 -8.2181683225935215523681373913697e-3
@@ -43,7 +43,6 @@ def log_gamma_below_8(xp, z):
     return y * e + xp.where(steps < 0, -1, 1) * xp.log(factor)
 
 
-@lru_cache
 def near_zeros(xp, polygamma):
     """Each zero −n + δ of ln |Γ|: δ, what its float leaves of it, and Taylor's series of ln |Γ(x) (x + n)| there."""
     zeros = [Fraction(d) for d in ZEROS.split()]
@@ -51,19 +50,19 @@ def near_zeros(xp, polygamma):
     rest = [float(zero - Fraction(float(zero))) for zero in zeros]
     j, n = np.arange(1, 18), (np.arange(len(d)) + 5) // 2
     beyond = np.where(j <= n[:, None], j - d[:, None], inf)  # Γ(x) (x + n) = Γ(1 + d) / Π (d − j)
-    series = [
-        (polygamma(k - 1).double(np, 1 + d) / factorial(k - 1) + (beyond**-k).sum(1)) / k for k in range(1, 17)
-    ]
+    series = [(polygamma(k - 1).double(np, 1 + d) / factorial(k - 1) + (beyond**-k).sum(1)) / k for k in range(1, 17)]
     return [xp.asarray(column) for column in (d, rest, *series)]
 
 
-def log_gamma_near_zeros(xp, polygamma, x, y):
-    """y, but near a zero of ln |Γ| below 0 the series there, since y is the difference of two large numbers."""
+def log_gamma_near_zeros(xp, x, y, zeros):
+    """y, or near a zero of ln |Γ| below 0 the series there, since y is a small difference of two larger numbers."""
+    if not hasattr(type(x), "take"):  # in a GPU's kernel
+        return y
     there, beside = (x > -17.5) & (x < -2), x - xp.rint(x)
     if xp is np and not there.any():  # half the time
         return y
     row = xp.where(there, xp.maximum((beside > 0) - 2 * xp.rint(x) - 5, 0), 0).astype(np.intp)
-    zero, rest, *series = (column.take(row) for column in near_zeros(xp, polygamma))
+    zero, rest, *series = (column.take(row) for column in zeros(xp))
     u, total = beside - zero - rest, 0.0
     for c in reversed(series):
         total = (total + c) * u

@@ -132,7 +132,16 @@ def nearest(xp, x):
     return (step - LOW * PER_ONE).astype(np.intp), a, x - a, dtype
 
 
-@lru_cache
+def tables(make):
+    """make(xp, …), which returns arrays, called once for each array module; those that write programs share NumPy's.
+
+    A cache would hold them, and with them all that they wrote.
+    """
+    once = lru_cache(make)
+    return lambda xp, *key: [*map(xp.asarray, once(np, *key))] if hasattr(xp, "records") else once(xp, *key)
+
+
+@tables
 def table(xp, function, dtype):
     """The function at the points of the grid, and 2/√π e^(−a²)."""
     grid = [i / PER_ONE for i in range(LOW * PER_ONE, HIGH * PER_ONE + 1)]
@@ -229,9 +238,7 @@ class PolyGamma(Special):
             from .log_gamma import log_gamma_below_8, log_gamma_near_zeros
             y = xp.where(z < 8, log_gamma_below_8(xp, z), y)
             mirrored = log(pi) - xp.log(xp.abs(xp.sin(pi * beside))) - y
-            y = xp.where(xp.isinf(x), inf, xp.where(x < 0, mirrored, y))
-            has_tables = hasattr(type(x), "take")  # a kernel for a GPU has none: it loses digits near zeros below 0
-            return log_gamma_near_zeros(xp, PolyGamma, x, y) if has_tables else y
+            return log_gamma_near_zeros(xp, x, xp.where(xp.isinf(x), inf, xp.where(x < 0, mirrored, y)), near_zeros)
         steps = sum(((z + k) ** (-1.0 - n) for k in range(1, n + 10)), z ** (-1.0 - n))
         first = factorial(n - 1) if n else -xp.log(far)
         y = (first + factorial(n) / (2 * far) + series) / far**n + factorial(n) * steps
@@ -246,6 +253,12 @@ class PolyGamma(Special):
         return xp.where(x < 0, xp.where(xp.equal(beside, 0), pole, mirrored), (-1) ** (n + 1) * y)
 
     def partials(self, y, x): return x.apply(PolyGamma(self.n + 1)),
+
+
+@tables
+def near_zeros(xp):
+    from . import log_gamma
+    return log_gamma.near_zeros(xp, PolyGamma)
 
 
 @dataclass(frozen=True)

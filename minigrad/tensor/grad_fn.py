@@ -17,9 +17,9 @@ from .grad import replacing
 
 @dataclass(frozen=True)
 class GradFn:
-    """The derivative of one recorded op; what it is equal to is decided by the node it looks at.
+    """The derivative of one recorded op. It equals any other GradFn of the same node.
 
-    made    (array, spec) → a tensor, for hooks
+    made    makes the tensors that hooks are given, of an array and its spec
     """
 
     node: Any
@@ -27,7 +27,7 @@ class GradFn:
 
     @property
     def spec(self) -> Any:
-        """Of the gradient that arrives here."""
+        """The spec of the gradient that arrives here."""
         return self.node.spec
 
     def name(self) -> str:
@@ -45,11 +45,11 @@ class GradFn:
         Returns a handle whose remove() takes the hook away.
         """
 
-        def arrived(gy: Any) -> Any:
+        def replace(gy: Any) -> Any:
             new = hook((gy,))
             return new[0] if isinstance(new, tuple) and len(new) == 1 else new
 
-        return Handle(hooks_of(self.node).arriving, replacing(self, arrived))
+        return Handle(hooks_of(self.node).arriving, replacing(self, replace))
 
     def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
         """Call hook(sent, (gradient,)) after the derivative has run; a tuple that it returns goes on in its place.
@@ -62,8 +62,8 @@ class GradFn:
         node = self.node
         if not node.inputs or any(not isinstance(x.spec, Spec) for x in (node, *node.inputs)):
             raise NoGradientError(
-                f"{self.name()} sends no gradients to operands that a hook could be shown: hook a tensor, by "
-                "x.register_hook(hook) or, of a leaf, x.register_post_accumulate_grad_hook(hook)"
+                f"{self.name()} sends no gradients that a hook can be given, as it is of a leaf or of several results: "
+                "use x.register_hook(hook) of a tensor or, of a leaf, x.register_post_accumulate_grad_hook(hook)"
             )
         specs = [x.spec for x in node.inputs]
 
@@ -87,15 +87,15 @@ class GradFn:
 
 
 def sending(pull: Pull) -> Pull:
-    """`pull`, whose gradients pass the hooks of their node."""
+    """`pull`, followed by the hooks of the node, each of which may replace the gradients."""
 
-    def sent(node: Any, gy: Any) -> tuple[Any, ...]:
+    def pull_and_call_hooks(node: Any, gy: Any) -> tuple[Any, ...]:
         gxs = pull(node, gy)
         for hook in () if node.hooks is None else [*node.hooks.sent.values()]:
             gxs = hook(gxs, gy)
         return gxs
 
-    return sent
+    return pull_and_call_hooks
 
 
 def hooks_of(node: Any) -> Hooks:

@@ -10,7 +10,7 @@ from typing import Any
 from ..compiler.control import Control
 from ..core.interpret import value, walked
 from ..core.node import NamedNode, Node
-from ..draw.graphs import placed, whole
+from ..draw.graphs import place_boxes, whole
 from ..draw.picture import Picture
 from ..draw.tensors import described
 from ..draw.words import listed
@@ -47,7 +47,7 @@ class AsGraph:
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
         outputs = [y for y in self.graph.outputs if y is not None]
-        picture, self.place = placed(outputs, {}) if outputs else (Picture((), ()), {})
+        picture, self.place = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
         refuse_large("StaticVsDynamic", picture, LARGEST)
         arrays = arrays_of(traced, args, self.trace)
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}

@@ -20,7 +20,7 @@ from ..autograd.gradient import basis
 from ..base.dtypes import kind
 from ..base.pytree import leaves
 from ..core.node import Node, Source, toposort
-from ..draw.graphs import placed
+from ..draw.graphs import place_boxes
 from ..draw.heat import heat_of
 from ..draw.picture import Picture
 from ..draw.tensors import described
@@ -94,7 +94,7 @@ class BothModes:
         """The picture, with the learner's names; and which node is which box."""
         self.ends = [origin(y) for y in self.ys]
         self.order = toposort(*self.ends)
-        picture, place = placed(self.ends, {})
+        picture, place = place_boxes(self.ends, {})
         self.place = {node: id for node, id in place.items() if not isinstance(node.op, Const)}
         refuse_large("ForwardAndReverse", picture, LARGEST)
         called = {self.place[x.node]: name for x, name in names.items() if name and x.node in self.place}

@@ -124,12 +124,12 @@ class GraphView(Widget):
 
     @property
     def svg(self) -> str:
-        """The outermost groups, as far as they make 60 boxes. Raises ValueError where even they are more."""
+        """`still`, drawn."""
         return svg(self.still, title=self.label, description=self.text)
 
     @property
     def still(self) -> Picture:
-        """The same as plain data."""
+        """The outermost groups, as far as they make 60 boxes. Raises ValueError where even they are more."""
         picture = self.overview.picture(STILL)
         if len(picture.boxes) > 2 * STILL:
             raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed, and is not drawn")

@@ -19,7 +19,7 @@ from ..compiler.passes.pipeline import FAST, STANDARD, PassResult, PassResults, 
 from ..compiler.program.program import Program
 from ..core.graph import Graph
 from ..core.node import NamedNode, Node
-from ..draw.graphs import placed, whole
+from ..draw.graphs import place_boxes, whole
 from ..draw.picture import Picture
 from ..draw.rules import sign_of
 from ..draw.svg import across_and_down
@@ -89,7 +89,7 @@ class Scene:
     def __init__(self, n: int, step: PassResult):
         self.n, self.step, self.name = n, step, f"scene {n}"
         outputs = [y for y in step.graph.outputs if y is not None]
-        picture, self.place = placed(outputs, {})
+        picture, self.place = place_boxes(outputs, {})
         refuse_large("PassViewer", picture, LARGEST)
         self.key: dict[Node, str] = {}
         for node in step.graph.nodes:

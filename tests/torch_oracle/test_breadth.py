@@ -250,6 +250,17 @@ def test_fractional_pooling_by_the_same_samples_is_pytorchs_to_the_bit(n, shape,
             np.testing.assert_array_equal(a, b, strict=True)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_fractional_pooling_in_half_precision_has_the_windows_of_float32(dtype):
+    """Windows were placed in x's own dtype: of 3,003 elements, the last window of float16 ended with the 3,002nd."""
+    x, samples = mg.tensor(np.arange(3003.0).reshape(1, 1, 1, -1) % 8), np.full((1, 1, 2), 0.5)
+    half, single = (
+        F.fractional_max_pool2d(x.astype(kind), (1, 2), (1, 700), return_indices=True, _random_samples=samples)[1]
+        for kind in (dtype, "float32")
+    )
+    np.testing.assert_array_equal(half.numpy(), single.numpy())
+
+
 def test_layers_of_fractional_pooling_draw_windows_and_refuse_what_does_not_fit():
     x = mg.tensor(np.arange(81.0).reshape(1, 1, 9, 9))
     layer = mg.nn.FractionalMaxPool2d(2, output_ratio=0.5)
