@@ -24,7 +24,7 @@ from weakref import ref
 from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
 from .autograph.scopes import from_library, is_foreign
-from .signature import IMMUTABLE
+from .signature import IMMUTABLE, Same
 
 WATCHED = (Tensor, Stateful, FunctionType)
 MOST_PARTS = 1000  # a longer container is looked into only if it holds a watched object when the function is traced
@@ -67,7 +67,6 @@ class Names:
     leading     the ids of those that do
     read        the attributes that the code of the functions reads; assigned: those that it assigns
     before      what was at each place when the function was traced, as far as it counts
-    watched     weak references to all that counts
     latest      ids of all values when they were last compared; weak references to them; those that allow none
     """
 
@@ -85,33 +84,34 @@ class Names:
         self.looks = [place.look for place in self.places]
         values = self.values()
         self.before, self.latest = self.summary(values), remember(values)
-        counting = (x for x in chain(*values) if isinstance(x, WATCHED) or id(x) in self.leading)
-        self.watched = [ref(x) for x in counting if type(x).__weakrefoffset__]
 
     def holds(self) -> bool:
         """Whether each place holds what it held. Most calls find the very same objects, and compare no more."""
         ids, refs, _ = self.latest
-        if [*map(id, chain.from_iterable(map(call, self.looks)))] == ids and are_alive(refs):
+        now = [*map(id, chain.from_iterable(map(call, self.looks)))]
+        if now == ids and all(map(is_not, map(call, refs), repeat(None))):  # an object that is gone leaves its id
             return True
         values = self.values()
-        if not are_alive(self.watched) or self.summary(values) != self.before:
-            return False
-        self.latest = remember(values)
-        return True
+        if is_same := self.summary(values) == self.before:
+            self.latest = remember(values)
+        return is_same
 
     def values(self) -> list[list[Any]]:
         """What is at each place now."""
         return [[*look()] for look in self.looks]
 
     def summary(self, values: list[list[Any]]) -> list[list[Any]]:
-        """What counts of these values: the id of a watched object, a number or a text, or else 0."""
+        """What counts of these values: an object that is watched or leading, a number or a text, or else None."""
         found = []
         for place, xs in zip(self.places, values):
-            ids: list[Any] = [id(x) if isinstance(x, WATCHED) or id(x) in self.leading else 0 for x in xs]
-            if place.numbers:
-                ids = [repr(x) if type(x) in IMMUTABLE else key for x, key in zip(xs, ids)]
-            found.append([*filter(None, ids)] if place.is_container else ids)
+            keys = [repr(x) if place.numbers and type(x) in IMMUTABLE else self.key(x) for x in xs]
+            found.append([*filter(None, keys)] if place.is_container else keys)
         return found
+
+    def key(self, x: Any) -> Any:
+        if isinstance(x, WATCHED) or id(x) in self.leading:
+            return Same(x) if type(x).__weakrefoffset__ else id(x)
+        return None
 
     def broken(self) -> Iterator[str]:
         """The names of the places that hold something else."""
@@ -180,12 +180,9 @@ class Names:
                 names = self.read if is_object else self.read & space.keys()
                 slots = [n for n in names if type(space.get(n)) is MemberDescriptorType]
                 assigned = names & self.assigned
-                looks: list[tuple[Iterable[str], Look, bool]] = [
-                    (names - assigned, partial(map, space.get, [*names - assigned]), True),
-                    (assigned, partial(map, space.get, [*assigned]), False),
-                    (slots, partial(map, getattr, repeat(x), slots, repeat(None)), True),
-                ]
-                for attributes, look, numbers in looks:
+                for attributes, numbers in ((names - assigned, True), (assigned, False), (slots, True)):
+                    get = partial(getattr, x) if attributes is slots else space.get
+                    look = partial(map, get, [*attributes], repeat(None))
                     yield from self.note([f"{name}.{n}" for n in attributes], look, numbers=numbers)
                     self.leads[id(x)] |= numbers and any(v is not None and type(v) in IMMUTABLE for v in look())
 
@@ -195,11 +192,6 @@ def remember(values: list[list[Any]]) -> tuple[list[int], list[ref[Any]], list[A
     flat = [*chain(*values)]
     refs = [ref(x) for x in flat if type(x).__weakrefoffset__]
     return [*map(id, flat)], refs, [x for x in flat if not type(x).__weakrefoffset__]
-
-
-def are_alive(refs: list[ref[Any]]) -> bool:
-    """Whether each object is still there."""
-    return all(map(is_not, map(call, refs), repeat(None)))
 
 
 def is_library(holder: Any) -> bool:
