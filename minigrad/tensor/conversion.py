@@ -31,8 +31,8 @@ def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
     return array
 
 
-def refuse_data(x: Any) -> NoReturn:
-    """Raises GraphError for x.data = … in a graph."""
+def refuse_data(x: Any, data: Any) -> NoReturn:
+    """Raises GraphError for x.data = data in a graph."""
     raise GraphError(
         f"x.data = … replaces the value of {x.spec} at once, and runs of the graph would not repeat that: write "
         "x.copy_(…) inside `with no_grad():`, or assign a tensor to a buffer itself, as in self.buf = …"

@@ -161,7 +161,7 @@ class Tensor(InPlace, Operand):
     @data.setter
     def data(self, data: Any) -> None:
         if (builder := current.mode.builder) is not None and (isinstance(data, Symbol) or id(self) not in builder.born):
-            refuse_data(self)
+            refuse_data(self, data)
         value = array_of(data, self.dtype, self.spec.device)
         if value.shape != self.shape:
             raise ShapeError(f"data of {self.spec} is replaced by the same shape, and got {value.shape}")
