@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_growth import calls
+from python_calls import count_calls
 
 import minigrad as mg
 from minigrad.base.errors import ConversionError, NoValueError
@@ -136,6 +136,6 @@ def test_loops_in_loops_are_converted_in_time_of_the_square_of_their_depth_at_mo
     """Each level was looked at twice by the one around it: thirteen levels took 2 s, and each more twice that."""
 
     def work(depth):
-        return calls(conversion_of, edited(nested(depth), f"edited_nested_{depth}").f, of=("call", "c_call"))
+        return count_calls(conversion_of, edited(nested(depth), f"edited_nested_{depth}").f, of=("call", "c_call"))
 
     assert work(12) < 6 * work(6)

@@ -1,10 +1,9 @@
 """What grows must not blow up: depth, sharing, repetition. Counts and bytes, never seconds."""
 
-import sys
-
 import numpy as np
 import pytest
 from peak import peak_bytes
+from python_calls import count_calls
 
 import minigrad as mg
 from minigrad import ops
@@ -35,26 +34,10 @@ def test_a_loop_in_a_loop_is_compiled_once_and_not_once_for_each_way_of_asking()
 
     def work(depth):
         f = mg.function(lambda x: nest(depth, x), autograph=False)
-        return calls(f, mg.tensor([1.0, 2.0]))
+        return count_calls(f, mg.tensor([1.0, 2.0]))
 
     work(2)
     assert work(16) < 5 * work(8)
-
-
-def calls(f, *given, of=("call",)):
-    """How many functions of Python are called by f, generators once more for each value; with "c_call" those of C."""
-    count = 0
-
-    def counting(frame, event, arg):
-        nonlocal count
-        count += event in of
-
-    sys.setprofile(counting)
-    try:
-        f(*given)
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def test_a_call_of_a_traced_step_calls_as_much_for_thirty_parameters_as_for_three():
@@ -79,7 +62,7 @@ def test_a_call_of_a_traced_step_calls_as_much_for_thirty_parameters_as_for_thre
         step()
         return step
 
-    assert calls(traced(30)) == calls(traced(3))
+    assert count_calls(traced(30)) == count_calls(traced(3))
 
 
 @pytest.mark.parametrize(("passes", "program"), [(FAST, Program), (NATIVE, NativeProgram)])
@@ -98,7 +81,7 @@ def test_a_training_step_of_twice_as_many_layers_is_twice_the_work_to_compile(pa
         program(optimised(graph, passes), into={i: i for i in range(layers)})
 
     compiled(10)
-    assert calls(compiled, 200) < 2.2 * calls(compiled, 100)
+    assert count_calls(compiled, 200) < 2.2 * count_calls(compiled, 100)
 
 
 def refused(widget, y):
@@ -132,7 +115,7 @@ def test_a_graph_of_values_takes_the_same_calls_and_bytes_a_value_however_many(w
     def taken(n):
         y, leaves = build(n)
         count = []
-        peak = peak_bytes(lambda: count.append(calls(work, y, leaves, of=("call", "c_call"))))
+        peak = peak_bytes(lambda: count.append(count_calls(work, y, leaves, of=("call", "c_call"))))
         return count[0] / n, peak / n
 
     taken(400)
@@ -163,7 +146,7 @@ def test_memory_for_twice_as_many_results_is_twice_the_work_to_find():
         large = [Allocation(256, 0, 1 + i % 2 * n) for i in range(n)]  # every other one leaves a gap
         assign_offsets([*large, *(Allocation(64, i, n) for i in range(2, n))])
 
-    assert calls(assigned, 1000) < 2.2 * calls(assigned, 500)
+    assert count_calls(assigned, 1000) < 2.2 * count_calls(assigned, 500)
 
 
 def test_a_second_fresh_pass_gives_27_again():

@@ -1,10 +1,10 @@
 """What a traced function compares before each run is cheap, and what a schedule moves is no reason to trace again."""
 
 import functools
-import sys
 
 import numpy as np
 import pytest
+from python_calls import count_calls
 from table import table
 from test_stale_traces import Holder, X, learn
 
@@ -39,17 +39,6 @@ def test_one_trace_serves_all_steps_of_a_schedule_that_moves_momentum(kind, cycl
     assert found[0] == found[1]
 
 
-def calls_of(f):
-    """How many Python functions a call of f enters."""
-    entered = []
-    sys.setprofile(lambda frame, event, arg: entered.append(frame) if event == "call" else None)
-    try:
-        f()
-    finally:
-        sys.setprofile(None)
-    return len(entered)
-
-
 def net_of_blocks():
     blocks = [nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.ReLU()) for _ in range(6)]
     return nn.Sequential(*blocks).eval()
@@ -60,16 +49,16 @@ def test_an_assignment_to_another_module_costs_a_traced_function_nothing():
     net, x, other = net_of_blocks(), mg.ones(2, 3), nn.Linear(1, 1)
     f = mg.function(net)
     f(x), f(x)
-    warm = calls_of(lambda: f(x))
+    warm = count_calls(lambda: f(x))
     other.seen = 1
-    assert calls_of(lambda: f(x)) <= warm + 5
+    assert count_calls(lambda: f(x)) <= warm + 5
 
 
 @table("held", [[1.0] * 100_000, np.ones(100_000), (1,) * 100_000])
 def test_comparing_a_long_list_or_array_costs_no_call_for_each_part(held):
     f = mg.function(Holder(held, lambda a, x: x * a[0]))
     f(X), f(X)
-    assert calls_of(lambda: f(X)) <= 100
+    assert count_calls(lambda: f(X)) <= 100
 
 
 def test_looking_at_names_costs_no_call_for_each():
@@ -78,5 +67,5 @@ def test_looking_at_names_costs_no_call_for_each():
     for held in (layers, layers[:1]):
         f = mg.function(lambda x: [layer(x) for layer in held])  # noqa: B023
         f(X)
-        costs.append(calls_of(f.latest.guards.reached.holds))
+        costs.append(count_calls(f.latest.guards.reached.holds))
     assert costs[0] == costs[1]

@@ -5,7 +5,7 @@ That none changes a result by a bit is shown on random graphs, in test_random_gr
 
 import numpy as np
 import pytest
-from test_growth import calls
+from python_calls import count_calls
 
 import minigrad as mg
 from minigrad import ops
@@ -512,7 +512,7 @@ def test_a_pass_over_ten_times_the_nodes_is_ten_times_the_work(one, shape):
 
 def work(one, graph):
     nodes, after = graph.nodes, []
-    count = calls(lambda: after.append(one(graph)), of=("call", "c_call"))
+    count = count_calls(lambda: after.append(one(graph)), of=("call", "c_call"))
     assert len(after[0].nodes) <= len(nodes)
     return count
 

@@ -8,9 +8,9 @@ import pytest
 from examples import CASES, title
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from python_calls import count_calls
 from random_programs import KINDS, graphs
 from table import table
-from test_growth import calls
 
 from minigrad import ops
 from minigrad.base.spec import Spec
@@ -330,7 +330,7 @@ def test_the_time_to_compile_grows_with_the_number_of_ops_and_not_faster():
             y = (y * a).tanh() + x
         gx = gradients({y.node: y}, [x.node])[x.node]
         graph = Graph((x.node, a.node), (gx.node,))
-        return calls(lambda: Program(graph).ready(), of=("call", "c_call")) / len(graph.nodes)
+        return count_calls(lambda: Program(graph).ready(), of=("call", "c_call")) / len(graph.nodes)
 
     steps(100)
     assert steps(1600) < 1.3 * steps(400)

@@ -6,7 +6,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 from elsewhere import run_in_threads
-from test_growth import calls
+from python_calls import count_calls
 
 import minigrad as mg
 from minigrad.backends.cuda.replay import Replay
@@ -282,7 +282,7 @@ def test_a_trivial_run_calls_few_functions(graph):
     with open_session(graph) as session:
         session.run(y, {x: 2.0})
 
-        assert calls(session.run, y, {x: 2.0}, of=("call", "c_call")) < 70  # 47 with Python 3.11
+        assert count_calls(session.run, y, {x: 2.0}, of=("call", "c_call")) < 70  # 47 with Python 3.11
 
 
 # -- effects ------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 from elsewhere import run_in_threads
-from test_growth import calls
+from python_calls import count_calls
 
 import minigrad as mg
 from minigrad import graph as G
@@ -449,7 +449,7 @@ def test_a_call_of_a_small_traced_function_costs_little():
     f = mg.function(lambda x, y: x + y)
     x, y = mg.tensor([1.0]), mg.tensor([2.0])
     f(x, y)
-    assert calls(f, x, y) < 40  # functions of Python; 20 when this was written
+    assert count_calls(f, x, y) < 40  # functions of Python; 20 when this was written
 
 
 def test_a_tensor_made_in_a_trace_begins_anew_at_each_call():

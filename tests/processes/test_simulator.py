@@ -1,11 +1,11 @@
 """The simulator: cases worked by hand, the formulas, and simulations that take one message, or step, at a time."""
 
 import doctest
-import sys
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from python_calls import count_calls
 
 import minigrad as mg
 from minigrad.distributed import cost, simulator
@@ -130,18 +130,11 @@ def test_a_step_is_a_pipeline_and_then_a_collective():
 def test_more_replicas_are_no_more_calls():
     """A step of all replicas is one operation, be there 16 or 1,250 of them."""
 
-    def calls(replicas):
-        met = [0]
-        sys.setprofile(lambda frame, event, what: met.__setitem__(0, met[0] + (event == "call")))
-        try:
-            simulate(schedule("1f1b", 8, 16), replicas)
-        finally:
-            sys.setprofile(None)
-        return met[0]
-
     simulate(schedule("1f1b", 8, 16), 2)
 
-    assert calls(1250) == calls(16)
+    few, many = (count_calls(simulate, schedule("1f1b", 8, 16), replicas) for replicas in (16, 1250))
+
+    assert few == many
 
 
 @pytest.mark.share(8)
