@@ -181,10 +181,10 @@ def alive(pid):
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def soon(is_so, seconds=30):
+def soon(is_so, seconds=30, pause=0.05):
     until = time.monotonic() + seconds
     while not is_so() and time.monotonic() < until:
-        time.sleep(0.05)
+        time.sleep(pause)
     return is_so()
 
 
@@ -213,6 +213,22 @@ def test_no_process_is_left_of_a_launcher_that_was_ended(tmp_path, n, end):
     assert soon(lambda: not [*tmp_path.glob("minigrad-*")])
     assert end == signal.SIGKILL or left == []
     launcher.stderr.close()
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
+def test_a_launcher_that_is_ended_before_its_ranks_are_there_leaves_no_folder(tmp_path, end):
+    """Later the guards of the ranks would remove it."""
+    (tmp_path / "p.py").write_text(SLEEPS)
+    launcher = subprocess.Popen(
+        [sys.executable, "-m", "minigrad", "run", "-n", "1", "p.py"],
+        cwd=tmp_path, env={**SURROUNDINGS, "TMPDIR": str(tmp_path)}, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert soon(lambda: [*tmp_path.glob("minigrad-*/job.json")], pause=0.001)
+
+    launcher.send_signal(end)
+
+    assert launcher.wait(30) == -end
+    assert soon(lambda: not [*tmp_path.glob("minigrad-*")])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
