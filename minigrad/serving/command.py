@@ -75,6 +75,7 @@ async def run_server(
     host, port, *_ = at.getsockname()
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     tell("\n".join(f"{name}, version {n}: {address}/v1/models/{name}" for name, n in sorted(repository.table)))
+    tell(f"All paths, to read and to try: {address}/docs")
     tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself

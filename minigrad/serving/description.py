@@ -96,7 +96,7 @@ def paths() -> Iterator[tuple[str, Any]]:
     """Each path with what answers it: a function of the repository, or a protocol, which asks a model."""
     yield from v2.SERVER.items()
     for version, protocol in PROTOCOLS.items():
-        for of in ("/versions/{number}", ""):
+        for of in ("", "/versions/{number}"):
             path = f"/{version}/models/{{name}}{of}"
             yield path + protocol.INFER, protocol
             yield from ((path + behind, found) for behind, found in protocol.MODEL.items())
@@ -122,21 +122,29 @@ def openapi(repository: Repository) -> Schema:
 def operation(repository: Repository, path: str, found: Any) -> Schema:
     """What OpenAPI says of one path."""
     version = path.split("/")[1]
-    names = [name for name in PATH_PARAMETERS if f"{{{name}}}" in path]
+    parameters = path_parameters(repository, path)
     said: Schema = {
-        "tags": [version if names else "server"],
+        "tags": [version if parameters else "server"],
         "operationId": path.strip("/").translate(str.maketrans("/:{}", "____")),
-        "parameters": [
-            {"name": name, "in": "path", "required": True, "schema": TEXT | {"pattern": PATH_PARAMETERS[name]}}
-            for name in names
-        ],
+        "parameters": parameters,
     }
     if found in PROTOCOLS.values():
-        return {"post": said | inference(repository, version, said["parameters"])}
-    refused = error("There is no such model or version.") if names else error("No model is loaded.")
+        return {"post": said | inference(repository, version, parameters)}
+    refused = error("There is no such model or version.") if parameters else error("No model is loaded.")
     answer = {"description": "As it is now.", "content": {JSON: {"schema": ANSWERS[found]}}}
     summary = (found.__doc__ or "").partition("\n")[0]
-    return {"get": said | {"summary": summary, "responses": {"200": answer, "404" if names else "503": refused}}}
+    return {"get": said | {"summary": summary, "responses": {"200": answer, "404" if parameters else "503": refused}}}
+
+
+def path_parameters(repository: Repository, path: str) -> list[Schema]:
+    """The name and the number that a path holds, those of the first model as examples."""
+    first = repository.version(min(repository.table).name).key if repository.table else None
+    return [
+        {"name": name, "in": "path", "required": True, "schema": TEXT | {"pattern": pattern}}
+        | ({"example": str(getattr(first, name))} if first else {})
+        for name, pattern in PATH_PARAMETERS.items()
+        if f"{{{name}}}" in path
+    ]
 
 
 def inference(repository: Repository, version: str, parameters: list[Schema]) -> Schema:
