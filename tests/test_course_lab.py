@@ -90,7 +90,7 @@ def test_jupyterlab_opens_at_the_first_lesson_in_the_learners_folder(lab: Lab, c
     assert f"Course folder: {checkout.work} (4 new)" in lab.printed
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
     lab: Lab, checkout: Checkout, tmp_path: Path
 ) -> None:
@@ -106,7 +106,7 @@ def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
     assert f"port {port} is already in use, trying another port" in (checkout.work / LOG).read_text("utf-8")
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_the_terminal_has_one_address_and_how_to_stop_and_the_rest_is_in_a_file(lab: Lab, checkout: Checkout) -> None:
     """It was a wall of 40 lines, in which the address was three times; and each kernel added to it."""
     lab.match(r"To stop it, press Ctrl-C here\.\n")  # and then y, where there is somebody to type it
@@ -140,7 +140,7 @@ def test_errors_are_told_and_what_kernels_write_is_not(tmp_path: Path) -> None:
     assert log == ["nothing that a person can change", "the disk is full", "a kernel starts"]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_what_has_no_slides_is_said_before_it_is_presented(checkout: Checkout) -> None:
     """A page of words was opened as ever, without a reason."""
     (checkout.root / "lessons" / "GLOSSARY.md").write_text("words", "utf-8")

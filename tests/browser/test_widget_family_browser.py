@@ -83,7 +83,7 @@ def drawn(page):
     return page.locator(".mg-widget .mg-view").evaluate_all("views => views.map(view => view.innerText)")
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.daily
 @pytest.mark.parametrize("name", WIDGETS)
 def test_a_small_screen_shuts_nobody_out_in_either_theme(visit, saved, name):

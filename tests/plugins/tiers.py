@@ -24,6 +24,7 @@ import os
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -34,9 +35,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BROWSER = ROOT / "tests" / "browser"
 FOLDERS = {
     "torch_oracle": 6,
-    "processes": 6,
-    "grading": 6,
-    "reports": 3,
+    "processes": 12,
+    "grading": 8,
+    "reports": 6,
 }  # whole folders that rotate; share(1) exempts a test
 SHARES = 5040  # divisible by each n that a marker may name, so that N repeats the choice for each of them
 
@@ -70,12 +71,23 @@ def is_row_in_share(row: str, rows: int, share: int) -> bool:
     return crc32(row.encode()) % rows == share % rows
 
 
+def slow_tests() -> Iterator[str]:
+    """What slow_tests.txt lists, as file::test."""
+    file = ""
+    for line in (Path(__file__).parent / "slow_tests.txt").read_text("utf-8").splitlines():
+        if line.startswith("tests/"):
+            file = line
+        elif not line.startswith("#"):
+            yield from (f"{file}::{name}" for name in line.split())
+
+
 class Tiers:
     """Deselects the tests of other tiers, and reports how many they are."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.tier, self.share = config.option.tier, config.option.share
         self.short = self.tier in ("default", "browser", "changed")
+        self.slow = set(slow_tests())
         self.deselected: Counter[str] = Counter()
 
     def pytest_report_header(self) -> str | None:
@@ -112,6 +124,8 @@ class Tiers:
     def is_in_share(self, item: pytest.Item) -> bool:
         marker = item.get_closest_marker("share")
         rows = marker.args[0] if marker else FOLDERS.get(item.path.parent.name, 1)
+        if item.nodeid.partition("[")[0] in self.slow:
+            rows = 4
         # checks of one program on n ranks share its start
         return is_row_in_share(re.sub(r"check_\w+", "", item.nodeid), rows, self.share)
 
