@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ from pathlib import Path
 from urllib.error import URLError
 
 import pytest
-from browser.listening import end
+from browser.listening import end, free_port
 from miniature import Checkout
 
 LOG = Path(".jupyter") / "log.txt"
@@ -65,13 +64,6 @@ class Lab:
     def stop(self) -> None:
         end(self.process)
         self.process.stdout.close()
-
-
-def free_port() -> int:
-    """A port that nobody has; two servers that start at the same moment would both find the usual one free."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 @pytest.fixture
