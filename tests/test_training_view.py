@@ -15,7 +15,7 @@ from minigrad.widgets import TrainingView
 from minigrad.widgets.training import GAP, MOST_FRAMES, SHARE, Boundary, batches, right_of, spread, thinned
 
 EARLY = 12  # looks more than five a second, at the start
-SOON = 20.0  # seconds that anything here may take on a busy machine
+SOON = 60.0  # seconds that anything here may take on a busy machine
 
 
 def points(n: int = 40) -> tuple[mg.Tensor, np.ndarray]:
