@@ -128,7 +128,8 @@ def test_a_slow_test_runs_in_one_share_of_four(project):
     runs = [names(project.run("--tier", "default", "--share", share)[1]) for share in "0123"]
 
     assert sum("test_law" in run for run in runs) == 1
-    assert "test_law" in names(project.run("--tier", "all")[1])
+    for tier in ("all", "changed"):
+        assert "test_law" in names(project.run("--tier", tier)[1])
 
 
 def test_every_row_of_a_long_table_has_its_turn_and_a_share_can_be_repeated(project):

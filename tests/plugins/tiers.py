@@ -14,6 +14,9 @@ Markers of a test:
     share(n)    it is a row of a long table, of which the default runs one row in n; without `daily` in tests/browser,
                 the browser tier does so instead
 
+slow_tests.txt lists slow tests. The default runs a quarter of them, as if each had `share(4)`, and `--tier changed` all
+that are named.
+
 The commit decides which rows, so every row has its turn; `--share N` repeats the choice of an earlier run. The browser
 tier runs those tests of tests/browser that the default does not.
 """
@@ -87,13 +90,13 @@ class Tiers:
     def __init__(self, config: pytest.Config) -> None:
         self.tier, self.share = config.option.tier, config.option.share
         self.short = self.tier in ("default", "browser", "changed")
-        self.slow = set(slow_tests())
+        self.slow = set(slow_tests()) if self.tier != "changed" else set()
         self.deselected: Counter[str] = Counter()
 
     def pytest_report_header(self) -> str | None:
         if not self.short:
             return None
-        return f"long tables: share {self.share}, by commit; --share {self.share} repeats it, --all takes every row"
+        return f"long tables: share {self.share}, by commit; --share {self.share} repeats it, --all takes everything"
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -119,7 +122,7 @@ class Tiers:
             return "tests of the default" if self.is_in_share(item) else ""
         if self.tier != "browser" and for_browser:
             return "browser tests (--browser)"
-        return "" if self.is_in_share(item) else "rows of long tables"
+        return "" if self.is_in_share(item) else "slow tests and rows of long tables"
 
     def is_in_share(self, item: pytest.Item) -> bool:
         marker = item.get_closest_marker("share")
