@@ -100,7 +100,7 @@ def supported(op, xs):
         return None
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", DIGITS)
 @pytest.mark.parametrize("mode", MODES)
 def test_every_op_gives_what_eager_mode_gives_within_4_ulp(mode, dtype):

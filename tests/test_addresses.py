@@ -7,7 +7,7 @@ from importlib.util import module_from_spec, spec_from_loader
 
 import pytest
 from miniature import ROOT
-from test_layers import COLUMN
+from test_layers import COLUMN, statements
 
 HOUSE = ROOT / "minigrad"
 READING = HOUSE / "README.md"
@@ -38,7 +38,7 @@ def test_files_that_docstrings_and_comments_name_are_there():
     documented, lost = ast.Module | ast.ClassDef | ast.FunctionDef, []
     for path in SOURCES:
         text = path.read_text("utf-8")
-        docs = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+        docs = [ast.get_docstring(node) or "" for node in statements(ast.parse(text)) if isinstance(node, documented)]
         prose = "\n".join([*docs, *re.findall(r"(?:^|\s)#(.*)$", text, re.M)])
         lost += [(path, address) for address in missing(prose, [ROOT, HOUSE, path.parent])]
 

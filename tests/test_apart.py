@@ -200,7 +200,7 @@ def shown():
     kernel.shutdown_kernel(now=True)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @forking
 @pytest.mark.parametrize("source", [*HELD.values(), "def f(x):\n x = [x]\n while True: x += x"], ids=[*HELD, "a list"])
 def test_a_kernel_gives_its_verdict_lives_and_has_its_variables(source, shown):

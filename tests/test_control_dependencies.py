@@ -252,7 +252,7 @@ def test_what_is_printed_before_a_loop_that_prints_is_printed(jit_compile, capsy
     assert capsys.readouterr().out.split() == ["first", "turn", "turn", "second", "row", "row"]
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("part", range(48))
 def test_a_random_program_of_effects_is_what_runs_line_by_line(part):
     rng = Random(part)

@@ -12,7 +12,7 @@ from miniature import FIRST, GRAPH, ROOT, Checkout, sources, write_notebook
 
 from minigrad.course import lessons
 
-pytestmark = pytest.mark.share(4)
+pytestmark = pytest.mark.share(8)
 
 
 def run_every_cell(path: Path) -> None:

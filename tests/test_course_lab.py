@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ from pathlib import Path
 from urllib.error import URLError
 
 import pytest
-from browser.listening import end
+from browser.listening import end, free_port
 from miniature import Checkout
 
 LOG = Path(".jupyter") / "log.txt"
@@ -67,13 +66,6 @@ class Lab:
         self.process.stdout.close()
 
 
-def free_port() -> int:
-    """A port that nobody has; two servers that start at the same moment would both find the usual one free."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
 @pytest.fixture
 def lab(checkout: Checkout, tmp_path: Path) -> Iterator[Lab]:
     opened = Lab(checkout, tmp_path, free_port())
@@ -90,7 +82,7 @@ def test_jupyterlab_opens_at_the_first_lesson_in_the_learners_folder(lab: Lab, c
     assert f"Course folder: {checkout.work} (4 new)" in lab.printed
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
     lab: Lab, checkout: Checkout, tmp_path: Path
 ) -> None:
@@ -106,7 +98,7 @@ def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
     assert f"port {port} is already in use, trying another port" in (checkout.work / LOG).read_text("utf-8")
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_the_terminal_has_one_address_and_how_to_stop_and_the_rest_is_in_a_file(lab: Lab, checkout: Checkout) -> None:
     """It was a wall of 40 lines, in which the address was three times; and each kernel added to it."""
     lab.match(r"To stop it, press Ctrl-C here\.\n")  # and then y, where there is somebody to type it
@@ -140,7 +132,7 @@ def test_errors_are_told_and_what_kernels_write_is_not(tmp_path: Path) -> None:
     assert log == ["nothing that a person can change", "the disk is full", "a kernel starts"]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_what_has_no_slides_is_said_before_it_is_presented(checkout: Checkout) -> None:
     """A page of words was opened as ever, without a reason."""
     (checkout.root / "lessons" / "GLOSSARY.md").write_text("words", "utf-8")

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plugins.tiers import slow_tests
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFECTS: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "tests" / "defects.toml").read_text("utf-8"))
@@ -44,6 +45,16 @@ def test_most_defects_are_found_by_the_default_tier():
     tiers = Counter(defect["tier"] for defect in DEFECTS.values())
     assert tiers.keys() <= {"default", "browser"}
     assert tiers["default"] >= 0.9 * tiers.total() >= 27
+
+
+def test_tests_that_a_defect_names_are_not_among_the_slow_ones_that_take_turns():
+    for name, defect in DEFECTS.items():
+        prefix, *options = defect["red"]
+        words = re.findall(r"(?!and\b|or\b)\w{2,}", " ".join(options))  # of -k
+        found = [
+            test for test in slow_tests() if test.startswith(prefix) and (not words or any(w in test for w in words))
+        ]
+        assert not found, name
 
 
 @pytest.fixture(scope="module")

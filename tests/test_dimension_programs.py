@@ -17,7 +17,7 @@ from table import table
 import minigrad as mg
 from minigrad.base.errors import MinigradError
 
-pytestmark = pytest.mark.share(2)
+pytestmark = pytest.mark.share(4)
 
 F = mg.functional
 LONG = bool(os.environ.get("MINIGRAD_LONG"))  # all lengths, in all ways, and 500 programs made up: 3 minutes

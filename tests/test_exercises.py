@@ -48,7 +48,7 @@ def with_answers(folder: str, name: str, answers: dict[str, str], tmp_path: Path
     return path
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_solution_scores_full(name):
     marks = score(ROOT / "solutions" / f"{name}.ipynb")
@@ -58,7 +58,7 @@ def test_the_solution_scores_full(name):
     assert marks["points"] == marks["of"] == 10
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_probes_give_what_is_stored_on_the_solution_and_on_each_known_wrong_answer(name):
     stored = (ROOT / "minigrad" / "course" / "answers" / f"{name}.json").read_text("utf-8")
@@ -66,7 +66,7 @@ def test_the_probes_give_what_is_stored_on_the_solution_and_on_each_known_wrong_
     assert making.answers(notebook(ROOT / "solutions" / "source" / f"{name}.py"), name, making.outcomes) == stored
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_untouched_exercise_scores_nothing_and_is_said_to_be_untouched(name):
     marks = score(ROOT / "exercises" / f"{name}.ipynb")
@@ -75,7 +75,7 @@ def test_the_untouched_exercise_scores_nothing_and_is_said_to_be_untouched(name)
     assert {part["state"] for part in marks["parts"].values()} == {"todo"}
 
 
-@pytest.mark.share(48)
+@pytest.mark.share(84)
 @pytest.mark.parametrize(("source", "number"), WRONG)
 def test_a_known_wrong_answer_loses_its_part_and_gets_its_own_hint(source, number, tmp_path):
     """One of each part at a time, and one alone where it is made of what another part has defined."""
@@ -200,7 +200,7 @@ def doubled(cells: list[dict[str, Any]]) -> None:
     cells += list(cells)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(
     "change",
     [
@@ -230,7 +230,7 @@ def test_a_right_submission_in_a_bad_state_keeps_its_points(change, tmp_path):
     assert (marks["status"], marks["points"]) == ("graded", 10), marks
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(
     ("part", "answer"),
     [

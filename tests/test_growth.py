@@ -98,7 +98,7 @@ def build(n):
     return y, leaves
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(
     "work",
     [

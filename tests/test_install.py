@@ -14,7 +14,7 @@ from miniature import ROOT
 
 from minigrad.course.lessons import FIRST, shipped
 
-pytestmark = pytest.mark.share(4)
+pytestmark = pytest.mark.share(8)
 
 
 def uv(*arguments: object) -> None:

@@ -15,7 +15,7 @@ SAMPLES = 100_000 if os.environ.get("NIGHTLY") else 2
 WHOLE = {"ops": 0.77, "modules": 0.9, "optimisers": 1.0}  # of the entries that are asked; raise them with the engine
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("database", WHOLE)
 @pytest.mark.filterwarnings("ignore")
 def test_no_number_of_a_database_of_pytorchs_is_wrong(database):

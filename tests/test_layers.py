@@ -33,7 +33,7 @@ FILES = {module_name(p): p for p in ROOT.rglob("*.py") if "_course" not in p.par
 def imports(path):
     """Names of the modules that a file imports at run time from minigrad."""
     package = path.relative_to(ROOT).parent.parts
-    for statement in ast.walk(without_type_checking(ast.parse(path.read_text(encoding="utf-8")))):
+    for statement in statements(without_type_checking(ast.parse(path.read_text(encoding="utf-8")))):
         if isinstance(statement, ast.ImportFrom) and statement.level:
             base = package[: len(package) - statement.level + 1]
             target = ".".join((*base, *filter(None, (statement.module or "").split("."))))
@@ -45,6 +45,15 @@ def imports(path):
 def without_type_checking(tree):
     tree.body = [s for s in tree.body if not (isinstance(s, ast.If) and ast.unparse(s.test) == "TYPE_CHECKING")]
     return tree
+
+
+def statements(tree):
+    """The tree and all statements below it, without the many nodes of their expressions."""
+    found = [tree]
+    for node in found:  # which grows
+        for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+            found += getattr(node, block, [])
+    return found
 
 
 def folder(name):

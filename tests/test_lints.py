@@ -8,6 +8,7 @@ import subprocess
 
 from hypothesis import HealthCheck, settings
 from miniature import ROOT
+from plugins.tiers import slow_tests
 
 # In two pieces, so that this file does not name them either.
 REGISTRY_HOSTS = [".".join(host) for host in (
@@ -102,3 +103,13 @@ class Times(ast.NodeVisitor):
             case ast.Call() | ast.Attribute() | None:
                 return False
         return any(map(self.is_time, ast.iter_child_nodes(x)))
+
+
+def test_each_slow_test_exists_and_is_listed_once():
+    listed = [*slow_tests()]
+    sources = texts("tests/*.py")
+
+    assert len(listed) == len(set(listed))
+    assert not [
+        test for test in listed if f"def {test.partition('::')[2]}(" not in sources.get(test.partition("::")[0], "")
+    ]

@@ -163,7 +163,7 @@ LIVES = (
 )
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("life", LIVES, ids=lambda f: f.__name__.replace("_", " "))
 def test_nothing_of_the_engine_is_left_and_no_array(life):
     def lived():
@@ -442,7 +442,7 @@ def views_alive(n):
 GROWING = (chain, leaves_summed, leaves_used, one_leaf_used, leaves_stacked, asked_one_by_one, views_alive)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("f", GROWING, ids=lambda f: f.__name__.replace("_", " "))
 def test_eight_times_as_many_take_eight_times_as_many_lines(f):
     """Quadratic would be 64 times as many. A first call also compiles what an op of so many operands needs."""

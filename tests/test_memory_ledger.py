@@ -130,7 +130,7 @@ def measured(kind, way):
         tracemalloc.stop()
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("way", ["eager", "checkpoint", "function"])
 @pytest.mark.parametrize("kind", [MLP, CNN, Transformer], ids=lambda kind: kind.__name__)
 def test_the_peak_is_what_tracemalloc_measures(kind, way):

@@ -84,7 +84,7 @@ def test_the_gradients_of_micro_batches_add_up_to_those_of_the_batch():
             np.testing.assert_allclose(g, whole, rtol=1e-4, atol=1e-6)  # float32, added up in another order
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("way", [way for way in WAYS if not way.planned], ids=str)
 def test_the_peak_is_that_of_the_allocator_but_for_what_a_rule_makes_and_drops(way):
     rows, width = 2048, 64

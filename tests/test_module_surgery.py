@@ -239,7 +239,7 @@ def compare(call, make, changes, x):
         both()
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_of_a_module_after_it_was_traced_is_seen(change, call):

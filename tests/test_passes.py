@@ -500,7 +500,7 @@ def diamonds(n):
     return graph_of(lambda x: [x := x.tanh() + x.exp() for _ in range(n // 3)][-1], f8(8))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("shape", [chain, wide, diamonds])
 @pytest.mark.parametrize("one", STANDARD, ids=name_of)
 def test_a_pass_over_ten_times_the_nodes_is_ten_times_the_work(one, shape):

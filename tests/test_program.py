@@ -321,7 +321,7 @@ def test_a_thousand_ops_are_a_thousand_lines_and_no_more_memory_than_is_alive():
     assert program.peak_bytes == 80
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_the_time_to_compile_grows_with_the_number_of_ops_and_not_faster():
     def steps(n):
         x, a = inputs(x=(10,), a=(10,))

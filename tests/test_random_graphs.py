@@ -137,7 +137,7 @@ def assert_same_bits(expected, actual):
 settled = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("one", STANDARD, ids=name_of)
 @settled
 @given(programs())
@@ -201,7 +201,7 @@ LOOSENED = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("one", LOOSENED.values(), ids=LOOSENED)
 @settled
 @given(programs())

@@ -152,7 +152,7 @@ def test_effects_happen_in_the_order_in_which_they_were_written():
 
 def test_both_arms_really_run_at_once():
     """Each arm waits for the other: one thread alone would wait for ever."""
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=60)
 
     class Meets(Told):
         effect = False

@@ -126,7 +126,7 @@ def test_instances_that_are_no_list_are_refused(client):
     "phases",
     [
         ["--phases", "examples,fuzzing", "-n", "3"],
-        pytest.param(["--phases", "examples,coverage"], marks=pytest.mark.share(6)),
+        pytest.param(["--phases", "examples,coverage"], marks=pytest.mark.share(12)),
         pytest.param(["--phases", "examples,coverage,fuzzing,stateful", "-n", "100"], marks=pytest.mark.night),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from fresh import PYTHON, SITE, Fresh
 from miniature import Checkout
 
-pytestmark = pytest.mark.share(4)
+pytestmark = pytest.mark.share(8)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the stand-in for uv kills its parent by a signal")

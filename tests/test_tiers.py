@@ -121,6 +121,17 @@ def test_each_tier_takes_its_tests_and_the_default_reports_what_it_did_not_run(p
     assert "Not run: " not in printed["all"]
 
 
+def test_a_slow_test_runs_in_one_share_of_four(project):
+    project.write("test_engine.py", TESTS)
+    project.write("plugins/slow_tests.txt", "# slow\n\ntests/test_engine.py\n    test_law\n")
+
+    runs = [names(project.run("--tier", "default", "--share", share)[1]) for share in "0123"]
+
+    assert sum("test_law" in run for run in runs) == 1
+    for tier in ("all", "changed"):
+        assert "test_law" in names(project.run("--tier", tier)[1])
+
+
 def test_every_row_of_a_long_table_has_its_turn_and_a_share_can_be_repeated(project):
     project.write("test_engine.py", TESTS)
 

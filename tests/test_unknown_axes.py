@@ -120,7 +120,7 @@ def is_about(entry, text):
     return bool(re.match(rf"(F|nn)\.{name.replace('Nd', '[123]d')}\(", text)) and option in text.partition("(")[2]
 
 
-@pytest.mark.share(24)
+@pytest.mark.share(48)
 @table("text", [*FUNCTIONS, *LAYERS], groups=48)
 def test_one_graph_for_every_length(text):
     row = Row(text)

@@ -46,7 +46,7 @@ def known(name: str) -> tuple[NotebookNode, dict[str, Part]]:
     return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {p.name: p for p in exercise.named(name).parts}
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @table("name, deserves, part, what, source", ANSWERS, groups=8)
 def test_an_answer_has_the_verdict_it_deserves(name, deserves, part, what, source):
     nb, parts = known(name)

@@ -46,7 +46,7 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("make", "options", "parameters", "gmacs"), PUBLISHED.values(), ids=PUBLISHED)
 def test_parameters_and_multiply_adds_are_those_published(make, options, parameters, gmacs):
     e = counted(make, **options)
@@ -59,7 +59,7 @@ def test_resnet_50_has_4089_million_multiply_adds():
 
 
 # Howard et al. 2017, tables 6 and 7: multiply-adds and parameters in millions.
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("width", "size", "macs", "parameters"), [
     (1.0, 224, 569, 4.2), (0.75, 224, 325, 2.6), (0.5, 224, 149, 1.3), (0.25, 224, 41, 0.5),
     (1.0, 192, 418, 4.2), (1.0, 160, 290, 4.2), (1.0, 128, 186, 4.2),
@@ -72,7 +72,7 @@ def test_width_and_resolution_multipliers_of_mobilenet(width, size, macs, parame
 
 
 # PyTorch's tables of pretrained weights.
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("name", "parameters", "gmacs"), [("b1", 7_794_184, 0.69), ("b4", 19_341_616, 4.39)])
 def test_compound_scaling_of_efficientnet(name, parameters, gmacs):
     e = counted(zoo.efficientnet, SCALES[name].resolution, name=name)

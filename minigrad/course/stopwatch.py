@@ -59,13 +59,18 @@ class Rounds:
 
 def in_turns(rounds: int = ROUNDS, **ways: Callable[[], object]) -> dict[str, Rounds]:
     """Seconds of one call of each way, in each round; what a first call prepares is not counted."""
+    return {name: Rounds(times) for name, times in measure(rounds, ways).items()}
+
+
+def measure(rounds: int, ways: dict[str, Callable[[], object]]) -> dict[str, tuple[float, ...]]:
+    """The times of in_turns. nbval, which compares no times, calls each way once instead."""
     calls = {}
     for name, way in ways.items():
         way()
         calls[name] = calls_for(way, LEAST)
-    times: dict[str, list[float]] = {name: [] for name in ways}
+    times: dict[str, tuple[float, ...]] = dict.fromkeys(ways, ())
     for _ in range(rounds):
         tries = [{name: seconds(way, calls[name]) for name, way in ways.items()} for _ in range(TRIES)]
-        for name, found in times.items():
-            found.append(min(each[name] for each in tries))
-    return {name: Rounds(tuple(found)) for name, found in times.items()}
+        for name in ways:
+            times[name] += (min(each[name] for each in tries),)
+    return times

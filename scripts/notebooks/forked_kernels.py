@@ -15,8 +15,10 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from timeit import timeit
 from typing import Any
 
 from jupyter_client.manager import KernelManager
@@ -130,9 +132,14 @@ def become_kernel(arguments: list[str], folder: str, environment: dict[str, str]
     sys.modules["ipykernel.kernelapp"].launch_new_instance()
 
 
+def call_once(_: int, ways: dict[str, Callable[[], object]]) -> dict[str, tuple[float, float]]:
+    """The seconds of one call, as two rounds: measured times are neither stored nor compared."""
+    return {name: (timeit(way, number=1),) * 2 for name, way in ways.items()}
+
+
 if __name__ == "__main__":
     del sys.path[0]  # this file's folder, which is not on a kernel's path
     for module in IMPORTS:
         importlib.import_module(module)
-    sys.modules["minigrad.course.stopwatch"].TRIES = 1  # measured times are neither stored nor compared
+    sys.modules["minigrad.course.stopwatch"].measure = call_once
     become_kernel(*serve())

@@ -17,7 +17,6 @@ import importlib.resources
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -29,7 +28,7 @@ from typing import Any, TypeVar
 from urllib.error import URLError
 
 import pytest
-from browser.listening import ROOT, end
+from browser.listening import ROOT, end, free_port
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
 CHROMIUMS = (
@@ -343,9 +342,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     # An optional check of addresses, which compiles a grammar for three seconds when a server starts.
     (home / "rfc3987_syntax.py").write_text("raise ImportError", encoding="utf-8")
     environment = {**os.environ, **{key: str(value) for key, value in own.items()}}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     options = [
         "--no-browser",
         "--allow-root",

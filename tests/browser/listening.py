@@ -1,14 +1,16 @@
 """Servers on this machine, for as long as a test asks them."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import SystemRandom
 
 import uvicorn
 
@@ -37,6 +39,15 @@ def listening(config: uvicorn.Config) -> Iterator[str]:
         yield f"http://127.0.0.1:{at.getsockname()[1]}"
         server.should_exit = True
         thread.join()
+
+
+def free_port() -> int:
+    """A port for a server that is about to start. Until then no connection gets it: the system's own are above it."""
+    while True:
+        port = SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def end(jupyter: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:

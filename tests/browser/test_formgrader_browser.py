@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ import pytest
 pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
 
 from browser.conftest import PATIENCE_MS, ROOT, local, wait_for
-from browser.listening import end
+from browser.listening import end, free_port
 from grading import prose
 from grading.test_batch import grade_class, hand_in
 from playwright.sync_api import expect
@@ -37,9 +36,7 @@ def graded(tmp_path, monkeypatch):
 @contextmanager
 def served(folder, home):
     """The address of a formgrader in a folder of results; `home` is where Jupyter keeps what is its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     own = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--IdentityProvider.token="]
     options += ["--ServerApp.password=", "--ServerApp.jpserver_extensions=nbgrader.server_extensions.formgrader=True"]

@@ -14,6 +14,9 @@ Markers of a test:
     share(n)    it is a row of a long table, of which the default runs one row in n; without `daily` in tests/browser,
                 the browser tier does so instead
 
+slow_tests.txt lists slow tests. The default runs a quarter of them, as if each had `share(4)`, and `--tier changed` all
+that are named.
+
 The commit decides which rows, so every row has its turn; `--share N` repeats the choice of an earlier run. The browser
 tier runs those tests of tests/browser that the default does not.
 """
@@ -24,6 +27,7 @@ import os
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -34,9 +38,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BROWSER = ROOT / "tests" / "browser"
 FOLDERS = {
     "torch_oracle": 6,
-    "processes": 6,
-    "grading": 6,
-    "reports": 3,
+    "processes": 12,
+    "grading": 8,
+    "reports": 6,
 }  # whole folders that rotate; share(1) exempts a test
 SHARES = 5040  # divisible by each n that a marker may name, so that N repeats the choice for each of them
 
@@ -70,18 +74,29 @@ def is_row_in_share(row: str, rows: int, share: int) -> bool:
     return crc32(row.encode()) % rows == share % rows
 
 
+def slow_tests() -> Iterator[str]:
+    """What slow_tests.txt lists, as file::test."""
+    file = ""
+    for line in (Path(__file__).parent / "slow_tests.txt").read_text("utf-8").splitlines():
+        if line.startswith("tests/"):
+            file = line
+        elif not line.startswith("#"):
+            yield from (f"{file}::{name}" for name in line.split())
+
+
 class Tiers:
     """Deselects the tests of other tiers, and reports how many they are."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.tier, self.share = config.option.tier, config.option.share
         self.short = self.tier in ("default", "browser", "changed")
+        self.slow = set(slow_tests()) if self.tier != "changed" else set()
         self.deselected: Counter[str] = Counter()
 
     def pytest_report_header(self) -> str | None:
         if not self.short:
             return None
-        return f"long tables: share {self.share}, by commit; --share {self.share} repeats it, --all takes every row"
+        return f"long tables: share {self.share}, by commit; --share {self.share} repeats it, --all takes everything"
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -107,11 +122,13 @@ class Tiers:
             return "tests of the default" if self.is_in_share(item) else ""
         if self.tier != "browser" and for_browser:
             return "browser tests (--browser)"
-        return "" if self.is_in_share(item) else "rows of long tables"
+        return "" if self.is_in_share(item) else "slow tests and rows of long tables"
 
     def is_in_share(self, item: pytest.Item) -> bool:
         marker = item.get_closest_marker("share")
         rows = marker.args[0] if marker else FOLDERS.get(item.path.parent.name, 1)
+        if item.nodeid.partition("[")[0] in self.slow:
+            rows = 4
         # checks of one program on n ranks share its start
         return is_row_in_share(re.sub(r"check_\w+", "", item.nodeid), rows, self.share)
 
