@@ -1,6 +1,7 @@
 """Referees judge data, and run outside: beside the learner's code nothing is compared."""
 
 import ast
+import sys
 from math import inf, nan
 
 import pytest
@@ -88,6 +89,12 @@ def test_an_answer_that_replaces_builtins_gains_nothing(monkeypatch):
     monkeypatch.undo()  # as the process ends in which it was replaced
 
     assert judge(probes, sent) == [Outcome("gave", False)]
+
+
+def test_an_answer_is_judged_where_numpy_is_missing(monkeypatch):
+    """The browser edition has exercise 01 and no NumPy: each `check` of it failed there."""
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert outcomes("sizes(3)") == [Outcome("gave", True)]
 
 
 def test_an_overflow_in_a_referee_shows_no_warning():

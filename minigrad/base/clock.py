@@ -31,11 +31,11 @@ def calls_for(run: Callable[[], object], least: float = 0.0) -> int:
 
 @cache
 def tick() -> float:
-    """Seconds from one number that the clock shows to the next: the least of five, for other work may come between."""
-    return min(one_tick() for _ in range(5))
+    """Seconds from one number that the clock shows to the next: the least of five, as the machine may be busy."""
+    return min(wait_for_tick() for _ in range(5))
 
 
-def one_tick() -> float:
+def wait_for_tick() -> float:
     start = perf_counter()
     while (now := perf_counter()) == start:
         pass

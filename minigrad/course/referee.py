@@ -25,6 +25,7 @@ from __future__ import annotations
 import ast
 import contextvars
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -173,11 +174,12 @@ def beside(probes: str, place: int) -> Probe:
 
 def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:
     """The outcomes of the probes, from those of their inner halves."""
-    import numpy as np  # not at the top: `minigrad --version` does without
-
     halves = split(probes)
     calm = contextvars.Context()  # where no block of a notebook's is open: no_grad, errstate, a graph
-    calm.run(np.seterr, all="ignore")  # what is sent may overflow: a warning would appear in the notebook
+    with suppress(ModuleNotFoundError):  # the browser edition may have no NumPy, and `minigrad --version` needs none
+        import numpy as np
+
+        calm.run(np.seterr, all="ignore")  # what is sent may overflow: a warning would appear in the notebook
     scope: dict[str, Any] = {MARK: lambda function: function}  # a new one each time: what is sent may change it
     calm.run(exec, halves.setup, scope)
     return [calm.run(decide, rule, came, scope) for rule, came in zip_longest(halves.rules[: len(sent)], sent)]

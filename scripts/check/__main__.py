@@ -43,8 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run_tier(tier: str, tests: list[str], options: list[str]) -> int:
-    largest_first = ["--loadscope-reorder"] * (tier == "browser")  # a file runs in one process: lessons take minutes
-    return run(["--tier", tier, *tests, *SIDE_BY_SIDE, *largest_first, *REPORT, *options])
+    return run(["--tier", tier, *tests, *SIDE_BY_SIDE, *REPORT, *options])
 
 
 def run(arguments: list[str]) -> int:

@@ -35,6 +35,10 @@ CHROMIUMS = (
     *("chromium-headless-shell", "chromium", "chromium-browser"),
     *("google-chrome", "google-chrome-stable", "chrome", "msedge"),
 )
+LONGEST = [  # files, by the seconds they take
+    *("test_book_browser", "test_lite_browser", "test_lessons_browser", "test_other_lessons_browser"),
+    *("test_present_browser", "test_gallery_browser", "test_hostile_formgrader_browser", "test_chain_rule_browser"),
+]
 PATIENCE_MS = 150_000  # two slow cores starting a kernel, beside other work
 expect.set_options(timeout=PATIENCE_MS / 2)
 
@@ -75,6 +79,11 @@ ASK = """(code) => {
 def chromium() -> Path | None:
     found = [program for program in map(shutil.which, CHROMIUMS) if program]
     return Path(found[0]) if found else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first: one process runs a file, and at the end of a run no process should wait for another."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -234,7 +234,7 @@ SHORTENED = ("a null", "direction", "files")  # what has no glyph; and nbconvert
 WHOLE = {f"text {i}": text for i, (name, text) in enumerate(MARKDOWN.items()) if name not in SHORTENED}
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("student", KINDS, ids=list(KINDS.values()))
 def test_a_submission_is_text(reader, results, student):
     reader.open(f"submissions/{submission(results, tame(named(student)))}/?index=0")
@@ -294,6 +294,7 @@ LISTS += [f"manage_students/{quote(tame(named(name)))}" for name in (*STUDENTS, 
 LISTS += [f"manage_students/{quote(tame(named(name)))}/{prose.NAME}" for name in (*STUDENTS, "815")]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("path", LISTS)
 def test_lists_of_the_class_are_text(reader, path):
     reader.open(path)

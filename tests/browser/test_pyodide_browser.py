@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 from browser.conftest import ROOT
 from browser.listening import run_with_site, served
-from browser.test_lite_browser import BUILD, Seat
+from browser.test_lite_browser import BUILD, LESSON, Seat
 from playwright.sync_api import Browser, ConsoleMessage, TimeoutError
 
 sys.path.insert(0, str(ROOT / "scripts" / "site"))
@@ -57,7 +57,8 @@ class Kernel:
     ended: list[str] = field(default_factory=list)
 
     def start(self) -> None:
-        self.seat.open("lessons/00_start_here.ipynb")
+        self.seat.load(LESSON)
+        self.seat.wait_for(LESSON)
         self.ended.clear()
 
     def run(self, n: int) -> list[dict[str, Any]]:

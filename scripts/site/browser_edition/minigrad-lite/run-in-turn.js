@@ -1,4 +1,4 @@
-// How cells run in the browser edition, and how it opens on a phone, as an extension of JupyterLab that no bundler made.
+// How cells run in the browser edition, and what it opens: an extension of JupyterLab that needs no bundler.
 
 (() => {
   const NAME = "minigrad-lite";
@@ -42,13 +42,24 @@
     window.addEventListener("pointerdown", () => shell.layoutModified.disconnect(close), { once: true, capture: true });
   };
 
+  // An address that names a notebook opens it alone. JupyterLab would first restore the notebooks of the last visit, start
+  // Python once for each of them, and, where that is slow, put their layout over the notebook that the address names.
+  const closeTabsOfLastVisit = async ({ workspaces }) => {
+    if (!new URLSearchParams(window.location.search).has("path")) return;
+    const workspace = await workspaces.fetch("default"), { data } = workspace, layout = data["layout-restorer:data"];
+    for (const key of Object.keys(data)) if (data[key]?.data) delete data[key]; // what opens a tab
+    if (layout) layout.main = null;
+    await workspaces.save("default", workspace);
+  };
+
   window._JUPYTERLAB ??= {};
   window._JUPYTERLAB[NAME] = {
     init: (given) => { scope = given; },
     get: async () => {
       const { INotebookCellExecutor, runCell } = await shared("@jupyterlab/notebook");
-      const activate = ({ commands, shell }) => {
+      const activate = async ({ commands, serviceManager, shell }) => {
         if (window.innerWidth < NARROW) keepClosed(shell);
+        await closeTabsOfLastVisit(serviceManager).catch(() => {}); // a browser that stores nothing has no last visit
         commands.commandExecuted.connect(async (_, { id }) => {
           const kernel = shell.currentWidget?.sessionContext?.session?.kernel;
           if (!/interrupt/.test(id) || kernel?.status !== "busy") return;
