@@ -13,33 +13,59 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at how it is doing
 LATE = 10  # times LOOK after the last look, and who looks has stood still too, as a virtual machine does
+SLOWEST = 4  # times slower the clock on the wall may run
+DRIFT = 1.0  # seconds of waiting or of work that a look may have missed, and a later one takes into account
+CROWD = 100  # processes; a sandbox has 64 and some of its own
 ENDING = 1.0  # seconds in which what it has started has to be gone
 MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
 
 
-class Clock:
-    """The time that a process has: seconds of work, `patience` times as many on the wall, and no more than another.
+class Wall:
+    """The clock on the wall, by which some processes are stopped; it runs slower while they are kept waiting.
 
-    Ask it at each look. Of what goes by between two looks, LATE times LOOK counts at most: the rest went by for both.
+    Between two looks it advances by at most LATE times LOOK: after a longer gap, the one who looks had stopped, too.
+    While a thread is ready to run, and they work less than one processor could, the difference does not count, but
+    for a SLOWEST part of the gap. So what sleeps gains nothing, nor does what keeps its own threads waiting.
+
+    processes    returns their ids
     """
 
-    def __init__(self, process: int, seconds: float, patience: float, whole: Clock | None = None):
+    def __init__(self, processes: Callable[[], Iterable[int]] = tuple):
+        self.processes, self.passed, self.looked = processes, 0.0, time.monotonic()
+        self.waited, self.work = 0.0, demand(processes())[1]
+
+    def seconds(self) -> float:
+        """Seconds so far. Call it at each look."""
+        if (now := time.monotonic()) - self.looked > LOOK / 2:
+            gap = min(now - self.looked, LATE * LOOK)
+            ready, work = demand(self.processes())
+            waited = self.waited + ready * gap - max(work - self.work, 0.0)
+            spared = min(max(waited, 0.0), gap - gap / SLOWEST)
+            self.waited = min(max(waited - spared, -DRIFT), DRIFT)
+            self.passed, self.looked, self.work = self.passed + gap - spared, now, work
+        return self.passed
+
+
+class Clock:
+    """The time that a process has: seconds of work, `patience` times as many on the wall, and no more than another."""
+
+    def __init__(
+        self, process: int, seconds: float, patience: float, whole: Clock | None = None, wall: Wall | None = None
+    ):
         self.process, self.seconds, self.patience, self.whole = process, seconds, patience, whole
-        self.before, self.seen, self.looked = worked(process), 0.0, time.monotonic()
+        self.on_wall = wall or (whole.on_wall if whole else Wall())
+        self.before, self.began = worked(process), self.on_wall.seconds()
 
     def work(self) -> float:
         return worked(self.process) - self.before
 
     def wall(self) -> float:
-        now = time.monotonic()
-        self.seen += min(now - self.looked, LATE * LOOK)
-        self.looked = now
-        return self.seen
+        return self.on_wall.seconds() - self.began
 
     def left(self) -> float:
         mine = min(self.seconds - self.work(), self.patience * self.seconds - self.wall())
@@ -56,6 +82,22 @@ def worked(process: int) -> float:
     except OSError:
         return 0.0 if sys.platform == "linux" else time.monotonic()
     return sum(map(int, told.rpartition(")")[2].split()[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def demand(processes: Iterable[int]) -> tuple[bool, float]:
+    """Whether a thread of these processes runs or could run, and the seconds that all have worked."""
+    seconds, ready = 0.0, False
+    for process in processes:
+        seconds += worked(process)
+        with contextlib.suppress(OSError):  # it has just ended
+            ready = ready or any(") R " in told.read_text() for told in Path(f"/proc/{process}/task").glob("*/stat"))
+    return ready, seconds
+
+
+def others() -> list[int]:
+    """All processes but this one and its parent; none if there are more than a sandbox may have, or none are listed."""
+    found = {int(path.name) for path in Path("/proc").glob("[0-9]*")} - {os.getpid(), os.getppid()}
+    return list(found) if len(found) <= CROWD else []
 
 
 @contextlib.contextmanager

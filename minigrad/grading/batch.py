@@ -19,7 +19,7 @@ from minigrad import __version__
 from minigrad.course import lessons
 from minigrad.course.exercise import every
 
-from .collect import Handed, attempt, latest
+from .collect import Handed, submissions
 from .grade import Task, grade, task, unseen
 from .letters import fit, tame
 from .sandbox import Sandbox
@@ -46,25 +46,29 @@ class Course:
     def names(self) -> list[str]:
         return [self.only] if self.only else [exercise.name for exercise in every()]
 
+    def submissions(self, place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[Handed]:
+        """One file of each student for each exercise, or for each name of a file if nobody can tell the exercise."""
+        return submissions(place, warn, lambda each: self.meant(each) or each.file, self.rank)
+
     def meant(self, handed: Handed, data: bytes | None = None) -> str:
-        """The exercise that a submission answers: as its file is called, else as it says; "" if nobody can tell."""
+        """The exercise that a submission answers, by its file's name, its own words, or a folder's name; or ""."""
         if self.only:
             return self.only
-        texts = (handed.file, *reversed(PurePosixPath(handed.where).parts))
-        if called := next((name for text in texts for name in self.names() if name in text), ""):
+        if called := self.named(handed.file):
             return called
         try:
             said = read(handed.data() if data is None else data).exercise
         except Exception:  # grading reports what is wrong with the file
-            return ""
-        return said if said in self.names() else ""
+            said = ""
+        return said if said in self.names() else self.named(*reversed(PurePosixPath(handed.where).parts))
 
-    def chosen(self, handed: Sequence[Handed]) -> list[Handed]:
-        """One file of each student for each exercise: that which is called so, or the newest of several."""
-        students: dict[str, list[Handed]] = {}
-        for each in handed:
-            students.setdefault(each.student, []).append(each)
-        return [each for mine in students.values() for each in attempt(self.newest, mine)]
+    def named(self, *texts: str) -> str:
+        """The first exercise whose name is in one of these texts; "" if there is none."""
+        return next((name for text in texts for name in self.names() if name in text), "")
+
+    def rank(self, handed: Handed) -> tuple[bool, bool]:
+        """Of several files for an exercise an edited one counts, and rather one that is called as the exercise is."""
+        return self.is_edited(handed), bool(self.named(handed.file))
 
     def is_edited(self, handed: Handed) -> bool:
         """Whether the file can be read, and differs from the exercise as it was handed out."""
@@ -74,14 +78,6 @@ class Course:
         except Exception:  # what is wrong with it is said when it is graded
             return False
         return (mine.cells, mine.texts) != (given.cells, given.texts)
-
-    def newest(self, mine: list[Handed]) -> list[Handed]:
-        """One student's newest file for each exercise."""
-
-        def age(each: Handed) -> tuple[Any, ...]:
-            return len(mine) > 1 and self.is_edited(each), any(name in each.file for name in self.names()), each.age
-
-        return latest(mine, lambda each: (self.meant(each) if len(mine) > 1 else "") or each.file, age)
 
 
 class Here:

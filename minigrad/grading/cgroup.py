@@ -58,6 +58,10 @@ class Group:
         counts = (re.search(r"usage_usec (\d+)", told(folder / "cpu.stat")) for folder in self.folders.values())
         return next((int(count[1]) / 1e6 for count in counts if count), None)
 
+    def processes(self) -> list[int]:
+        """The ids of the processes in it."""
+        return [int(number) for folder in [*self.folders.values()][:1] for number in lines(folder / "cgroup.procs")]
+
     def out_of_memory(self) -> bool:
         """Whether the kernel has ended a process of it for want of memory."""
         files = (self.folders.get("memory", Path()) / name for name in ("memory.events", "memory.oom_control"))
@@ -130,7 +134,7 @@ def offered(folder: Path, controllers: set[str]) -> dict[str, Path]:
     return dict.fromkeys(given, folder) if able else {}
 
 
-def lines(file: str) -> list[str]:
+def lines(file: str | Path) -> list[str]:
     return told(Path(file)).splitlines()
 
 

@@ -16,7 +16,7 @@ import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -28,13 +28,14 @@ from typing import Any
 from .letters import spelled
 from .submission import LARGEST, Unreadable
 
-LARGEST_ZIP = 40 << 20  # bytes of a student's zip
-MOST_FILES = 20_000  # in a student's zip
+LARGEST_ZIP = 40 << 20  # bytes of a student's zip, and of all zips in it
+MOST_FILES = 20_000  # in a student's zip, and in the zips in it
 MOST_NOTEBOOKS = 100  # of a student
 MOST_BYTES = 4 * LARGEST  # of a student's notebooks, unpacked
 MOST_ZIPS = 20  # in a student's zip
-DEEPEST_ZIP = 1  # zips in a student's zip
+NOTEBOOKS = (".ipynb", ".zip")  # how names of files end that are one, or may hold one
 DEEPEST = 20  # folders in folders
+TOO_DEEP = f"it lies in more than {DEEPEST} folders"
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<student>\d+)_(?:(?P<when>\d+)_(?P<file>.+)|text|link)")
 ANONYMOUS = re.compile(r"(?:LATE_)?(?P<student>anon_[A-Za-z0-9]+)_(?P<when>\d+)_(?P<file>.+)")  # Canvas's
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_\w+")
@@ -47,7 +48,7 @@ INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(
 AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # what a system adds to the name of a second try
 
 Read = Callable[[int], bytes]  # so many bytes of a file, and one more if there are more
-Opened = Callable[[], AbstractContextManager[zipfile.ZipFile]]
+Files = list[tuple[PurePosixPath, Read]]
 
 
 class NothingFound(Exception):
@@ -59,7 +60,7 @@ class Handed:
     """One file that was handed in.
 
     path        where it lies in the place
-    kind        file, link, or closed: a folder that is not entered
+    kind        file; closed, a folder that is not entered; or none, a link or an empty folder
     student     an id, or what stands for one; its name, where the system tells it
     file        the name of the notebook, without what a system has added
     when        it was handed in, as text that sorts, which Canvas's number of a file is too
@@ -87,11 +88,11 @@ class Handed:
     @property
     def may_be(self) -> bool:
         """A notebook, or what holds one: a zip or a folder is here only because it cannot be opened."""
-        return self.kind != "file" or self.path.name.lower().endswith((".ipynb", ".zip"))
+        return self.kind != "file" or self.path.name.lower().endswith(NOTEBOOKS)
 
     @property
     def is_notebook(self) -> bool:
-        return self.may_be and self.kind != "link" and not any(map(hidden, self.folders))
+        return self.may_be and self.kind != "none" and not any(map(hidden, self.folders))
 
     @property
     def age(self) -> tuple[str, int, str, str]:
@@ -109,14 +110,18 @@ class Handed:
 
 
 def submissions(
-    place: Path, warn: Callable[[str], None] = lambda sentence: None, is_edited: Callable[[Handed], bool] = bool
+    place: Path,
+    warn: Callable[[str], None] = lambda sentence: None,
+    subject: Callable[[Handed], str] = attrgetter("file"),
+    rank: Callable[[Handed], Any] = bool,
 ) -> list[Handed]:
-    """The newest file of each student for each notebook, sorted by student. Raises NothingFound.
+    """The newest file of each student for each subject, sorted by student. Raises NothingFound.
 
     A student who handed in no notebook is listed with another file, which is unreadable.
 
-    warn         called with a sentence about files that belong to nobody, or about names that look alike
-    is_edited    whether a student has edited a file: an untouched copy counts as older than any edited one
+    warn       called with a sentence about files that belong to nobody, or about names that look alike
+    subject    what a file is for; called if a student has several
+    rank       of several files of a subject the highest counts, of those the newest
     """
     tops: dict[str, list[Handed]] = {}
     for each in chain.from_iterable(map(files_of, entries(place))):
@@ -126,7 +131,9 @@ def submissions(
     found = {top: [each for each in mine if each.is_notebook] or mine[:1] for top, mine in tops.items()}
     if not any(each.is_notebook for each in chain.from_iterable(found.values())):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
-    handed = sorted(by_student(found, place, is_edited), key=lambda each: (each.student, each.file))
+    choose = partial(newest, subject, rank)
+    chosen = chain.from_iterable(attempt(choose, mine) for mine in by_student(found, place))
+    handed = sorted(chosen, key=lambda each: (each.student, each.file))
     for names in lookalikes({each.student for each in handed}):
         warn(f"the names {shortened(names)} look alike: are they one student?")
     return handed
@@ -156,13 +163,35 @@ def attempt(stage: Callable[[list[Handed]], list[Handed]], mine: list[Handed]) -
         return [replace(first, read=partial(fail, why), student=first.student or first.path.parts[0])]
 
 
-def latest(handed: Iterable[Handed], kind: Callable[[Handed], Any], age: Callable[[Handed], Any]) -> list[Handed]:
-    """The newest of each kind, which names the others."""
-    found: dict[Any, Handed] = {}
-    for each in sorted(handed, key=age):
-        before = found.get(key := kind(each))
-        found[key] = replace(each, besides=(*each.besides, *before.besides, before.where)) if before else each
-    return list(found.values())
+def newest(subject: Callable[[Handed], str], rank: Callable[[Handed], Any], mine: list[Handed]) -> list[Handed]:
+    """Of one student's notebooks the newest for each subject, which names the others; where there is none, a file."""
+    notebooks = [each for each in mine if each.is_notebook]
+    if len(notebooks) < 2:
+        return notebooks or mine[-1:]
+    if why := excess(notebooks):
+        return [replace(notebooks[0], read=partial(fail, why))]
+    subjects: dict[str, list[Handed]] = {}
+    for each in notebooks:
+        subjects.setdefault(subject(each), []).append(each)
+    return [latest(rank, several) if len(several) > 1 else several[0] for several in subjects.values()]
+
+
+def latest(rank: Callable[[Handed], Any], several: list[Handed]) -> Handed:
+    last, *before = sorted(several, key=lambda each: (rank(each), each.age), reverse=True)
+    return replace(last, besides=tuple(each.where for each in before))
+
+
+def excess(notebooks: list[Handed]) -> str:
+    """The limit that the notebooks of one student exceed together, in words; "" if they exceed none."""
+    if len(notebooks) > MOST_NOTEBOOKS:
+        return f"{len(notebooks)} notebooks of one student are more than {MOST_NOTEBOOKS}: hand in those that count"
+    left = MOST_BYTES
+    for each in notebooks:
+        with suppress(Unreadable):
+            left -= len(each.data())
+        if left < 0:
+            return f"the notebooks of one student exceed {MOST_BYTES >> 20} MB together: hand in those that count"
+    return ""
 
 
 # -- what lies in a place -----------------------------------------------------------------------------
@@ -173,9 +202,8 @@ def entries(place: Path) -> Iterable[Handed]:
     try:
         if place.is_dir():
             return walked(place)
-        if place.suffix.lower() == ".zip":
-            whole = nullcontext(zipfile.ZipFile(place))  # a class's: read where it is, for it may be large
-            return zipped(lambda: whole)
+        if place.suffix.lower() == ".zip":  # a class's: read where it is, for it may be large
+            return [Handed(path, read) for path, read in zipped(zipfile.ZipFile(place))]
         file = place.resolve(strict=True)
         return [Handed(PurePosixPath(named(place.name)), partial(taken, file.parent, PurePosixPath(file.name)))]
     except FileNotFoundError:
@@ -189,14 +217,19 @@ def walked(place: Path) -> Iterator[Handed]:
     closed: list[OSError] = []
     for folder, folders, names in os.walk(place, onerror=closed.append):
         inner = PurePosixPath(Path(folder).relative_to(place).as_posix())
-        for name in sorted(names):
-            yield Handed(PurePosixPath(named(str(inner / name))), partial(taken, place, inner / name))
-        for name in (name for name in sorted(folders) if Path(folder, name).is_symlink()):  # they are not entered
-            yield Handed(inner / name, partial(fail, "it is a link, and none is followed"), "link")
-        if len(inner.parts) == DEEPEST and folders:
-            yield Handed(inner, partial(fail, f"it lies in more than {DEEPEST} folders"), "closed")
-            folders.clear()
         folders.sort()
+        links = {name for name in (*folders, *names) if is_link(Path(folder, name))}
+        for name in sorted({*names, *links}):
+            path = PurePosixPath(named(str(inner / name)))
+            if name in links:
+                yield Handed(path, partial(fail, "it is a link, and none is followed"), "none")
+            else:
+                yield Handed(path, partial(taken, place, inner / name))
+        if not (folders or names):
+            yield Handed(inner, partial(fail, "the folder is empty"), "none")
+        if len(inner.parts) == DEEPEST and folders:
+            yield Handed(inner, partial(fail, TOO_DEEP), "closed")
+            folders.clear()
     for error in closed:
         path = PurePosixPath(Path(error.filename).relative_to(place).as_posix())
         if not path.parts:
@@ -204,54 +237,83 @@ def walked(place: Path) -> Iterator[Handed]:
         yield Handed(path, partial(fail, f"the folder cannot be opened: {reason(error)}"), "closed")
 
 
-def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
-    """Yield a file, or the files in a student's zip, each of which is unpacked when it is read."""
+def is_link(path: Path) -> bool:
+    """Whether it is a link to a folder or to nothing; if it is called as a notebook, it is one that cannot be read."""
+    return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
+
+
+def expanded(each: Handed) -> list[Handed]:
+    """A file, or the files in a student's zip, each of which is unpacked when it is read."""
     if each.path.suffix.lower() != ".zip":
-        yield each
-        return
+        return [each]
     try:
-        if depth > DEEPEST_ZIP:
-            raise Unreadable("a zip in a zip in a zip is not opened")
-        files = zipped(lambda: nullcontext(unzipped(each.read)), each.path)
+        files = unpacked(each.read)
     except Exception as error:  # a broken zip raises what it likes
-        yield Handed(each.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))
-        return
-    zips = [file for file in files if file.path.suffix.lower() == ".zip"]
-    if len(zips) > MOST_ZIPS:
-        yield Handed(each.path, partial(fail, f"the zip holds {len(zips)} zips; at most {MOST_ZIPS} are allowed"))
-        return
-    for file in files:
-        yield from expanded(file, depth + 1)
+        return [Handed(each.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
+    return [Handed(each.path / path, partial(packed, each.read, i)) for i, (path, _) in enumerate(files)]
 
 
-@lru_cache(DEEPEST_ZIP + 1)  # else each of its files would read the whole zip again
-def unzipped(read: Read) -> zipfile.ZipFile:
-    """A student's zip. Raises Unreadable before it takes much memory."""
-    data = read(LARGEST_ZIP)
-    if len(data) > LARGEST_ZIP:
-        most = f"{LARGEST_ZIP >> 20} MB, the most of one student"
-        raise Unreadable(f"it has more than {most}: hand in the notebook alone")
-    if data.count(b"PK\x01\x02") > MOST_FILES:  # each file in its list begins so
+def packed(read: Read, i: int, most: int) -> bytes:
+    """A file in a student's zip."""
+    return unpacked(read)[i][1](most)
+
+
+@lru_cache(1)  # else each of its files would read the whole zip again
+def unpacked(read: Read) -> Files:
+    """The files in a student's zip, and in the zips in it. Raises Unreadable before it takes much memory."""
+    outer = opened(read(LARGEST_ZIP), LARGEST_ZIP, MOST_FILES)
+    count = sum(is_zip(path) for path, _ in outer)
+    if count > MOST_ZIPS:
+        raise Unreadable(f"the zip holds {count} zips; at most {MOST_ZIPS} are allowed")
+    files, left = Files(), LARGEST_ZIP
+    for path, inner in outer:
+        if not is_zip(path):
+            files.append((path, inner))
+            continue
+        try:
+            data, most = inner(left), left
+            left = max(left - len(data), 0)
+            found = opened(data, most, MOST_FILES - len(files))
+            why = partial(fail, "a zip in a zip in a zip is not opened")
+            files += [(path / name, why if is_zip(name) else file) for name, file in found]
+        except Exception as error:
+            files.append((path, partial(fail, f"the zip cannot be opened: {reason(error)}")))
+    return files
+
+
+def opened(data: bytes, most: int, most_files: int) -> Files:
+    """The files of a zip. Raises Unreadable if it has more bytes, or more files, than are allowed, or none."""
+    if len(data) > most:
+        raise Unreadable(f"it has more than {LARGEST_ZIP >> 20} MB, all that a student may hand in")
+    if data.count(b"PK\x01\x02") > most_files:  # each file in its list begins so
         raise Unreadable(f"it has more than {MOST_FILES} files: hand in the notebook alone")
-    return zipfile.ZipFile(io.BytesIO(data))
+    if not (files := zipped(zipfile.ZipFile(io.BytesIO(data)))):
+        raise Unreadable("there is no file in it")
+    return files
 
 
-def zipped(opened: Opened, at: str | PurePosixPath = "") -> list[Handed]:
+def is_zip(path: PurePosixPath) -> bool:
+    return path.suffix.lower() == ".zip"
+
+
+def zipped(archive: zipfile.ZipFile) -> Files:
     """The files of a zip, whose names lead nowhere out of it."""
-    with opened() as archive:
-        infos = [info for info in archive.infolist() if not info.is_dir()]
-    files = [(inside(info.filename), partial(inflated, opened, info)) for info in infos]
-    return [Handed(PurePosixPath(at, path), read) for path, read in files if path.parts]
+    infos = (info for info in archive.infolist() if not info.is_dir())
+    return [(path, read) for path, read in (from_zip(archive, info) for info in infos) if path.parts]
 
 
-def inside(name: str) -> PurePosixPath:
-    parts = PurePosixPath(named(name.replace("\\", "/"))).parts
-    return PurePosixPath(*(part for part in parts if part not in ("/", "..", ".")))
+def from_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[PurePosixPath, Read]:
+    """A file of a zip: its path, and how to read it."""
+    name = named(info.filename.replace("\\", "/"))
+    if name.count("/") > DEEPEST:
+        return PurePosixPath(name.partition("/")[0] or "…", "…", name.rpartition("/")[2]), partial(fail, TOO_DEEP)
+    parts = (part for part in PurePosixPath(name).parts if part not in ("/", "..", "."))
+    return PurePosixPath(*parts), partial(inflated, archive, info)
 
 
-def inflated(opened: Opened, info: zipfile.ZipInfo, most: int) -> bytes:
+def inflated(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """A file of a zip, up to a size: what it says of its own is not believed."""
-    with opened() as archive, archive.open(info) as file:
+    with archive.open(info) as file:
         return file.read(most + 1)
 
 
@@ -318,41 +380,15 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(tops: dict[str, list[Handed]], place: Path, is_edited: Callable[[Handed], bool]) -> list[Handed]:
-    """The newest of each student. A number that stands beside two names is no student's, and each name is one."""
+def by_student(tops: dict[str, list[Handed]], place: Path) -> Iterable[list[Handed]]:
+    """The files of each student. A number that stands beside two names is no student's, and each name is one."""
     names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
     students: dict[str, list[Handed]] = {}
     for first, mine in tops.items():
         for each in attempt(partial(add_warnings, place, first), mine):
             named = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
             students.setdefault(named.student, []).append(named)
-    return [each for mine in students.values() for each in attempt(partial(newest, is_edited), mine)]
-
-
-def newest(is_edited: Callable[[Handed], bool], mine: list[Handed]) -> list[Handed]:
-    """Of each notebook of a student the newest; where there is none, what there is."""
-    notebooks = [each for each in mine if each.is_notebook]
-    if len(notebooks) > MOST_NOTEBOOKS:
-        why = f"{len(notebooks)} notebooks of one student are more than {MOST_NOTEBOOKS}: hand in those that count"
-        return [replace(notebooks[0], read=partial(fail, why))]
-    if len(notebooks) > 1 and exceeds(notebooks, MOST_BYTES):
-        why = f"the notebooks of one student exceed {MOST_BYTES >> 20} MB together: hand in only those to be graded"
-        return [replace(notebooks[0], read=partial(fail, why))]
-    files = Counter(each.file for each in notebooks)
-    return (
-        latest(notebooks, attrgetter("file"), lambda each: (files[each.file] > 1 and is_edited(each), each.age))
-        or mine[-1:]
-    )
-
-
-def exceeds(files: Iterable[Handed], most: int) -> bool:
-    """Whether the files together have more bytes than `most`; reading stops as soon as they have."""
-    for each in files:
-        with suppress(Unreadable):
-            most -= len(each.data())
-        if most < 0:
-            return True
-    return False
+    return students.values()
 
 
 def add_warnings(place: Path, first: str, mine: list[Handed]) -> list[Handed]:

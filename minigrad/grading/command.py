@@ -29,7 +29,7 @@ from minigrad.course.exercise import named
 from . import gradebook
 from .batch import Batch, Course, Here, Result, label, write
 from .cluster import There
-from .collect import Handed, NothingFound, shortened, submissions
+from .collect import Handed, NothingFound, shortened
 from .giving import give, isolate_failure
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
@@ -58,7 +58,7 @@ def grade(
                 before = signal.signal(signal.SIGTERM, signal.default_int_handler)
                 until.callback(signal.signal, signal.SIGTERM, before)
             grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
-            handed = course.chosen(submissions(place, warned, course.is_edited))
+            handed = course.submissions(place, warned)
             if missing := grader.missing():
                 warned(f"not enforced here: {'; '.join(missing)}")
             until.enter_context(only_one(out))

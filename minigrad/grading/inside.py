@@ -12,7 +12,8 @@ The first process only watches. It forks a second, which runs the cells and fork
 part disturbs another. When the second ends or hangs in a cell, that cell is left out and the rest is run anew; when it
 ends at a part, it is run anew for the parts that are left.
 
-Seconds are of work. Who sleeps, or waits for others, is stopped by the clock on the wall: `patience` times as late.
+Seconds are of work. What sleeps is stopped by the clock on the wall, `patience` times as late; while others have the
+processors, that clock runs slower.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 STOPPED = "was stopped: its time was up"  # what becomes of a cell
 RUNS = 40  # of the second process, before what is left is given up
+OVERDUE = signal.SIGXCPU  # sent to the second process when the time of a cell is up
 FILES = 1024  # the highest number of a file that is open
 SHARE = 0.4  # of all memory, for one process: what one answer takes, all others shall not lack
 FIRST_TO_GO = "1000"  # of all processes, where the system itself ends one for want of memory
@@ -91,7 +93,7 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     left_out: set[str] = set()
     limits = job["limits"]
-    whole = child.Clock(os.getpid(), limits["all"], limits["patience"])
+    whole = child.Clock(os.getpid(), limits["all"], limits["patience"], wall=child.Wall(child.others))
     for _ in range(RUNS):
         wanted = [part for part in job["parts"] if part[0] not in parts]
         if not wanted or whole.left() <= 0:
@@ -120,8 +122,13 @@ def one_run(
     at, name = "cell", ""
     with child.copied(partial(alone, work)) as (process, reader):
         clock = this_run = child.Clock(process, whole.left(), limits["patience"], whole)
+        warned = True
 
         def left() -> float:
+            nonlocal clock, warned
+            if not warned and clock.left() <= 0:
+                os.kill(process, OVERDUE)
+                clock, warned = child.Clock(process, 0.5 * limits["cell"] + 1, limits["patience"], this_run), True
             return clock.left()
 
         for line in child.lines(process, reader, left):
@@ -129,9 +136,10 @@ def one_run(
                 kind, subject, what = loads(line)
                 if kind == "over":
                     break
-                if what is None:  # it begins; a cell has a clock of its own, which comes before this
-                    at, name = kind, subject
-                    clock = child.Clock(process, 1.5 * limits[kind] + 1, limits["patience"], this_run)
+                if what is None:  # it begins
+                    at, name, warned = kind, subject, kind == "part"
+                    seconds = 1.5 * limits["part"] + 1 if warned else limits["cell"]  # a part has a clock in there
+                    clock = child.Clock(process, seconds, limits["patience"], this_run)
                 else:
                     told[kind][subject] = what
             except (ValueError, TypeError, KeyError):
@@ -158,7 +166,7 @@ def run(cells: list[list[str]], wanted: list[Any], limits: dict[str, float], lef
     set_dumpable(True)
     bounded(int(SHARE * limits["memory"]))
     sys.setrecursionlimit(RECURSION)
-    kernel = Kernel(limits["cell"], limits["patience"])
+    kernel = Kernel()
     notebook.stand_in(kernel.line, kernel.below)
     own = dict(vars(builtins))
     for name, source in cells:
@@ -186,8 +194,7 @@ def bounded(memory: int) -> None:
 class Kernel:
     """What runs cells, one after the other, as a notebook's does."""
 
-    def __init__(self, seconds: float, patience: float):
-        self.seconds, self.patience = seconds, patience
+    def __init__(self) -> None:
         self.main = sys.modules["__main__"] = ModuleType("__main__")  # where pickle looks for what a cell has defined
         self.namespace = vars(self.main)
         self.last: Any = ""
@@ -198,18 +205,22 @@ class Kernel:
 
     def ran(self, source: str, file: str) -> str:
         """Run a cell; what went wrong, in a line."""
-        self.file = file
+        self.file, self.is_running = file, True
         try:
-            self.start_clocks()
+            signal.signal(OVERDUE, self.stop)
             self.run(self.code(source))
         except Overdue:
             return STOPPED
         except BaseException as error:  # sys.exit, too, ends no more than its cell
             return described(error, file)
         finally:
-            for clock in (signal.ITIMER_PROF, signal.ITIMER_REAL):  # no more: builtins may be gone
-                signal.setitimer(clock, 0)
+            self.is_running = False  # no more than these two: builtins may be gone
+            signal.alarm(0)  # of the cell's own, which would come in the next
         return ""
+
+    def stop(self, *_: Any) -> None:
+        if self.is_running:
+            raise Overdue
 
     def run(self, source: str) -> None:
         """Run a cell's Python; the value of an expression at its end becomes `_`, as in IPython."""
@@ -259,21 +270,11 @@ class Kernel:
             value = await value if code.co_flags & CO_COROUTINE else value
         return value
 
-    def start_clocks(self) -> None:
-        signal.signal(signal.SIGPROF, overdue)
-        signal.signal(signal.SIGALRM, overdue)
-        signal.setitimer(signal.ITIMER_PROF, self.seconds)
-        signal.setitimer(signal.ITIMER_REAL, self.patience * self.seconds)
-
     @cached_property
     def loop(self) -> Any:
         import asyncio  # takes longer to load than most submissions to run
 
         return asyncio.new_event_loop()
-
-
-def overdue(*_: Any) -> None:
-    raise Overdue
 
 
 def described(error: BaseException, file: str) -> str:
@@ -298,7 +299,7 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
             file.write(dumps(told) + "\n")
 
     with child.copied(partial(alone, work)) as (process, reader):
-        clock = child.Clock(process, limits["part"], limits["patience"])
+        clock = child.Clock(process, limits["part"], limits["patience"], wall=child.Wall(child.others))
         found = next(child.lines(process, reader, clock.left), b"")
         late = clock.left() <= 0
     try:

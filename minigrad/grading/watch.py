@@ -8,10 +8,12 @@ import select
 import subprocess
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
+from minigrad.course.child import Wall
 from minigrad.course.probe import SLEEPING
 
 from .cgroup import Group
@@ -36,13 +38,13 @@ def exchange(
     assert process.stdout is not None
     sending = threading.Thread(target=send, args=(process, job), daemon=True)
     sending.start()
-    answer, why, began = bytearray(), "", time.monotonic()
+    answer, why, wall = bytearray(), "", Wall(partial(members, process.pid, group))
     while not why and len(answer) < REPLY:
         if select.select([process.stdout], [], [], LOOK)[0]:
             if not (data := os.read(process.stdout.fileno(), 1 << 16)):
                 break
             answer += data
-        why = overdone(process, limits, group, time.monotonic() - began)
+        why = overdone(process, limits, group, wall.seconds())
         why = why or ("files" if first is not None and inodes(first) > limits.files else "")
     kill(process)
     sending.join(ENDING)
@@ -67,6 +69,15 @@ def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, pas
         "late": past > limits.patience * limits.all + GRACE,
     }
     return next((why for why, is_so in passed.items() if is_so), "")
+
+
+def members(process: int, group: Group) -> list[int]:
+    """The ids of all processes in a sandbox."""
+    if found := group.processes():
+        return found
+    with contextlib.suppress(psutil.Error):
+        return [each.pid for each in psutil.Process(process).children(recursive=True)]
+    return []
 
 
 def inodes(first: int) -> int:

@@ -88,7 +88,7 @@ def test_of_two_notebooks_for_one_exercise_one_is_graded_and_the_other_is_named(
     draft.write_text(json.dumps(UNTOUCHED), "utf-8")
     course = Course(ROOT / "exercises")
 
-    handed = course.chosen(submissions(tmp_path / "in"))
+    handed = course.submissions(tmp_path / "in")
     results = batch(tmp_path, Told(NOTHING)).run(handed)
 
     assert [(r["student"], r["file"]) for r in results] == [("ada", NAME), ("bob", NAME)]
@@ -106,8 +106,20 @@ def test_an_edited_notebook_counts_before_an_untouched_copy(names, tmp_path):
         (folder / f"{name}.ipynb").write_bytes(data)
     course = Course(ROOT / "exercises")
 
-    (only,) = course.chosen(submissions(tmp_path / "in", is_edited=course.is_edited))
+    (only,) = course.submissions(tmp_path / "in")
     assert only.data() == RIGHT
+
+
+def test_what_a_notebook_says_it_answers_counts_before_the_name_of_a_folder(tmp_path):
+    folder = tmp_path / "in" / "ada" / "02_backward_by_hand"
+    folder.mkdir(parents=True)
+    (folder / "final.ipynb").write_bytes(RIGHT)
+    (folder / "other.ipynb").write_bytes(b'{"cells": []}')
+    course = Course(ROOT / "exercises")
+
+    assert {each.file: course.meant(each) for each in course.submissions(tmp_path / "in")} == {
+        "final": NAME, "other": "02_backward_by_hand",
+    }  # fmt: skip
 
 
 def test_a_result_that_was_cut_short_is_made_anew(tmp_path):

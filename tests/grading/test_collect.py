@@ -26,9 +26,9 @@ def put(folder, name, data=NOTEBOOK):
     path.write_bytes(data)
 
 
-def zipped(files):
+def zipped(files, method=zipfile.ZIP_DEFLATED):
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", method) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return out.getvalue()
@@ -415,6 +415,23 @@ def test_a_link_is_no_submission(tmp_path):
     assert true.data() == NOTEBOOK
     with pytest.raises(Unreadable, match="link"):
         linked.data()
+
+
+@posix
+def test_a_student_of_whom_there_is_no_file_is_listed(tmp_path):
+    """An empty zip, an empty folder and a link to nothing were in no table; and nobody was told of the first two."""
+    put(tmp_path, "ada/01_a.ipynb")
+    put(tmp_path, "bob.zip", zipped({}))
+    (tmp_path / "dan" / "work").mkdir(parents=True)
+    (tmp_path / "eve").symlink_to("nowhere")
+    put(tmp_path, "fay.zip", zipped({"../": b"", "..": b""}))
+    found = {each.student: each for each in submissions(tmp_path)}
+
+    assert found["ada"].data() == NOTEBOOK
+    for student, why in {"bob": "no file", "dan": "is empty", "eve": "is a link", "fay": "no file"}.items():
+        with pytest.raises(Unreadable, match=why):
+            found.pop(student).data()
+    assert list(found) == ["ada"]
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 broken", b"no zip at all"])

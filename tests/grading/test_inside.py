@@ -1,7 +1,14 @@
 """How long and how much a submission may: by what it does itself, and not by what else the machine does."""
 
+import os
+import subprocess
+import sys
+from itertools import count
+
+import pytest
 from grading.sandboxes import job, sandbox_here
 
+from minigrad.course import child
 from minigrad.grading import sandbox
 
 
@@ -60,3 +67,45 @@ def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it()
 def test_where_addresses_are_shuffled_it_is_said(monkeypatch):
     monkeypatch.setattr(sandbox, "unshuffled", list)
     assert "the order of sets" in sandbox.Sandbox("bubblewrap").missing()[-1]
+
+
+GAP = 0.05
+BUSY_OTHERS = {  # whether a thread is ready, and the work of all in each gap; what counts of 100 gaps, in gaps
+    "nobody else wants the processor": (True, GAP, 100),
+    "it sleeps": (False, 0.0, 100),
+    "others take half of it": (True, GAP / 2, 50),
+    "others take nearly all of it": (True, GAP / 50, 25),
+    "it makes its own queue on one processor": (True, GAP, 100),
+    "it makes its own queue on two processors": (True, 2 * GAP, 100),
+}
+
+
+@pytest.mark.parametrize(("ready", "work", "counts"), BUSY_OTHERS.values(), ids=BUSY_OTHERS)
+def test_the_clock_on_the_wall_is_slower_while_others_have_the_processors(ready, work, counts, monkeypatch):
+    looks = count()
+    monkeypatch.setattr(child.time, "monotonic", lambda: GAP * next(looks))
+    worked = count()
+    monkeypatch.setattr(child, "demand", lambda processes: (ready, work * next(worked)))
+    wall = child.Wall()
+    for _ in range(100):
+        passed = wall.seconds()
+    assert passed / GAP == pytest.approx(counts, abs=1 + child.DRIFT / GAP * (ready and work < GAP))
+
+
+@pytest.mark.share(3)
+@pytest.mark.skipif(os.name != "posix", reason="no affinity")
+def test_a_cell_that_others_keep_waiting_is_not_stopped_by_the_clock():
+    """Right notebooks were `crashed`: cells that the exercise gave were stopped, and had hardly run."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(mine)})
+    spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        limits = {"cell": 4, "part": 4, "all": 60, "patience": 1}
+        assert ask("1", f"import time\n{BUSY}\nbusy(1.5)", **limits) == ("gave", "")
+        assert ask(f"{BUSY}\nbusy(1.5)", **limits)[0] == "gave"
+        assert ask("1", "import time; time.sleep(99)", **limits | {"cell": 1}) == ("gave", STOPPED)
+    finally:
+        os.sched_setaffinity(0, mine)
+        for each in spinning:
+            each.kill()
+            each.wait()

@@ -64,10 +64,10 @@ submissions(__name__, {
     "waits_for_a_busy_child": notebook(10, "crashed",
         before="import os\nchild = os.fork()\nwhile child == 0: pass\nos.wait()"),
     "takes_signals_away_and_goes_on": notebook(10, "crashed",
-        before="import signal\nfor number in (signal.SIGALRM, signal.SIGPROF, signal.SIGTERM):\n"
+        before="import signal\nfor number in (signal.SIGALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGTERM):\n"
                "    signal.signal(number, signal.SIG_IGN)\nwhile True: pass"),
     "signals_taken_in_a_cell_before": notebook(10,
-        before="import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\nsignal.alarm(1)"),
+        before="import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nsignal.alarm(1)"),
     "closes_every_file": notebook(10, "crashed", before="import os\nos.closerange(0, 1000)"),
     "closes_the_usual_files": notebook(10, before="import os\nos.closerange(0, 3)"),
     "traces_and_never_collects": notebook(10,
@@ -82,7 +82,7 @@ submissions(__name__, {
 @case(10, "crashed")
 def stopped_though_a_cell_before_took_the_signals(nb):
     before(nb, "while True: pass")
-    before(nb, "import signal\nsignal.signal(signal.SIGPROF, lambda *a: None)")
+    before(nb, "import signal\nfor number in (signal.SIGXCPU, signal.SIGPROF): signal.signal(number, lambda *a: None)")
 
 
 @case(10, "crashed")
