@@ -40,10 +40,10 @@ def field(number: int, x: Any) -> bytes:
     match x:
         case int() | np.integer():
             return varint(number << 3 | VARINT) + varint(int(x))
-        case np.float32():
-            return varint(number << 3 | FIXED32) + struct.pack("<f", x)
         case float():
             return varint(number << 3 | FIXED64) + struct.pack("<d", x)
+        case np.floating():
+            return varint(number << 3 | FIXED32) + struct.pack("<f", x)
         case dict():
             x = encode(x)
         case np.ndarray():

@@ -155,7 +155,8 @@ class SummaryWriter:
             got = f"{t.size} labels, {wrong} of them others, and {x.size} probabilities, {outside} of them outside"
             raise ValueError(f"a curve needs labels 0 or 1, and for each a probability from 0 to 1; {tag} got {got}")
         rows = counts_above(t, x, w, num_thresholds)
-        self.add_pr_curve_raw(tag, *rows, global_step, num_thresholds, walltime=walltime)
+        named: dict[str, Any] = {"global_step": global_step, "num_thresholds": num_thresholds, "walltime": walltime}
+        self.add_pr_curve_raw(tag, *rows, **named)
 
     def add_pr_curve_raw(
         self, tag: str, true_positive_counts: Any, false_positive_counts: Any, true_negative_counts: Any,
