@@ -229,6 +229,7 @@ TOLD = {
     "curve raw": lambda w: w.add_pr_curve_raw("p", [5, 3], [4, 2], [1, 3], [0, 2], [0.5, 0.6], [1, 0.6], 7, 2),
     "histogram": lambda w: w.add_histogram_raw("h", 0.0, 4.0, 4, 6.5, 19.25, [1.0, 2.0, 4.0], [1, 2, 1], 5),
     "text": lambda w: w.add_text("t", "hello", 1),
+    "beyond float32": lambda w: w.add_scalar("loss", -1e39, 1),
 }
 
 
@@ -335,6 +336,8 @@ def test_writers_in_one_folder_do_not_share_a_file(folder):
     ("tell", "message"),
     [
         (lambda w: w.add_scalar("loss", [1.0, 2.0], 0), "one number, and loss got float64"),
+        (lambda w: w.add_scalar(None, 1.0, 0), "a tag, a str, got None"),
+        (lambda w: w.add_image(5, np.zeros((1, 4, 4)), 0), "a tag, a str, got 5"),
         (lambda w: w.add_histogram("w", [1.0, np.nan], 0), "finite numbers, and w has 2, 1 of them"),
         (lambda w: w.add_histogram("w", [], 0), "finite numbers, and w has 0"),
         (lambda w: w.add_image("i", np.zeros((2, 4, 4)), 0), "1, 3 or 4 channels"),

@@ -87,24 +87,15 @@ class RandomSampler(Sampler):
         self.epoch, self.key, self.again = state_dict["epoch"], key, under_way and key is not None
 
 
-class SubsetRandomSampler(Sampler):
+class SubsetRandomSampler(RandomSampler):
     """The numbers in `indices`, each once, in a new order each time."""
 
     def __init__(self, indices: Sequence[int], generator: Source = None):
-        self.indices, self.places = indices, RandomSampler(indices, generator)
-
-    def __len__(self) -> int:
-        return len(self.indices)
+        super().__init__(indices, generator)
+        self.indices = indices
 
     def __iter__(self) -> Iterator[int]:
-        return (self.indices[i] for i in self.places)
-
-    def state_dict(self) -> dict[str, Any]:
-        return self.places.state_dict()
-
-    @refuse_by_name
-    def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
-        self.places.load_state_dict(state_dict, under_way)
+        return map(self.indices.__getitem__, super().__iter__())
 
 
 class WeightedRandomSampler(Sampler):

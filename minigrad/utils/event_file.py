@@ -1,9 +1,9 @@
-"""TensorBoard's event files: protobuf messages, each in a TFRecord. Written here in full, so that nothing is installed.
+"""TensorBoard's event files: protobuf messages, each in a TFRecord. docs/decisions/044-event-files.md says why by hand.
 
     length (8 bytes) · checksum of the length (4) · message · checksum of the message (4)
 
-A message is a run of fields; a field is its number and kind, then its value. The numbers are those of event.proto,
-summary.proto, tensor.proto and graph.proto of TensorFlow. https://protobuf.dev/programming-guides/encoding/
+A message is a dictionary from field numbers to values. The numbers are those of event.proto, summary.proto,
+tensor.proto and graph.proto of TensorFlow. https://protobuf.dev/programming-guides/encoding/
 """
 
 from __future__ import annotations
@@ -12,15 +12,45 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 
+Message = dict[int, Any]
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5  # kinds of fields
 _serial = count()
+
+
+def encode(message: Mapping[int, Any]) -> bytes:
+    """The bytes of a message. A list repeats its field; None leaves the field out.
+
+    bool, int     varint      np.float32    single        str, bytes    with their length
+    np.ndarray    packed      float         double        dict          a message in the message
+    """
+    fields = ((n, x) for n, value in message.items() for x in (value if isinstance(value, list) else [value]))
+    return b"".join(field(n, x) for n, x in fields if x is not None)
+
+
+def field(number: int, x: Any) -> bytes:
+    """One field: its number and kind, then its value."""
+    match x:
+        case int() | np.integer():
+            return varint(number << 3 | VARINT) + varint(int(x))
+        case float():
+            return varint(number << 3 | FIXED64) + struct.pack("<d", x)
+        case np.floating():
+            return varint(number << 3 | FIXED32) + struct.pack("<f", x)
+        case dict():
+            x = encode(x)
+        case np.ndarray():
+            x = x.tobytes()
+        case str():
+            x = x.encode()
+    return varint(number << 3 | LENGTH) + varint(len(x)) + bytes(x)
 
 
 def varint(n: int) -> bytes:
@@ -33,51 +63,20 @@ def varint(n: int) -> bytes:
     return bytes((*found, n))
 
 
-def integer(field: int, value: int) -> bytes:
-    return varint(field << 3 | VARINT) + varint(value)
+def open_events(folder: Path, suffix: str = "") -> BinaryIO:
+    """A new file of events in a folder, which is made if need be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}.{os.getpid()}.{next(_serial)}{suffix}"
+    file = (folder / name).open("xb")
+    write_event(file, {3: "brain.Event:2"})
+    return file
 
 
-def single(field: int, value: float) -> bytes:
-    return varint(field << 3 | FIXED32) + struct.pack("<f", value)
-
-
-def double(field: int, value: float) -> bytes:
-    return varint(field << 3 | FIXED64) + struct.pack("<d", value)
-
-
-def message(field: int, content: bytes | str) -> bytes:
-    """A string, bytes, or a message in a message."""
-    content = content.encode() if isinstance(content, str) else content
-    return varint(field << 3 | LENGTH) + varint(len(content)) + content
-
-
-def doubles(field: int, values: Iterable[float]) -> bytes:
-    """Repeated doubles, packed."""
-    return message(field, np.asarray([*values], "<f8").tobytes())
-
-
-class EventFile:
-    """A file of events in a folder, which is made if need be. Each event is in the file when `flush` has returned."""
-
-    def __init__(self, folder: Path, suffix: str = ""):
-        folder.mkdir(parents=True, exist_ok=True)
-        name = f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}.{os.getpid()}.{next(_serial)}{suffix}"
-        self.path = folder / name
-        self.file = self.path.open("xb")
-        self.write(message(3, "brain.Event:2"))
-
-    def write(self, content: bytes, step: int | None = None, walltime: float | None = None) -> None:
-        """One more event."""
-        event = double(1, time.time() if walltime is None else walltime)
-        event += (b"" if step is None else integer(2, step)) + content
-        length = struct.pack("<Q", len(event))
-        self.file.write(length + masked(length) + event + masked(event))
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def close(self) -> None:
-        self.file.close()
+def write_event(file: BinaryIO, content: Message, step: int | None = None, walltime: float | None = None) -> None:
+    """One more event."""
+    event = encode({1: float(time.time() if walltime is None else walltime), 2: step, **content})
+    length = struct.pack("<Q", len(event))
+    file.write(length + masked(length) + event + masked(event))
 
 
 def masked(data: bytes) -> bytes:

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -15,53 +14,43 @@ import numpy as np
 
 from ..base.whole_file import replace_file
 
+Rows = Sequence[Any] | None
 
-@dataclass
-class Embedding:
-    """Points under a name, and what is known of each.
 
-    place       of its files, as the list says it
+def write_embedding(
+    log_dir: Path, place: str, name: str, points: np.ndarray, labels: Rows, header: Rows, pictures: Rows
+) -> None:
+    """Write points under a name into the folder `place` of a run, and then list them beside those of earlier runs.
+
     labels      one for each point; with a header, a row of them
     pictures    one for each point, of one size
     """
-
-    name: str
-    place: str
-    points: np.ndarray
-    labels: Sequence[Any] | None
-    header: Sequence[str] | None
-    pictures: Sequence[np.ndarray] | None
-
-    def __post_init__(self) -> None:
-        if self.points.ndim != 2:
-            raise ValueError(f"an embedding is a matrix, a row for each point; got {[*self.points.shape]}")
-        for what, given in (("labels", self.labels), ("pictures", self.pictures)):
-            if given is not None and len(given) != len(self.points):
-                raise ValueError(f"{self.name} has {len(self.points)} points, and got {len(given)} {what}")
-
-    def write(self, folder: Path, config: Path) -> None:
-        """Write the files, then the list: this entry behind those of other places, which earlier runs have left."""
-        rows = ("\t".join(map(str, row)) + "\n" for row in self.points.tolist())
-        files = {"tensors.tsv": "".join(rows).encode()}
-        path = {name: json.dumps(f"{self.place}/{name}") for name in ("tensors.tsv", "metadata.tsv", "sprite.png")}
-        entry = f"  tensor_name: {json.dumps(self.name)}\n  tensor_path: {path['tensors.tsv']}\n"
-        if self.labels is not None:
-            files["metadata.tsv"] = table(self.labels, self.header).encode()
-            entry += f"  metadata_path: {path['metadata.tsv']}\n"
-        if self.pictures:
-            files["sprite.png"] = png(grid(self.pictures, ceil(len(self.pictures) ** 0.5), square=True))
-            height, width, _ = self.pictures[0].shape
-            size = f"    single_image_dim: {width}\n    single_image_dim: {height}\n"
-            entry += f"  sprite {{\n    image_path: {path['sprite.png']}\n{size}  }}\n"
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            replace_file(folder / name, [data])
-        listed = re.split(r"(?m)^(?=embeddings )", config.read_text("utf-8") if config.exists() else "")
-        others = (each for each in listed if path["tensors.tsv"] not in each)
-        replace_file(config, ["".join([*others, f"embeddings {{\n{entry}}}\n"]).encode()])
+    if points.ndim != 2:
+        raise ValueError(f"an embedding is a matrix, a row for each point; got {[*points.shape]}")
+    for what, given in (("labels", labels), ("pictures", pictures)):
+        if given is not None and len(given) != len(points):
+            raise ValueError(f"{name} has {len(points)} points, and got {len(given)} {what}")
+    path = {file: json.dumps(f"{place}/{file}") for file in ("tensors.tsv", "metadata.tsv", "sprite.png")}
+    files = {"tensors.tsv": "".join("\t".join(map(str, row)) + "\n" for row in points.tolist()).encode()}
+    entry = f"  tensor_name: {json.dumps(name)}\n  tensor_path: {path['tensors.tsv']}\n"
+    if labels is not None:
+        files["metadata.tsv"] = table(labels, header).encode()
+        entry += f"  metadata_path: {path['metadata.tsv']}\n"
+    if pictures:
+        files["sprite.png"] = png(grid(pictures, ceil(len(pictures) ** 0.5), square=True))
+        height, width, _ = pictures[0].shape
+        size = f"    single_image_dim: {width}\n    single_image_dim: {height}\n"
+        entry += f"  sprite {{\n    image_path: {path['sprite.png']}\n{size}  }}\n"
+    (log_dir / place).mkdir(parents=True, exist_ok=True)
+    for file, data in files.items():
+        replace_file(log_dir / place / file, [data])
+    config = log_dir / "projector_config.pbtxt"
+    listed = re.split(r"(?m)^(?=embeddings )", config.read_text("utf-8") if config.exists() else "")
+    others = (each for each in listed if path["tensors.tsv"] not in each)
+    replace_file(config, ["".join([*others, f"embeddings {{\n{entry}}}\n"]).encode()])
 
 
-def table(rows: Sequence[Any], header: Sequence[str] | None) -> str:
+def table(rows: Sequence[Any], header: Rows) -> str:
     """Labels as the projector reads them: it skips blank lines, and a first line with a tab is the header."""
     cells = [[str(row)] if header is None else [*map(str, row)] for row in rows]
     head = ["label"] if header is None else [*map(str, header)]

@@ -24,8 +24,8 @@ from ..core.node import Node
 from ..graph.function import TracedFunction
 from ..ops import Const, Input
 from ..tensor.tensor import Tensor
-from .event_file import EventFile, double, doubles, integer, message, single
-from .projector import Embedding, grid, png
+from .event_file import Message, open_events, write_event
+from .projector import grid, png, write_embedding
 
 SUMMARY, GRAPH = 5, 4  # fields of an Event
 TAG, METADATA = 1, 9  # of a Summary.Value
@@ -57,7 +57,7 @@ class SummaryWriter:
         default = Path("runs") / f"{datetime.now():%b%d_%H-%M-%S}{comment}"
         self.log_dir = Path(default if log_dir is None else log_dir)
         self.max_queue, self.flush_secs = max_queue, flush_secs
-        self.file: EventFile | None = EventFile(self.log_dir, filename_suffix)
+        self.file = open_events(self.log_dir, filename_suffix)
         self.children: dict[str, SummaryWriter] = {}
         self.waiting, self.flushed = 0, time.monotonic()
 
@@ -69,7 +69,9 @@ class SummaryWriter:
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: Any = None) -> None:
         """One number at a step. A tensor must have one element."""
-        self._value(tag, single(2, number(scalar_value, tag)), global_step, walltime)
+        with np.errstate(over="ignore"):
+            value = np.float32(number(scalar_value, tag))
+        self._value(tag, {2: value}, global_step, walltime)
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None, walltime: Any = None
@@ -102,15 +104,15 @@ class SummaryWriter:
         if len(bucket_limits) != len(bucket_counts):
             got = f"{len(bucket_limits)} limits and {len(bucket_counts)} counts"
             raise ValueError(f"each bucket has a limit and a count, and {tag} got {got}")
-        facts = b"".join(double(i, float(each)) for i, each in enumerate((min, max, num, sum, sum_squares), 1))
-        buckets = doubles(6, bucket_limits) + doubles(7, bucket_counts)
-        self._value(tag, message(5, facts + buckets), global_step, walltime)
+        facts, buckets = map(float, (min, max, num, sum, sum_squares)), (bucket_limits, bucket_counts)
+        fields = (*facts, *(array_of(each).astype("<f8") for each in buckets))
+        self._value(tag, {5: dict(enumerate(fields, 1))}, global_step, walltime)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: Any = None, dataformats: str = "CHW"
     ) -> None:
         """A picture of 1, 3 or 4 channels (CHW, HWC or HW): integers from 0 to 255, numbers from 0 to 1, or bools."""
-        self._value(tag, message(4, picture(pixels(array_of(img_tensor), dataformats))), global_step, walltime)
+        self._picture(tag, pixels(array_of(img_tensor), dataformats), global_step, walltime)
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: Any = None, dataformats: str = "NCHW"
@@ -119,7 +121,7 @@ class SummaryWriter:
         if dataformats not in ("NCHW", "NHWC"):
             raise ValueError(f"several pictures are NCHW or NHWC, and got dataformats={dataformats!r}")
         each = [pixels(x, dataformats[1:]) for x in array_of(img_tensor)]
-        self._value(tag, message(4, picture(grid(each, 8))), global_step, walltime)
+        self._picture(tag, grid(each, 8), global_step, walltime)
 
     def add_figure(
         self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: Any = None
@@ -129,7 +131,7 @@ class SummaryWriter:
         each = [figure_pixels(one) for one in several]
         if len({x.shape for x in each}) != 1:
             raise ValueError(f"figures in one picture have one size in pixels; got {[x.shape[:2] for x in each]}")
-        self._value(tag, message(4, picture(grid(each, 8))), global_step, walltime)
+        self._picture(tag, grid(each, 8), global_step, walltime)
         if close:
             import matplotlib.pyplot as plt
 
@@ -138,8 +140,8 @@ class SummaryWriter:
 
     def add_text(self, tag: str, text_string: str, global_step: int | None = None, walltime: Any = None) -> None:
         """A text, which is shown as Markdown."""
-        told = tensor_value("text", STRING, (1,), message(8, text_string))
-        self._value(f"{tag}/text_summary", told, global_step, walltime)
+        tensor = {1: STRING, 2: shape((1,)), 8: text_string.encode()}
+        self._value(f"{tag}/text_summary", plugin("text") | {8: tensor}, global_step, walltime)
 
     def add_pr_curve(
         self, tag: str, labels: Any, predictions: Any, global_step: int | None = None, num_thresholds: int = 127,
@@ -152,7 +154,9 @@ class SummaryWriter:
         if x.shape != t.shape or wrong or outside or not x.size:
             got = f"{t.size} labels, {wrong} of them others, and {x.size} probabilities, {outside} of them outside"
             raise ValueError(f"a curve needs labels 0 or 1, and for each a probability from 0 to 1; {tag} got {got}")
-        self._curve(tag, counts_above(t, x, w, num_thresholds), global_step, num_thresholds, walltime)
+        rows = counts_above(t, x, w, num_thresholds)
+        named: dict[str, Any] = {"global_step": global_step, "num_thresholds": num_thresholds, "walltime": walltime}
+        self.add_pr_curve_raw(tag, *rows, **named)
 
     def add_pr_curve_raw(
         self, tag: str, true_positive_counts: Any, false_positive_counts: Any, true_negative_counts: Any,
@@ -162,11 +166,8 @@ class SummaryWriter:
         """A curve that was counted elsewhere: six numbers at each threshold. The weights are in them already."""
         counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
         rows = np.stack([array_of(row) for row in (*counts, precision, recall)])
-        self._curve(tag, rows, global_step, num_thresholds, walltime)
-
-    def _curve(self, tag: str, rows: np.ndarray, step: int | None, thresholds: int, walltime: Any) -> None:
-        data = message(5, rows.astype("<f4").tobytes())
-        self._value(tag, tensor_value("pr_curves", FLOAT, rows.shape, data, integer(2, thresholds)), step, walltime)
+        tensor = {1: FLOAT, 2: shape(rows.shape), 5: rows.astype("<f4")}
+        self._value(tag, plugin("pr_curves", {2: num_thresholds}) | {8: tensor}, global_step, walltime)
 
     def add_embedding(
         self, mat: Any, metadata: Sequence[Any] | None = None, label_img: Any = None, global_step: int | None = None,
@@ -180,18 +181,16 @@ class SummaryWriter:
         step = whole(global_step or 0)
         pictures = None if label_img is None else [pixels(x, "CHW") for x in array_of(label_img)]
         place = f"{step:05}/{quote(tag, safe=' ')}"
-        embedding = Embedding(f"{tag}:{step:05}", place, array_of(mat), metadata, metadata_header, pictures)
-        embedding.write(self._within(place), self.log_dir / "projector_config.pbtxt")
+        self._within(place)
+        write_embedding(self.log_dir, place, f"{tag}:{step:05}", array_of(mat), metadata, metadata_header, pictures)
 
     def add_graph(self, model: Any, input_to_model: Any) -> None:
         """The graph that the model, or a function, is traced to for an input, or for several in a tuple."""
         given = input_to_model if isinstance(input_to_model, tuple) else (input_to_model,)
         traced = model if isinstance(model, TracedFunction) else TracedFunction(model)
-        names: dict[Node, str] = {}
-        for node in traced.graph_for(*given).nodes:
-            names[node] = scoped(node)
-        nodes = b"".join(message(1, described(node, names)) for node in names)
-        self._write(message(GRAPH, nodes + message(4, integer(1, PRODUCER))), None, None)
+        names = {node: scoped(node) for node in traced.graph_for(*given).nodes}
+        graph = {1: [described(node, names) for node in names], 4: {1: PRODUCER}}
+        self._write({GRAPH: graph}, None, None)
 
     def add_hparams(
         self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],
@@ -206,16 +205,20 @@ class SummaryWriter:
         told = hyperparameters(hparam_dict, metric_dict, hparam_domain_discrete or {})
         metrics = {tag: number(value, tag) for tag, value in metric_dict.items()}  # before there is a folder
         with SummaryWriter(self._within(str(run_name or time.time()))) as row:
-            for name, content in told:
-                plugin = message(1, message(1, "hparams") + message(2, content))
-                row._value(name, message(METADATA, plugin), global_step, None)
+            for name, content in told.items():
+                row._value(f"_hparams_/{name}", plugin("hparams", content), global_step, None)
             for tag, value in metrics.items():
                 row.add_scalar(tag, value, global_step)
 
     # -- the file ------------------------------------------------------------------------------------
 
-    def _value(self, tag: str, told: bytes, step: int | None, walltime: float | None) -> None:
-        self._write(message(SUMMARY, message(1, message(TAG, tag) + told)), step, walltime)
+    def _value(self, tag: str, told: Message, step: int | None, walltime: float | None) -> None:
+        if not isinstance(tag, str):
+            raise TypeError(f"expected a tag, a str, got {tag!r}")
+        self._write({SUMMARY: {1: {TAG: tag, **told}}}, step, walltime)
+
+    def _picture(self, tag: str, x: np.ndarray, step: int | None, walltime: float | None) -> None:
+        self._value(tag, {4: dict(enumerate((*x.shape, png(x)), 1))}, step, walltime)
 
     def _within(self, name: str) -> Path:
         """A folder in log_dir. Raises ValueError for a name that leads out of it, on whatever system."""
@@ -224,10 +227,10 @@ class SummaryWriter:
             raise ValueError(f"a run has a folder of its own in {self.log_dir}, and {name!r} leads out of it")
         return self.log_dir / name
 
-    def _write(self, content: bytes, step: int | None, walltime: float | None) -> None:
-        if self.file is None:
+    def _write(self, content: Message, step: int | None, walltime: float | None) -> None:
+        if self.file.closed:
             raise ValueError(f"this SummaryWriter of {self.log_dir} is closed: make another, which adds a file to it")
-        self.file.write(content, None if step is None else whole(step), walltime)
+        write_event(self.file, content, None if step is None else whole(step), walltime)
         self.waiting += 1
         if self.waiting >= self.max_queue or time.monotonic() - self.flushed >= self.flush_secs:
             self.flush()
@@ -235,16 +238,14 @@ class SummaryWriter:
     def flush(self) -> None:
         """Have everything in the file."""
         for writer in (self, *self.children.values()):
-            if writer.file is not None:
+            if not writer.file.closed:
                 writer.file.flush()
         self.waiting, self.flushed = 0, time.monotonic()
 
     def close(self) -> None:
         """Have everything in the file, and no more."""
         for writer in (*self.children.values(), self):
-            if writer.file is not None:
-                writer.file.close()
-                writer.file = None
+            writer.file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -288,12 +289,6 @@ def pixels(x: np.ndarray, dataformats: str) -> np.ndarray:
     return np.clip(scaled, 0, 255).astype(np.uint8)
 
 
-def picture(x: np.ndarray) -> bytes:
-    """A Summary.Image: a PNG, and its size."""
-    height, width, channels = x.shape
-    return integer(1, height) + integer(2, width) + integer(3, channels) + message(4, png(x))
-
-
 def figure_pixels(figure: Any) -> np.ndarray:
     """The pixels of a figure, which keeps its canvas. Raises TypeError for anything else."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -312,11 +307,14 @@ def figure_pixels(figure: Any) -> np.ndarray:
 # -- curves and embeddings -----------------------------------------------------------------------------
 
 
-def tensor_value(plugin: str, dtype: int, shape: Sequence[int], data: bytes, content: bytes = b"") -> bytes:
-    """A tensor of a Summary.Value, and which plugin shows it."""
-    axes = b"".join(message(2, integer(1, n)) for n in shape)
-    about = message(1, plugin) + (message(2, content) if content else b"")
-    return message(METADATA, message(1, about)) + message(8, integer(1, dtype) + message(2, axes) + data)
+def plugin(name: str, content: Message | None = None) -> Message:
+    """Which plugin shows a Summary.Value, and what it reads besides."""
+    return {METADATA: {1: {1: name, 2: content}}}
+
+
+def shape(lengths: Sequence[Any]) -> Message:
+    """A TensorShapeProto; −1 for a length that is not known."""
+    return {2: [{1: n if type(n) is int else -1} for n in lengths]}
 
 
 def counts_above(t: np.ndarray, x: np.ndarray, weights: np.ndarray, thresholds: int) -> np.ndarray:
@@ -339,25 +337,13 @@ def scoped(node: Node) -> str:
     return f"{folder}{own}".replace(" ", "_")
 
 
-def described(node: Node, names: Mapping[Node, str]) -> bytes:
+def described(node: Node, names: Mapping[Node, str]) -> Message:
     """A NodeDef: name, op, the names of the operands, and the shapes of the results."""
     kind = "Placeholder" if isinstance(node.op, Input) else "Const" if isinstance(node.op, Const) else node.op.kind
     specs = node.spec if isinstance(node.spec, Specs) else (node.spec,)
-    shapes = b"".join(message(7, b"".join(message(2, integer(1, known(n))) for n in s.shape)) for s in specs)
-    attributes = {"_output_shapes": message(1, shapes)} | (
-        {} if kind == "Placeholder" else {"op": message(2, str(node.op))}
-    )
-    return (
-        message(1, names[node])
-        + message(2, kind)
-        + b"".join(message(3, names[x]) for x in node.inputs)
-        + b"".join(message(5, message(1, key) + message(2, value)) for key, value in attributes.items())
-    )
-
-
-def known(n: Any) -> int:
-    """A length; −1 for one that is not known."""
-    return n if type(n) is int else -1
+    attributes = [{1: "_output_shapes", 2: {1: {7: [shape(s.shape) for s in specs]}}}]
+    attributes += [] if kind == "Placeholder" else [{1: "op", 2: {2: str(node.op)}}]
+    return {1: names[node], 2: kind, 3: [names[x] for x in node.inputs], 5: attributes}
 
 
 # -- hyperparameters -----------------------------------------------------------------------------------
@@ -365,41 +351,28 @@ def known(n: Any) -> int:
 
 def hyperparameters(
     settings: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Sequence[Any]]
-) -> list[tuple[str, bytes]]:
+) -> dict[str, Message]:
     """The three summaries that the plugin reads: which names there are, the values, and that the run has ended."""
     settings = {name: value for name, value in settings.items() if value is not None}
     for name, values in domains.items():
-        if name not in settings or any(type_of(value) != type_of(settings[name]) for value in values):
+        if name not in settings or any(typed(value)[0] != typed(settings[name])[0] for value in values):
             raise TypeError(f"hparam_domain_discrete lists values like that of a setting, and has {name}: {values!r}")
-    infos = b"".join(
-        message(4, message(1, name) + integer(4, type_of(value)) + domain(domains.get(name)))
-        for name, value in settings.items()
-    )
-    infos += b"".join(message(5, message(1, message(2, tag))) for tag in metrics)
-    start = b"".join(
-        message(1, message(1, name) + message(2, protobuf_value(value))) for name, value in settings.items()
-    )
-    return [
-        ("_hparams_/experiment", message(2, infos)),
-        ("_hparams_/session_start_info", message(3, start)),
-        ("_hparams_/session_end_info", message(4, integer(1, 1))),  # STATUS_SUCCESS
-    ]
+    listed = {name: {1: [typed(value)[1] for value in values]} for name, values in domains.items()}
+    infos = [{1: name.encode(), 4: typed(value)[0], 5: listed.get(name)} for name, value in settings.items()]
+    return {
+        "experiment": {2: {4: infos, 5: [{1: {2: tag.encode()}} for tag in metrics]}},
+        "session_start_info": {3: {1: [{1: name, 2: typed(value)[1]} for name, value in settings.items()]}},
+        "session_end_info": {4: {1: 1}},  # STATUS_SUCCESS
+    }
 
 
-def domain(values: Sequence[Any] | None) -> bytes:
-    """A google.protobuf.ListValue of HParamInfo, where there is one."""
-    return b"" if values is None else message(5, b"".join(message(1, protobuf_value(value)) for value in values))
-
-
-def type_of(value: Any) -> int:
-    """DataType of hparams: 1 a text, 2 yes or no, 3 a number. Raises TypeError for anything else."""
-    for kind, of in ((1, str), (2, (bool, np.bool_)), (3, (int, float, np.number, Tensor))):
-        if isinstance(value, of):
-            return kind
+def typed(value: Any) -> tuple[int, Message]:
+    """A DataType of hparams, and a google.protobuf.Value. Raises TypeError for anything but text, bool and number."""
+    match value:
+        case str():
+            return 1, {3: value}
+        case bool() | np.bool_():
+            return 2, {4: bool(value)}
+        case int() | float() | np.number() | Tensor():
+            return 3, {2: float(value)}
     raise TypeError(f"a hyperparameter is a number, a text or a bool, and got {value!r}")
-
-
-def protobuf_value(value: Any) -> bytes:
-    """A google.protobuf.Value."""
-    kind = type_of(value)
-    return message(3, value) if kind == 1 else integer(4, bool(value)) if kind == 2 else double(2, float(value))
