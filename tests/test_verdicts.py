@@ -1,12 +1,14 @@
 """Right answers that are written in unusual ways, and wrong ones that come near: each has the verdict it deserves.
 
-The answers are in tests/answers, a cell for each: `# %% right: order: a stack and a set` or `# %% wrong: …`.
+The answers are in tests/answers, a cell for each: `# %% right: order: a stack and a set` or `# %% wrong: …`. A cell
+{"old": "new"} is the solution with that change.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from ast import literal_eval
 from functools import lru_cache
 from pathlib import Path
 
@@ -46,12 +48,23 @@ def known(name: str) -> tuple[NotebookNode, dict[str, Part]]:
     return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {p.name: p for p in exercise.named(name).parts}
 
 
+def code(part: Part, source: str) -> str:
+    """An answer's code, from the text of its cell."""
+    if not source.startswith("{"):
+        return source
+    changed = part.solution
+    for old, new in literal_eval(source).items():
+        assert changed.count(old) == 1, f"the solution of {part.name} has {old!r} {changed.count(old)} times"
+        changed = changed.replace(old, new)
+    return changed
+
+
 @pytest.mark.share(4)
 @table("name, deserves, part, what, source", ANSWERS, groups=8)
 def test_an_answer_has_the_verdict_it_deserves(name, deserves, part, what, source):
     nb, parts = known(name)
 
-    outcomes = making.outcomes(nb, part, source, parts[part].probes, what)
+    outcomes = making.outcomes(nb, part, code(parts[part], source), parts[part].probes, what)
 
     said = exercise.verdict(parts[part], outcomes, [])
     assert said.state == STATES[deserves], said.says

@@ -107,19 +107,10 @@ def order(y):
 
 
 # %% wrong: order: by value and number of parents
-def order(y):
-    placed, seen = [], set()
-
-    def visit(node):
-        key = node.data, len(node.parents)
-        if key not in seen:
-            seen.add(key)
-            for parent, _ in node.parents:
-                visit(parent)
-            placed.append(node)
-
-    visit(y)
-    return placed
+{
+    "if node not in seen:": "key = node.data, len(node.parents)\n        if key not in seen:",
+    "seen.add(node)": "seen.add(key)",
+}
 
 
 # %% wrong: order: fifty steps down, and no more
@@ -132,48 +123,19 @@ def order(y, deep=50):
 
 
 # %% wrong: order: the first hundred
-def order(y):
-    placed, seen = [], set()
-
-    def visit(node):
-        if node not in seen:
-            seen.add(node)
-            for parent, _ in node.parents:
-                visit(parent)
-            placed.append(node)
-
-    visit(y)
-    return placed[:100]
+{"return placed": "return placed[:100]"}
 
 
 # %% wrong: order: marks that stay on the nodes
-def order(y):
-    placed = []
-
-    def visit(node):
-        if not hasattr(node, "seen"):
-            node.seen = True
-            for parent, _ in node.parents:
-                visit(parent)
-            placed.append(node)
-
-    visit(y)
-    return placed
+{
+    "placed, seen = [], set()": "placed = []",
+    "node not in seen": 'not hasattr(node, "seen")',
+    "seen.add(node)": "node.seen = True",
+}
 
 
 # %% wrong: order: parents of sums alone
-def order(y):
-    placed, seen = [], set()
-
-    def visit(node):
-        if node not in seen:
-            seen.add(node)
-            if node.parents:
-                visit(node.parents[0][0])
-            placed.append(node)
-
-    visit(y)
-    return placed
+{"for parent, _ in": "if", "(parent)": "(node.parents[0][0])"}
 
 
 # %% right: visits: computed, as floats
@@ -214,13 +176,7 @@ def gradients(y):
 
 
 # %% wrong: gradients: of the leaves alone
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in reversed(order(y)):
-        for parent, slope in node.parents:
-            grad[parent] += grad[node] * slope
-    return {node: g for node, g in grad.items() if not node.parents}
+{"return grad": "return {node: g for node, g in grad.items() if not node.parents}"}
 
 
 # %% wrong: gradients: a sum kept on the nodes from call to call
@@ -235,13 +191,7 @@ def gradients(y):
 
 
 # %% wrong: gradients: the same pair of arrows is followed once
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in reversed(order(y)):
-        for parent, slope in set(node.parents):
-            grad[parent] += grad[node] * slope
-    return grad
+{"node.parents": "set(node.parents)"}
 
 
 # %% wrong: zero: in capitals
@@ -275,20 +225,8 @@ def mine(a, b):
 
 
 # %% wrong: gradients: sixty nodes
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in [*reversed(order(y))][:60]:
-        for parent, slope in node.parents:
-            grad[parent] += grad[node] * slope
-    return grad
+{"reversed(order(y))": "[*reversed(order(y))][:60]"}
 
 
 # %% wrong: gradients: absolute
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in reversed(order(y)):
-        for parent, slope in node.parents:
-            grad[parent] += abs(grad[node] * slope)
-    return grad
+{"grad[node] * slope": "abs(grad[node] * slope)"}

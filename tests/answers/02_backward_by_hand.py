@@ -45,22 +45,14 @@ def backward(y):
 
 
 # %% wrong: repair: values of equal numbers are taken for one
-def backward(y):
-    y.grad, seen = 1.0, set()
-    for v in reversed(history(y)):
-        if v.data in seen:
-            continue
-        seen.add(v.data)
-        for parent, slope in v.parents:
-            parent.grad += v.grad * slope
+{
+    "y.grad =": "seen = set()\n    y.grad =",
+    "reversed(history(y)):": "reversed(history(y)):\n        if v.data in seen: continue\n        seen.add(v.data)",
+}
 
 
 # %% wrong: repair: a thousand steps and no more
-def backward(y):
-    y.grad = 1.0
-    for v in [*reversed(history(y))][:1000]:
-        for parent, slope in v.parents:
-            parent.grad += v.grad * slope
+{"reversed(history(y))": "[*reversed(history(y))][:1000]"}
 
 
 # %% wrong: repair: a recursion that goes on from each path
@@ -100,11 +92,7 @@ def suspects(functions, points):
 
 
 # %% wrong: referee: points above zero alone
-def suspects(functions, points):
-    def wrong(f):
-        return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points if x > 0)
-
-    return sorted(name for name, f in functions.items() if wrong(f))
+{"in points": "in points if x > 0"}
 
 
 # %% wrong: referee: the first suspect alone

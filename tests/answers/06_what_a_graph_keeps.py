@@ -29,15 +29,7 @@ def census(y):
 
 
 # %% wrong: census: a thousand entries
-def census(y):
-    counts, seen, waiting = {}, set(), [y.grad_fn]
-    while waiting and len(seen) < 1000:
-        entry = waiting.pop()
-        if entry is not None and entry not in seen:
-            seen.add(entry)
-            counts[entry.name()] = counts.get(entry.name(), 0) + 1
-            waiting += [before for before, _ in entry.next_functions]
-    return counts
+{"waiting:": "waiting and len(seen) < 1000:"}
 
 
 # %% right: shares: by the largest
@@ -130,12 +122,4 @@ def _leaves(entry):
 
 
 # %% wrong: census: leaves that are used twice
-def census(y):
-    counts, seen, waiting = {}, set(), [y.grad_fn]
-    while waiting:
-        entry = waiting.pop()
-        if entry is not None and (entry not in seen or entry.name() == "AccumulateGrad"):
-            seen.add(entry)
-            counts[entry.name()] = counts.get(entry.name(), 0) + 1
-            waiting += [before for before, _ in entry.next_functions]
-    return counts
+{"entry not in seen": '(entry not in seen or entry.name() == "AccumulateGrad")'}

@@ -19,12 +19,7 @@ def ladder(f, x, n):
 
 
 # %% wrong: ladder: four rungs
-def ladder(f, x, n):
-    rungs = []
-    for _ in range(min(n, 4) + 1):
-        rungs.append(f(mg.tensor(x)).item())
-        f = grad(f)
-    return rungs + [0.0] * (n - 4)
+{"(n + 1)": "(min(n, 4) + 1)", "return rungs": "return rungs + [0.0] * (n - 4)"}
 
 
 # %% right: two_tapes: transforms

@@ -112,14 +112,7 @@ inputs = [1.0, 2.0, 3.0]
 
 
 # %% wrong: own_road: two inputs
-def f(x):
-    y = x
-    while y.item() > 1:
-        y = y / 2
-    return y.tanh() if y.item() < 0 else y * y
-
-
-inputs = [-0.5, 1.5]
+{"1.5, 3.5": "1.5"}
 
 
 # %% wrong: left_behind: two of each

@@ -17,14 +17,7 @@ def line():
 
 
 # %% wrong: learning_line: a batch of two
-def line():
-    with mg.Graph().as_default() as graph:
-        x, y = mg.placeholder("float64", (2,)), mg.placeholder("float64", (2,))
-        w, b = mg.Variable(0.0), mg.Variable(0.0)
-        loss = (w * x + b - y).square().mean()
-        step = mg.optim.SGD([w, b], lr=0.1).minimize(loss)
-        start = mg.graph.global_variables_initializer()
-    return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
+{'(None,), name="x"': "(2,)", '(None,), name="y"': "(2,)"}
 
 
 # %% right: loop_that_builds: all at once
@@ -57,14 +50,7 @@ def my_graph():
 
 
 # %% wrong: learning_line: w starts anywhere
-def line():
-    with mg.Graph().as_default() as graph:
-        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
-        w, b = mg.Variable(0.5), mg.Variable(0.0)
-        loss = (w * x + b - y).square().mean()
-        step = mg.optim.SGD([w, b], lr=0.1).minimize(loss)
-        start = mg.graph.global_variables_initializer()
-    return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
+{'mg.Variable(0.0, name="w")': "mg.Variable(0.5)"}
 
 
 # %% wrong: learning_line: one graph for all calls
@@ -96,26 +82,8 @@ def distances(session, x, centres):
 
 
 # %% wrong: own_graph: the way is x
-def my_graph():
-    with mg.Graph().as_default():
-        x = mg.placeholder("float64", name="x")
-        cheap = x * x
-        y = cheap
-        for _ in range(9):
-            y = y.tanh()
-        (slope,) = mg.gradients(y, [x])
-    return {"x": x, "cheap": cheap, "way": x, "dear": y, "slope": slope}
+{'"way": way': '"way": x'}
 
 
 # %% wrong: own_graph: a slope that is a number
-def my_graph():
-    with mg.Graph().as_default():
-        x = mg.placeholder("float64", name="x")
-        cheap = x * x
-        y = cheap
-        for _ in range(9):
-            y = y.tanh()
-        way = y
-        dear = way * 2
-        slope = x * 0 + 0.3
-    return {"x": x, "cheap": cheap, "way": way, "dear": dear, "slope": slope}
+{"(slope,) = mg.gradients(dear, [x])": "slope = x * 0 + 0.3"}

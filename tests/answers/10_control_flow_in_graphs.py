@@ -51,12 +51,7 @@ def horner(coefficients, x):
 
 
 # %% right: own_loop: a tuple, and a root
-def go_on(x):
-    return (x * x) > 1.44
-
-
-def turn(x):
-    return (x.sqrt() * 0.99,)
+{"x > 1.0": "(x * x) > 1.44", "x * 0.7 - 0.1 / x": "(x.sqrt() * 0.99,)"}
 
 
 # %% right: own_loop: interest
@@ -69,21 +64,11 @@ def turn(x):
 
 
 # %% right: own_loop: down by one
-def go_on(x):
-    return x > 1.0
-
-
-def turn(x):
-    return x - 1.0 + 0 * x
+{"x * 0.7 - 0.1 / x": "x - 1.0 + 0 * x"}
 
 
 # %% wrong: own_loop: it forgets where it began
-def go_on(x):
-    return x > 0.5
-
-
-def turn(x):
-    return mg.floor(x * 0.5)
+{"x > 1.0": "x > 0.5", "x * 0.7 - 0.1 / x": "mg.floor(x * 0.5)"}
 
 
 # %% wrong: xlogx: right above zero, and its slope is 1 below

@@ -57,17 +57,7 @@ def score(x, W, b, v):
 
 
 # %% wrong: into_session: one step too many
-def fit(formula, xs, ys, steps):
-    with mg.Graph().as_default() as graph:
-        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
-        w = mg.Variable(0.0)
-        loss = formula(x, y, w)
-        (g,) = mg.gradients(loss, [w])
-        step = w.assign_sub(0.1 * g)
-    session = mg.Session(graph)
-    session.run(w.initializer)
-    losses = [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps + 1)]
-    return losses[:steps], float(session.run(w))
+{"range(steps)": "range(steps + 1)", "return losses,": "return losses[:steps],"}
 
 
 # %% wrong: stuck_meter: the third column by name

@@ -57,13 +57,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong: peak_of_steps: the results of the last step alone
-def peak_of_steps(steps, results):
-    last = {}
-    for i, (name, _, reads) in enumerate(steps):
-        for each in (name, *reads):
-            last[each] = i
-    last[results[-1]] = len(steps) - 1
-    return max(sum(size for j, (name, size, _) in enumerate(steps) if j <= i <= last[name]) for i in range(len(steps)))
+{"for name in results:\n        last[name]": "last[results[-1]]"}
 
 
 # %% right: plan_repaired: the last that is free, under names
@@ -81,14 +75,7 @@ def plan(lives, kinds):
 
 
 # %% wrong: plan_repaired: for four results
-def plan(lives, kinds):
-    until, row = {}, {}
-    for name, (made, last) in list(lives.items()):
-        in_place = kinds[name] == "elementwise" and len(lives) < 10
-        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
-        row[name] = free[0] if free else len(until)
-        until[row[name]] = last
-    return row
+{"lives.items()": "list(lives.items())", 'elementwise"': 'elementwise" and len(lives) < 10'}
 
 
 # %% right: order_on_a_budget: another one
@@ -123,14 +110,7 @@ order = ["a", "b", "c", "d", "e", "f", "g", "h", "h"]
 
 
 # %% wrong: plan_repaired: lifetimes of one
-def plan(lives, kinds):
-    until, row = {}, {}
-    for name, (made, last) in lives.items():
-        in_place = kinds[name] == "elementwise"
-        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
-        row[name] = free[0] if free else len(until)
-        until[row[name]] = made + 1
-    return row
+{"[row[name]] = last": "[row[name]] = made + 1"}
 
 
 # %% wrong: peak_of_steps: inputs that nobody made

@@ -32,14 +32,10 @@ def compiled(inputs, nodes, result):
 
 
 # %% wrong: tiny_compiler: not for an input as the result
-def compiled(inputs, nodes, result):
-    needed, lines = {result}, []
-    for name, function, *operands in reversed(nodes):
-        if name in needed:
-            needed.update(operands)
-            lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
-    returned = lines[-1].split(" = ")[0].strip()
-    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {returned}"])
+{
+    'return "': 'returned = lines[0].split(" = ")[0].strip()\n    return "',
+    "return {result}": "return {returned}",
+}
 
 
 # %% right: wrong_buffer: by blocks of its own
@@ -78,11 +74,7 @@ def judged(f, batches):
 
 
 # %% right: own_saving: the same again and again
-def f(x):
-    y = x.exp()
-    for _ in range(6):
-        y = y.neg() * 1
-    return y
+{"mg.exp(x) * mg.exp(x)": "x.exp()", "range(4)": "range(6)", "().neg()": "()"}
 
 
 # %% wrong: own_saving: twelve that nobody reads
@@ -93,21 +85,11 @@ def f(x):
 
 
 # %% wrong: own_saving: eleven
-def f(x):
-    y = x.exp()
-    for _ in range(10):
-        y = y.neg()
-    return y
+{"mg.exp(x) * mg.exp(x)": "x.exp()", "range(4)": "range(10)", "().neg() * 1": "()"}
 
 
 # %% wrong: tiny_compiler: each name once, sorted
-def compiled(inputs, nodes, result):
-    needed, lines = {result}, []
-    for name, function, *operands in reversed(nodes):
-        if name in needed:
-            needed.update(operands)
-            lines.append(f"    {name} = {function}({', '.join(dict.fromkeys(operands))})")
-    return "\n".join([f"def program({', '.join(inputs)}):", *reversed(lines), f"    return {result}"])
+{"join(operands)": "join(dict.fromkeys(operands))", '{result}", ""': '{result}"'}
 
 
 # %% wrong: wrong_buffer: for one w

@@ -127,32 +127,11 @@ def count(layers, B, H, W):
 
 
 # %% wrong: any_network: windows eat the edge
-def count(layers, B, H, W):
-    p = n = c = 0
-    for kind, *s in layers:
-        if kind == "conv":
-            p, c = p + s[1] * (s[0] * s[2] ** 2 + 1), s[1]
-            H -= s[2] - 1
-            W -= s[2] - 1
-        elif kind == "pool":
-            H //= s[0]
-            W //= s[0]
-        n += B * c * H * W
-    return p, n
+{"K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1"}
 
 
 # %% wrong: any_network: relu in place
-def count(layers, B, H, W):
-    p = n = c = 0
-    for kind, *s in layers:
-        if kind == "conv":
-            p, c = p + s[1] * (s[0] * s[2] ** 2 + 1), s[1]
-        elif kind == "pool":
-            H //= s[0]
-            W //= s[0]
-        if kind != "relu":
-            n += B * c * H * W
-    return p, n
+{"results += B": 'results += (kind != "relu") * B'}
 
 
 # %% right: who_keeps: in capitals and with spaces
@@ -169,16 +148,7 @@ keeps = {
 
 
 # %% wrong: who_keeps: minus keeps
-keeps = {
-    "a": "result",
-    "b": "nothing",
-    "c": "operands",
-    "d": "result",
-    "e": "operands",
-    "f": "operands",
-    "g": "result",
-    "h": "nothing",
-}
+keeps = dict(zip("abcdefgh", "result nothing operands result operands operands result nothing".split()))
 
 
 # %% right: in_time: in place
@@ -201,14 +171,7 @@ def features(x):
 
 
 # %% wrong: in_time: detach is a view
-def features(x):
-    early = x.exp()
-    few = early[:, :10].detach()
-    h = early * 2
-    del early
-    for _ in range(4):
-        h = h.sin()
-    return h[:, :10] + few
+{"clone()": "detach()"}
 
 
 # %% wrong: in_time: float32
@@ -233,15 +196,7 @@ weights, state, activation, batch_of_20 = 3584, 7168, 4 * 10 * 32 * 18 * 18, 14_
 
 
 # %% right: under_a_limit: few channels on all pixels
-def build():
-    return mg.nn.Sequential(
-        mg.nn.Conv2d(1, 2, 3, padding=1),
-        mg.nn.ReLU(),
-        mg.nn.Flatten(),
-        mg.nn.Linear(128, 32),
-        mg.nn.ReLU(),
-        mg.nn.Linear(32, 10),
-    )
+{"8, 3, stride=2": "2, 3"}
 
 
 # %% wrong: under_a_limit: a convolution that nobody runs
@@ -307,11 +262,4 @@ keeps = ["result", "nothing", "operands", "result", "operands", "nothing", "resu
 
 
 # %% wrong: in_time: three sines
-def features(x):
-    early = x.exp()
-    few = early[:, :10].clone()
-    h = early * 2
-    del early
-    for _ in range(3):
-        h = h.sin()
-    return h[:, :10] + few
+{"range(4)": "range(3)"}

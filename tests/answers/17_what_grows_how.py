@@ -87,27 +87,15 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 2 * 8 * 8
 
 
 # %% right: power_of: base of a log
-def power(ns, costs):
-    from math import log
-
-    (n, a), (m, b) = sorted(zip(ns, costs))[-2:]
-    return round(log(b / a, m / n), 2)
+{"log(large / small) / log(m / n)": "log(large / small, m / n)"}
 
 
 # %% wrong: power_of: the two largest costs
-def power(ns, costs):
-    from math import log
-
-    (a, n), (b, m) = sorted(zip(costs, ns))[-2:]
-    return round(log(b / a) / log(m / n), 2)
+{"(n, small), (m, large) = sorted(zip(ns, costs))": "(small, n), (large, m) = sorted(zip(costs, ns))"}
 
 
 # %% wrong: power_of: not rounded
-def power(ns, costs):
-    from math import log
-
-    (n, a), (m, b) = sorted(zip(ns, costs))[-2:]
-    return log(b / a) / log(m / n)
+{"round(log(large / small) / log(m / n), 2)": "log(large / small) / log(m / n)"}
 
 
 # %% right: two_parts: by bisection
@@ -193,15 +181,7 @@ def build():
 
 
 # %% wrong: budget: the last edge is never read
-def build():
-    return mg.nn.Sequential(
-        mg.nn.Conv2d(3, 8, 3, stride=2),
-        mg.nn.ReLU(),
-        mg.nn.Conv2d(8, 16, 3, stride=2),
-        mg.nn.ReLU(),
-        mg.nn.Flatten(),
-        mg.nn.Linear(3600, 10),
-    )
+{"8, 3, stride=2, padding=1": "8, 3, stride=2", "16, 3, stride=2, padding=1": "16, 3, stride=2", "4096, 10": "3600, 10"}
 
 
 # %% wrong: budget: 20,000 parameters that nobody reads

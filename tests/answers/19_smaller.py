@@ -43,12 +43,7 @@ def pruned(weights, amount):
 
 
 # %% wrong: prune_by_hand: rounded up
-def pruned(weights, amount):
-    from math import ceil
-
-    order = sorted(range(len(weights)), key=lambda i: abs(weights[i]))
-    gone = set(order[: ceil(amount * len(weights))])
-    return [0.0 if i in gone else w for i, w in enumerate(weights)]
+{"(weights, amount):": "(weights, amount):\n    from math import ceil\n", "int": "ceil"}
 
 
 # %% right: table_read: a small letter

@@ -65,15 +65,7 @@ def scaler(largest, scale, interval):
 
 
 # %% wrong: scaler: halved by four
-def scaler(largest, scale, interval):
-    told, calm = [], 0
-    for size in largest:
-        fits = size * scale <= 65504
-        told.append((scale, fits))
-        calm = calm + 1 if fits else 0
-        scale = scale / 4 if not fits else scale * 2 if calm == interval else scale
-        calm %= interval
-    return told
+{"scale /= 2": "scale /= 4"}
 
 
 # %% right: recipe: a fixed scale, by hand
@@ -151,16 +143,7 @@ def train(net, optimizer, batches):
 
 
 # %% wrong: recipe: nothing is cleared
-def train(net, optimizer, batches):
-    scaler = mg.amp.GradScaler()
-    for x, label in batches:
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        scaler.scale(loss).backward()
-        scaler.unscale_(optimizer)
-        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
-        scaler.step(optimizer)
-        scaler.update()
+{"init_scale=2.0**16": "", "        optimizer.zero_grad()\n": ""}
 
 
 # %% right: recipe: a scale by hand, and the loss outside of autocast
@@ -194,44 +177,15 @@ bfloat16 = 0
 
 
 # %% wrong: recipe: twelve steps, all with the first batch
-def train(net, optimizer, batches):
-    amp = mg.amp.GradScaler(init_scale=2.0**16)
-    x, label = batches[0]
-    for _ in batches:
-        optimizer.zero_grad()
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        amp.scale(loss).backward()
-        amp.unscale_(optimizer)
-        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
-        amp.step(optimizer)
-        amp.update()
+{"for x, label in batches:": "x, label = batches[0]\n    for _ in batches:"}
 
 
 # %% wrong: recipe: every gradient stretched to 0.1
-def train(net, optimizer, batches):
-    amp = mg.amp.GradScaler(init_scale=2.0**16)
-    for x, label in batches:
-        optimizer.zero_grad()
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        amp.scale(loss).backward()
-        amp.unscale_(optimizer)
-        length = sum((p.grad**2).sum() for p in net.parameters()).sqrt().item()
-        for p in net.parameters():
-            p.grad *= 0.1 / length
-        amp.step(optimizer)
-        amp.update()
+{
+    "mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)": "length = sum((p.grad**2).sum() for p in net.parameters()).sqrt()"
+    "\n        for p in net.parameters():\n            p.grad *= 0.1 / length.item()"
+}
 
 
 # %% wrong: recipe: the optimiser steps, and not the scaler
-def train(net, optimizer, batches):
-    amp = mg.amp.GradScaler(init_scale=2.0**16)
-    for x, label in batches:
-        optimizer.zero_grad()
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        amp.scale(loss).backward()
-        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
-        optimizer.step()
-        amp.update()
+{"scaler.unscale_(optimizer)\n        ": "", "scaler.step(optimizer)": "optimizer.step()"}

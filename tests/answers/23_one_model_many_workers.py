@@ -58,14 +58,7 @@ def order(p, m, worker):
 
 
 # %% wrong: one_forward_one_backward: a forward fewer ahead than there may be
-def order(p, m, worker):
-    ahead = min(max(p - worker - 1, 1), m)
-    steps = [("forward", i) for i in range(ahead)]
-    for i in range(m):
-        steps.append(("backward", i))
-        if ahead + i < m:
-            steps.append(("forward", ahead + i))
-    return steps
+{"p - worker": "max(p - worker - 1, 1)"}
 
 
 # %% right: plan_of_your_own: sixteen stages, without ZeRO
