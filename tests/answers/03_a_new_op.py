@@ -1,5 +1,38 @@
-# %% right: softplus: logaddexp, and the slope from the result
-{"log(1 + xp.exp(self.beta * x))": "logaddexp(0, x * self.beta)", "(self.beta * x).sigmoid": "1 - (-self.beta * y).exp"}
+{
+    "right: softplus: logaddexp, and the slope from the result": {
+        "log(1 + xp.exp(self.beta * x))": "logaddexp(0, x * self.beta)",
+        "(self.beta * x).sigmoid": "1 - (-self.beta * y).exp",
+    },
+    "wrong: softplus: right where x is above 0": {"exp(self.beta * x)": "exp(self.beta * abs(x))"},
+    "right: squares: methods of the array": {
+        "xp.sum(x * x, axis": "(x**2).sum(axis",
+        "2 * x * self.spread(gy, x)": "(x + x) * self.spread(gy, x).broadcast_to(x.shape)",
+    },
+    "wrong: squares: along the last axis, whatever was asked": {"axis=self.axes": "axis=-1"},
+    "right: running_total: sums of what is left, stacked": {
+        "cumsum(x)": "stack([x[: i + 1].sum() for i in range(len(x))])",
+        "gy[::-1].apply(self)[::-1]": "mg.stack([gy[i:].sum() for i in range(x.shape[0])])",
+    },
+    "right: running_total: all, less what came before": {"[::-1].apply(self)[::-1]": ".sum() - gy.cumsum(0) + gy"},
+    "wrong: running_total: of up to five": {
+        "gy[::-1].apply(self)[::-1]": "mg.stack([gy[i : i + 5].sum() for i in range(x.shape[0])])",
+    },
+    "right: own: a quotient": {"xp.exp(-x * x)": "x / (1 + abs(x))", "(-2 * x * y,)": "((1 + x.abs()) ** -2,)"},
+    "right: own: a power": {"xp.exp(-x * x)": "x**3 + x", "(-2 * x * y,)": "(3 * x * x + 1,)"},
+    "wrong: own: an op of the engine's that is not among its best known": {
+        "exp(-x * x)": "expm1(x)",
+        "(-2 * x * y,)": "(x.exp(),)",
+    },
+    "wrong: own: an activation that the engine has": {
+        "xp.exp(-x * x)": "x / (1 + xp.exp(-x))",
+        "(-2 * x * y,)": "(x.sigmoid() * (1 + x * (1 - x.sigmoid())),)",
+    },
+    "wrong: softplus: half of it NumPy's": {
+        "return xp.log(1 + xp.exp(self.beta * x))": "import numpy as np\n\n        return xp.log(1 + np.exp(self.beta * x))",
+    },
+    "wrong: own: a square": {"xp.exp(-x * x)": "x * x", "(-2 * x * y,)": "(2 * x,)"},
+    "wrong: own: a reciprocal": {"xp.exp(-x * x)": "1 / x", "2 * x * y": "1 / (x * x)"},
+}
 
 
 # %% right: softplus: without a dataclass
@@ -19,21 +52,6 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         e = (self.beta * x).exp()
         return tuple([e / (1 + e)])
-
-
-# %% wrong: softplus: right where x is above 0
-{"exp(self.beta * x)": "exp(self.beta * abs(x))"}
-
-
-# %% right: squares: methods of the array
-{
-    "xp.sum(x * x, axis": "(x**2).sum(axis",
-    "2 * x * self.spread(gy, x)": "(x + x) * self.spread(gy, x).broadcast_to(x.shape)",
-}
-
-
-# %% wrong: squares: along the last axis, whatever was asked
-{"axis=self.axes": "axis=-1"}
 
 
 # %% right: running_total: a matrix product
@@ -94,17 +112,6 @@ class RunningTotal(Linear):
         return mg.einsum("ij,i->j", mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))), gy)
 
 
-# %% right: running_total: sums of what is left, stacked
-{
-    "cumsum(x)": "stack([x[: i + 1].sum() for i in range(len(x))])",
-    "gy[::-1].apply(self)[::-1]": "mg.stack([gy[i:].sum() for i in range(x.shape[0])])",
-}
-
-
-# %% right: running_total: all, less what came before
-{"[::-1].apply(self)[::-1]": ".sum() - gy.cumsum(0) + gy"}
-
-
 # %% wrong: running_total: a matrix product, not transposed
 class RunningTotal(Linear):
     def infer(self, x):
@@ -117,35 +124,3 @@ class RunningTotal(Linear):
         import numpy as np
 
         return mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))) @ gy
-
-
-# %% wrong: running_total: of up to five
-{"gy[::-1].apply(self)[::-1]": "mg.stack([gy[i : i + 5].sum() for i in range(x.shape[0])])"}
-
-
-# %% right: own: a quotient
-{"xp.exp(-x * x)": "x / (1 + abs(x))", "(-2 * x * y,)": "((1 + x.abs()) ** -2,)"}
-
-
-# %% right: own: a power
-{"xp.exp(-x * x)": "x**3 + x", "(-2 * x * y,)": "(3 * x * x + 1,)"}
-
-
-# %% wrong: own: an op of the engine's that is not among its best known
-{"exp(-x * x)": "expm1(x)", "(-2 * x * y,)": "(x.exp(),)"}
-
-
-# %% wrong: own: an activation that the engine has
-{"xp.exp(-x * x)": "x / (1 + xp.exp(-x))", "(-2 * x * y,)": "(x.sigmoid() * (1 + x * (1 - x.sigmoid())),)"}
-
-
-# %% wrong: softplus: half of it NumPy's
-{"return xp.log(1 + xp.exp(self.beta * x))": "import numpy as np\n\n        return xp.log(1 + np.exp(self.beta * x))"}
-
-
-# %% wrong: own: a square
-{"xp.exp(-x * x)": "x * x", "(-2 * x * y,)": "(2 * x,)"}
-
-
-# %% wrong: own: a reciprocal
-{"xp.exp(-x * x)": "1 / x", "2 * x * y": "1 / (x * x)"}

@@ -1,3 +1,15 @@
+{
+    "wrong: any_network: windows eat the edge": {
+        "K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1",
+    },
+    "wrong: any_network: relu in place": {"results += B": 'results += (kind != "relu") * B'},
+    "wrong: in_time: detach is a view": {"clone()": "detach()"},
+    "right: under_a_limit: few channels on all pixels": {"8, 3, stride=2": "2, 3"},
+    "wrong: in_time: three sines": {"range(4)": "range(3)"},
+    "wrong: who_keeps: seven words": {', "result", "nothing"': ', "result"'},
+}
+
+
 # %% right: on_paper: floats, and sums written out
 weights = 4.0 * (864 + 32)
 state, activation, batch_of_20 = 7168.0, 4 * 10 * 32 * 400, 3584 + 3584 + 7168
@@ -126,14 +138,6 @@ def count(layers, B, H, W):
     return p, n
 
 
-# %% wrong: any_network: windows eat the edge
-{"K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1"}
-
-
-# %% wrong: any_network: relu in place
-{"results += B": 'results += (kind != "relu") * B'}
-
-
 # %% right: who_keeps: in capitals and with spaces
 keeps = {
     "a": "Result",
@@ -170,10 +174,6 @@ def features(x):
     return h[:, :10] + few
 
 
-# %% wrong: in_time: detach is a view
-{"clone()": "detach()"}
-
-
 # %% wrong: in_time: float32
 def features(x):
     early = x.float().exp()
@@ -193,10 +193,6 @@ batch_of_20 = weights + weights + state
 
 # %% wrong: on_paper: without padding
 weights, state, activation, batch_of_20 = 3584, 7168, 4 * 10 * 32 * 18 * 18, 14_336
-
-
-# %% right: under_a_limit: few channels on all pixels
-{"8, 3, stride=2": "2, 3"}
 
 
 # %% wrong: under_a_limit: a convolution that nobody runs
@@ -255,11 +251,3 @@ keeps = "a result, b nothing, c operands, d result, e operands, f nothing, g res
 
 # %% right: who_keeps: None keeps nothing
 keeps = ("result", None, "operands", "result", "operands", None, "result", None)
-
-
-# %% wrong: who_keeps: seven words
-keeps = ["result", "nothing", "operands", "result", "operands", "nothing", "result"]
-
-
-# %% wrong: in_time: three sines
-{"range(4)": "range(3)"}

@@ -1,3 +1,26 @@
+{
+    "wrong: scaler: halved by four": {"scale /= 2": "scale /= 4"},
+    "right: lost: a text": 'becomes = "zero exact rounded infinite rounded exact rounded infinite"\nbfloat16 = 0',
+    "wrong: recipe: nothing is cleared": {"init_scale=2.0**16": "", "        optimizer.zero_grad()\n": ""},
+    "wrong: recipe: twelve steps, all with the first batch": {
+        "for x, label in batches:": "x, label = batches[0]\n    for _ in batches:",
+    },
+    "wrong: recipe: every gradient stretched to 0.1": {
+        "mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)": "length = sum((p.grad**2).sum() for p in net.parameters()).sqrt()\n        for p in net.parameters():\n            p.grad *= 0.1 / length.item()",
+    },
+    "wrong: recipe: the optimiser steps, and not the scaler": {
+        "scaler.unscale_(optimizer)\n        ": "",
+        "scaler.step(optimizer)": "optimizer.step()",
+    },
+    "right: follow: tensors for master weights": {
+        "w.astype(np.float32)": "mg.tensor(w, dtype=mg.float32)",
+        "master -= lr * g.astype(np.float32)": "master = master - lr * mg.tensor(g, dtype=mg.float32)",
+        "astype(np.float16)": 'numpy().astype("float16")',
+    },
+    "wrong: lost: seven words": {'rounded", "exact", "rounded", "infinite"': 'rounded", "exact", "rounded"'},
+}
+
+
 # %% right: ends: by Fractions
 def ends(e, m):
     from fractions import Fraction
@@ -33,14 +56,6 @@ def follow(w, gradients, lr):
     return (w.astype(float) - lr * np.sum([g.astype(float) for g in gradients], axis=0)).astype(np.float16)
 
 
-# %% right: follow: tensors for master weights
-def follow(w, gradients, lr):
-    master = mg.tensor(w, dtype=mg.float32)
-    for g in gradients:
-        master = master - lr * mg.tensor(g, dtype=mg.float32)
-    return master.numpy().astype("float16")
-
-
 # %% wrong: follow: in place, into the weights that were given
 def follow(w, gradients, lr):
     total = w.astype(float)
@@ -62,10 +77,6 @@ def scaler(largest, scale, interval):
         return used, fits
 
     return tuple(map(lived, largest))
-
-
-# %% wrong: scaler: halved by four
-{"scale /= 2": "scale /= 4"}
 
 
 # %% right: recipe: a fixed scale, by hand
@@ -115,16 +126,6 @@ becomes = ("Zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded"
 bfloat16 = 0.0
 
 
-# %% right: lost: a text
-becomes = "zero exact rounded infinite rounded exact rounded infinite"
-bfloat16 = 0
-
-
-# %% wrong: lost: seven words
-becomes = ["zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded"]
-bfloat16 = 0
-
-
 # %% right: ends: an array
 def ends(e, m):
     b = 2 ** (e - 1) - 1
@@ -140,10 +141,6 @@ def train(net, optimizer, batches):
         (loss * 2.0**8).backward()
         mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
         optimizer.step()
-
-
-# %% wrong: recipe: nothing is cleared
-{"init_scale=2.0**16": "", "        optimizer.zero_grad()\n": ""}
 
 
 # %% right: recipe: a scale by hand, and the loss outside of autocast
@@ -174,18 +171,3 @@ def scaler(largest, scale, interval):
 # %% right: lost: a dictionary by capital letters
 becomes = dict(zip("ABCDEFGH", "zero exact rounded infinite rounded exact rounded infinite".split()))
 bfloat16 = 0
-
-
-# %% wrong: recipe: twelve steps, all with the first batch
-{"for x, label in batches:": "x, label = batches[0]\n    for _ in batches:"}
-
-
-# %% wrong: recipe: every gradient stretched to 0.1
-{
-    "mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)": "length = sum((p.grad**2).sum() for p in net.parameters()).sqrt()"
-    "\n        for p in net.parameters():\n            p.grad *= 0.1 / length.item()"
-}
-
-
-# %% wrong: recipe: the optimiser steps, and not the scaler
-{"scaler.unscale_(optimizer)\n        ": "", "scaler.step(optimizer)": "optimizer.step()"}

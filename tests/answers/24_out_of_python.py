@@ -1,3 +1,20 @@
+{
+    "wrong: graph_as_text: the first row's value is given": {
+        "values[-1]": "values[0]",
+        "feeds[value]": "feeds.get(value, value)",
+    },
+    "wrong: onnx_words: silu in three": {
+        '("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")',
+    },
+    "wrong: refuses: all is refused": "def load(text):\n    raise BadFile(text)",
+    "right: round_trip: bytes that can be edited": {"return len(header)": "return bytearray() + len(header)"},
+    "right: onnx_words: softplus by the sigmoid of the absolute value, in five": {
+        '("Neg", ["a"], "n"),\n    ("Exp", ["n"], "e"),\n    ("Add", ["e", 1], "s")': '("Sigmoid", ["a"], "s")',
+        '("Add", ["r", "l"], "y")': '("Sub", ["r", "l"], "y")',
+    },
+}
+
+
 # %% right: what_is_left: by kind, and lists in place of sets
 needs = dict.fromkeys("adef", "source") | {"b": "minigrad", "c": "engine"}
 runs, free = ["e", "d"], ["weights", "rows"]
@@ -41,10 +58,6 @@ def run(text, feeds):
         else:
             known[number] = OPS[op](*[known[each] for each in reads])
     return known[number]
-
-
-# %% wrong: graph_as_text: the first row's value is given
-{"values[-1]": "values[0]", "feeds[value]": "feeds.get(value, value)"}
 
 
 # %% right: round_trip: NumPy's own zip
@@ -123,10 +136,6 @@ softplus = [
 ]
 
 
-# %% wrong: onnx_words: silu in three
-{'("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")'}
-
-
 # %% right: refuses: one place that raises
 def load(text):
     def want(well, said):
@@ -172,15 +181,6 @@ silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "t"], "y")]
 variance = softplus = silu
 
 
-# %% wrong: refuses: all is refused
-def load(text):
-    raise BadFile(text)
-
-
-# %% right: round_trip: bytes that can be edited
-{"return len(header)": "return bytearray() + len(header)"}
-
-
 # %% right: round_trip: NumPy's own zip, and shorter
 def pack(arrays):
     import io
@@ -219,10 +219,3 @@ variance = [
     ("ReduceMean", ["q"], "y"),
 ]
 softplus = [("Sigmoid", ["x"], "s"), ("Log", ["s"], "l"), ("Sub", ["x", "l"], "y")]
-
-
-# %% right: onnx_words: softplus by the sigmoid of the absolute value, in five
-{
-    '("Neg", ["a"], "n"),\n    ("Exp", ["n"], "e"),\n    ("Add", ["e", 1], "s")': '("Sigmoid", ["a"], "s")',
-    '("Add", ["r", "l"], "y")': '("Sub", ["r", "l"], "y")',
-}
