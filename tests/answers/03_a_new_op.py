@@ -28,7 +28,9 @@
         "(-2 * x * y,)": "(x.sigmoid() * (1 + x * (1 - x.sigmoid())),)",
     },
     "wrong: softplus: half of it NumPy's": {
-        "return xp.log(1 + xp.exp(self.beta * x))": "import numpy as np\n\n        return xp.log(1 + np.exp(self.beta * x))",
+        "return xp.log(1 + xp.exp(self.beta * x))": (
+            "import numpy as np\n\n        return xp.log(1 + np.exp(self.beta * x))"
+        ),
     },
     "wrong: own: a square": {"xp.exp(-x * x)": "x * x", "(-2 * x * y,)": "(2 * x,)"},
     "wrong: own: a reciprocal": {"xp.exp(-x * x)": "1 / x", "2 * x * y": "1 / (x * x)"},

@@ -12,7 +12,9 @@
     },
     "right: bytes_budget: twice the half": "def thrifty_product(A, B, v):\n    return (A @ (B @ (v * 5))).sum()",
     "wrong: own_pass: twice the largest float is infinite": {
-        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Div(), (Node(ops.Mul(), (x, Node(ops.Const(2)))), Node(ops.Const(2)))",
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": (
+            "Div(), (Node(ops.Mul(), (x, Node(ops.Const(2)))), Node(ops.Const(2)))"
+        ),
         "Node(ops.Abs(), (x,))": "x",
         "x.abs().abs() + (-x).abs()": "x * 2 / 2",
     },
