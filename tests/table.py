@@ -52,11 +52,12 @@ def table(names, rows, ids=None, groups=1):
 
 
 def mistakes(rows, error=None):
-    """A test of each row, (call, exception, pattern) or title → such: the call raises it, and its message matches.
+    """A test of each row, title → (call, exception, pattern): the call raises it, and its message matches.
 
+    rows     a dictionary, or a list, whose titles are the patterns
     error    the exception of every row, where rows are (call, pattern)
     """
-    titles, given = (rows, rows.values()) if isinstance(rows, dict) else (None, rows)
+    titles, given = (rows, rows.values()) if isinstance(rows, dict) else ([row[-1] for row in rows], rows)
 
     @pytest.mark.parametrize("row", given, ids=titles)
     def test(row):
