@@ -317,6 +317,7 @@ PROGRAMS = [
 
 
 def line(f, text):
-    """`file:line` of the first line of f with that text."""
+    """`file:line` of the first line of f with that text, decorators apart."""
     lines, first = inspect.getsourcelines(f)
-    return f"{inspect.getsourcefile(f)}:{first + next(i for i, its in enumerate(lines) if text in its)}"
+    head = next((i for i, its in enumerate(lines) if its.lstrip().startswith("def ")), 0)
+    return f"{inspect.getsourcefile(f)}:{first + next(i for i, its in enumerate(lines) if i >= head and text in its)}"

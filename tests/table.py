@@ -51,12 +51,18 @@ def table(names, rows, ids=None, groups=1):
     return decorate
 
 
-def mistakes(rows):
-    """A test of each row, title → (call, exception, pattern): the call raises it, and its message matches."""
+def mistakes(rows, error=None):
+    """A test of each row, title → (call, exception, pattern): the call raises it, and its message matches.
 
-    @pytest.mark.parametrize(("mistake", "error", "sentence"), rows.values(), ids=rows)
-    def test(mistake, error, sentence):
-        with pytest.raises(error, match=sentence):
+    rows     a dictionary, or a list, whose titles are the patterns
+    error    the exception of every row, where rows are (call, pattern)
+    """
+    titles, given = (rows, rows.values()) if isinstance(rows, dict) else ([row[-1] for row in rows], rows)
+
+    @pytest.mark.parametrize("row", given, ids=titles)
+    def test(row):
+        mistake, sentence = row[0], row[-1]
+        with pytest.raises(error or row[1], match=sentence):
             mistake()
 
     return test

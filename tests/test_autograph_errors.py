@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from autograph_programs import line
+from refusals import Refusals
 
 import minigrad as mg
 from minigrad.base.errors import ConversionError, ShapeError
@@ -10,6 +11,7 @@ from minigrad.graph import Graph, placeholder
 from minigrad.graph.autograph import code, convert
 
 X, XS = np.array(1.0), np.array([1.0, 2.0])
+OPEN = mg.TensorSpec((None,), "float64")  # rows of unknown number
 history = []
 
 
@@ -19,33 +21,22 @@ def in_graph(f, *arrays):
         return convert(f)(*(placeholder(x.dtype, x.shape) * 1 for x in arrays))
 
 
-def over_unknown(f):
-    """What f gives for rows of unknown number, converted."""
-    with Graph().as_default():
-        return convert(f)(placeholder("float64", (None,)) * 1)
-
-
-def refusal(f, *arrays, error=ConversionError, run=in_graph):
-    with pytest.raises(error) as raised:
-        run(f, *arrays)
-    return str(raised.value)
+refused = Refusals(in_graph, X)
 
 
 # -- branches ------------------------------------------------------------------------------------------
 
 
-def test_a_variable_of_one_branch_only_is_refused_where_it_is_used():
-    def f(x):
-        if x > 0:
-            y = x
-        z = x * 2
-        return y + z
-
-    said = refusal(f, X)
-
-    assert said.startswith(f"{line(f, 'return y')}: `y` is used")
-    assert f"only the if branch of the `if` over tensors at {line(f, 'if x')}" in said
-    assert "give it one in both branches, or before them" in said
+@refused(
+    "{return y}: `y` is used",
+    "only the if branch of the `if` over tensors at {if x}",
+    "give it one in both branches, or before them",
+)
+def a_variable_of_one_branch_only_is_refused_where_it_is_used(x):
+    if x > 0:
+        y = x
+    z = x * 2
+    return y + z
 
 
 def test_a_variable_of_one_branch_only_that_nobody_uses_is_fine():
@@ -61,85 +52,67 @@ def test_a_variable_of_one_branch_only_that_nobody_uses_is_fine():
     assert in_graph(f, X).shape == ()
 
 
-def test_a_variable_of_two_dtypes_is_refused():
-    def f(x):
-        if x > 0:
-            y = x
-        else:
-            y = x > 3
-        return y
-
-    said = refusal(f, X)
-
-    assert said.startswith(f"{line(f, 'if x')}: after this `if` over tensors `y` is float64 after one branch and bool")
-    assert "x.to(dtype)" in said
+@refused("{if x}: after this `if` over tensors `y` is float64 after one branch and bool", "x.to(dtype)")
+def a_variable_of_two_dtypes(x):
+    if x > 0:
+        y = x
+    else:
+        y = x > 3
+    return y
 
 
-def test_a_variable_of_two_structures_is_refused():
-    def f(x):
-        y = (x, x)
-        if x > 0:
-            y = (x, x, x)
-        return y[0]
-
-    assert "`y` is a tuple of 3 (f64[], f64[], f64[]) after one branch and a tuple of 2" in refusal(f, X)
+@refused("`y` is a tuple of 3 (f64[], f64[], f64[]) after one branch and a tuple of 2")
+def a_variable_of_two_structures(x):
+    y = (x, x)
+    if x > 0:
+        y = (x, x, x)
+    return y[0]
 
 
-def test_a_variable_that_is_no_tensor_is_refused_where_the_branches_differ():
-    def f(x):
-        mode = "up"
-        if x > 0:
-            mode = "down"
-        return x if mode == "up" else -x
-
-    assert "`mode` is 'down' after one branch and 'up' after the other" in refusal(f, X)
+@refused("`mode` is 'down' after one branch and 'up' after the other")
+def a_variable_that_is_no_tensor_is_refused_where_the_branches_differ(x):
+    mode = "up"
+    if x > 0:
+        mode = "down"
+    return x if mode == "up" else -x
 
 
-def test_a_return_in_one_branch_only_is_refused_unless_all_ways_return():
-    def f(x):
-        if x > 0:
-            return x
-        history.clear()
-        return None
-
-    said = refusal(f, X)
-
-    assert "what is returned is f64[] after one branch and None after the other" in said
-    assert "Let every way through the function return a tensor" in said
-
-
-def test_an_expression_of_two_dtypes_is_refused():
-    def f(x):
-        return x if x > 0 else x > 3
-
-    assert "after this `if` expression over tensors the value is float64" in refusal(f, X)
-
-
-def test_a_condition_of_several_elements_is_refused():
-    def f(xs):
-        if xs > 0:
-            return xs
-        return -xs
-
-    def g(xs):
-        return not xs
-
-    said = refusal(f, XS, error=ShapeError)
-    assert "the condition of this `if` is one bool, and got bool[2]: say x.any() or x.all()" in said
-    assert "the condition of this `not`" in refusal(g, XS, error=ShapeError)
-
-
-def test_an_attribute_of_one_branch_only_is_refused():
-    class Box:
-        pass
-
-    def f(x):
-        box = Box()
-        if x > 0:
-            box.content = x
+@refused(
+    "what is returned is f64[] after one branch and None after the other",
+    "Let every way through the function return a tensor",
+)
+def a_return_in_one_branch_only_is_refused_unless_all_ways_return(x):
+    if x > 0:
         return x
+    history.clear()
+    return None
 
-    assert "`box.content` is assigned, and only the if branch" in refusal(f, X)
+
+@refused("after this `if` expression over tensors the value is float64")
+def an_expression_of_two_dtypes(x):
+    return x if x > 0 else x > 3
+
+
+@refused("the condition of this `if` is one bool, and got bool[2]: say x.any() or x.all()", of=(XS,), error=ShapeError)
+def a_condition_of_several_elements(xs):
+    if xs > 0:
+        return xs
+    return -xs
+
+
+refused("the condition of this `not`", of=(XS,), error=ShapeError)(lambda xs: not xs)
+
+
+class Box:
+    pass
+
+
+@refused("`box.content` is assigned, and only the if branch")
+def an_attribute_of_one_branch_only(x):
+    box = Box()
+    if x > 0:
+        box.content = x
+    return x
 
 
 def test_an_error_raised_in_a_branch_says_why_it_is_raised():
@@ -156,29 +129,23 @@ def test_an_error_raised_in_a_branch_says_why_it_is_raised():
     assert "write `assert`" in note
 
 
-def test_a_list_that_grows_in_one_branch_only_is_refused():
-    def f(x):
-        seen = [x]
-        if x > 0:
-            seen.append(x)
-        return seen
-
-    said = refusal(f, X)
-
-    assert said.startswith(
-        f"{line(f, 'if x')}: after this `if` over tensors `seen` is a list of 2 (f64[], f64[]) after"
-    )
-    assert "Append in both branches, or in none" in said
+@refused(
+    "{if x}: after this `if` over tensors `seen` is a list of 2 (f64[], f64[]) after",
+    "Append in both branches, or in none",
+)
+def a_list_that_grows_in_one_branch_only(x):
+    seen = [x]
+    if x > 0:
+        seen.append(x)
+    return seen
 
 
-def test_a_set_that_changes_in_a_branch_is_refused():
-    def f(x):
-        seen = set()
-        if x > 0:
-            seen.add("positive")
-        return x
-
-    assert "`seen` is a Python set, and grows in a branch over tensors" in refusal(f, X)
+@refused("`seen` is a Python set, and grows in a branch over tensors")
+def a_set_that_changes_in_a_branch(x):
+    seen = set()
+    if x > 0:
+        seen.add("positive")
+    return x
 
 
 # -- loops ---------------------------------------------------------------------------------------------
@@ -194,49 +161,46 @@ class Recorder:
         return xs
 
 
-def test_a_list_that_grows_in_a_loop_is_refused():
-    def f(xs):
-        out = []
-        for x in xs:
-            out.append(x * 2)
-        return out
+refused("`self.rows` is a Python list, and grows", of=(XS,))(Recorder().record)
 
-    def around(xs):
+
+@refused(
+    "{for x}: in this `for` over tensors `out` is a list of 0 before a turn and a list",
+    "mg.lax.scan",
+    "at most 256 rows",
+    of=(OPEN,),
+)
+def a_list_that_grows_in_a_loop(xs):
+    out = []
+    for x in xs:
+        out.append(x * 2)
+    return out
+
+
+def beside(rows):
+    @refused("`rows` is a Python list, and grows", of=(XS,))
+    def a_list_of_the_function_around_it(xs):
         for x in xs:
             rows.append(x)
         return xs
 
-    rows = []
 
-    def of_the_module(xs):
-        for x in xs:
-            history.append(x)
-        return xs
-
-    said = refusal(f, run=over_unknown)
-
-    assert said.startswith(
-        f"{line(f, 'for x')}: in this `for` over tensors `out` is a list of 0 before a turn and a list"
-    )
-    assert "mg.lax.scan" in said
-    assert "at most 256 rows" in said
-    assert "`rows` is a Python list, and grows" in refusal(around, XS)
-    assert "`history` is a Python list, and grows" in refusal(of_the_module, XS)
-    assert "`self.rows` is a Python list, and grows" in refusal(Recorder().record, XS)
-    history.clear()
+beside([])
 
 
-def test_a_list_that_is_longer_after_each_turn_is_refused():
-    def f(xs):
-        out = []
-        for x in xs:
-            out = [*out, x]
-        return out
+@refused("`history` is a Python list, and grows", of=(XS,))
+def a_list_of_the_module(xs):
+    for x in xs:
+        history.append(x)
+    return xs
 
-    said = refusal(f, run=over_unknown)
 
-    assert "`out` is a list of 0 before a turn and a list of 1 (f64[]) after it" in said
-    assert "mg.lax.scan" in said
+@refused("`out` is a list of 0 before a turn and a list of 1 (f64[]) after it", "mg.lax.scan", of=(OPEN,))
+def a_list_that_is_longer_after_each_turn(xs):
+    out = []
+    for x in xs:
+        out = [*out, x]
+    return out
 
 
 def test_a_list_may_grow_in_a_loop_that_python_runs():
@@ -249,102 +213,85 @@ def test_a_list_may_grow_in_a_loop_that_python_runs():
     assert len(in_graph(f, X)) == 3
 
 
-def test_a_variable_that_changes_its_dtype_is_refused():
-    def f(xs):
-        y = xs.sum()
-        for x in xs:
-            y = y > x
-        return y
-
-    said = refusal(f, XS)
-
-    here = f"{line(f, 'for x')}: in this `for` over tensors"
-    assert said.startswith(f"{here} `y` is float64 before a turn and bool after")
-    assert "Begin with dtype bool, or end the turn with .to(float64)" in said
+@refused(
+    "{for x}: in this `for` over tensors `y` is float64 before a turn and bool after",
+    "Begin with dtype bool, or end the turn with .to(float64)",
+    of=(XS,),
+)
+def a_variable_that_changes_its_dtype(xs):
+    y = xs.sum()
+    for x in xs:
+        y = y > x
+    return y
 
 
-def test_a_variable_that_changes_its_shape_is_refused():
-    def f(x, xs):
-        y = 0.0
-        while x > 0:
-            y = y + xs
-            x = x - 1
-        return y
-
-    said = refusal(f, X, XS)
-
-    assert said.startswith(f"{line(f, 'while')}: in this `while` over tensors `y` has shape () before a turn and (2,)")
-    assert "mg.zeros" in said
-    assert "shape_invariants" in said
-
-
-def test_a_variable_that_begins_as_none_is_refused():
-    def f(xs):
-        best = None
-        for x in xs:
-            best = x if best is None else best
-        return best
-
-    assert "`best` is None before a turn and f64[] after it" in refusal(f, run=over_unknown)
+@refused(
+    "{while}: in this `while` over tensors `y` has shape () before a turn and (2,)",
+    "mg.zeros",
+    "shape_invariants",
+    of=(
+        X,
+        XS,
+    ),
+)
+def a_variable_that_changes_its_shape(x, xs):
+    y = 0.0
+    while x > 0:
+        y = y + xs
+        x = x - 1
+    return y
 
 
-def test_a_variable_of_the_body_is_refused_where_it_is_used_after_the_loop():
-    def f(xs):
-        for x in xs:
-            y = x * 2
-        return y
-
-    said = refusal(f, run=over_unknown)
-
-    assert said.startswith(f"{line(f, 'return y')}: `y` is used, and only the body of the `for` over tensors")
-    assert "give it one before the loop" in said
+@refused("`best` is None before a turn and f64[] after it", of=(OPEN,))
+def a_variable_that_begins_as_none(xs):
+    best = None
+    for x in xs:
+        best = x if best is None else best
+    return best
 
 
-def test_a_variable_without_a_value_for_the_next_turn_is_refused():
-    def f(xs):
-        y = xs[0]
-        for x in xs:
-            x = x + y
-            del y
-        return x
-
-    assert "`y` goes on to the next turn, and is deleted" in refusal(f, XS)
-
-
-def test_an_attribute_that_begins_in_a_loop_is_refused():
-    class Box:
-        pass
-
-    def f(xs):
-        box = Box()
-        for x in xs:
-            box.content = x
-        return xs
-
-    assert "`box.content` is assigned, and only the body" in refusal(f, run=over_unknown)
+@refused(
+    "{return y}: `y` is used, and only the body of the `for` over tensors",
+    "give it one before the loop",
+    of=(OPEN,),
+)
+def a_variable_of_the_body_is_refused_where_it_is_used_after_the_loop(xs):
+    for x in xs:
+        y = x * 2
+    return y
 
 
-def test_a_tensor_edited_in_place_under_two_names_is_refused():
-    def f(xs):
-        y = xs.sum()
-        same = y
-        for x in xs:
-            y += x * same
-        return y
-
-    said = refusal(f, XS)
-
-    assert "edits f64[] in place" in said
-    assert "y = x.clone()" in said
+@refused("`y` goes on to the next turn, and is deleted", of=(XS,))
+def a_variable_without_a_value_for_the_next_turn(xs):
+    y = xs[0]
+    for x in xs:
+        x = x + y
+        del y
+    return x
 
 
-def test_a_loop_over_a_number_is_refused():
-    def f(x):
-        for row in x:
-            x = row
-        return x
+@refused("`box.content` is assigned, and only the body", of=(OPEN,))
+def an_attribute_that_begins_in_a_loop(xs):
+    box = Box()
+    for x in xs:
+        box.content = x
+    return xs
 
-    assert "a loop over a tensor goes over its first axis, and f64[] has none" in refusal(f, X, error=TypeError)
+
+@refused("edits f64[] in place", "y = x.clone()", of=(XS,))
+def a_tensor_edited_in_place_under_two_names(xs):
+    y = xs.sum()
+    same = y
+    for x in xs:
+        y += x * same
+    return y
+
+
+@refused("a loop over a tensor goes over its first axis, and f64[] has none", error=TypeError)
+def a_loop_over_a_number(x):
+    for row in x:
+        x = row
+    return x
 
 
 def test_a_list_beside_rows_of_unknown_number_is_refused():
@@ -356,6 +303,9 @@ def test_a_list_beside_rows_of_unknown_number_is_refused():
     assert in_graph(f, XS).shape == (2,)
     with Graph().as_default(), pytest.raises(ConversionError, match="known only when the graph runs"):
         convert(f)(placeholder("float64", (None,)))
+
+
+test_a_refusal_names_the_line_the_variable_and_the_way_out = refused.test()
 
 
 # -- Python's own errors stay Python's -----------------------------------------------------------------

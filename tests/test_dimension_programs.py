@@ -4,6 +4,7 @@ Each program is traced once (as a function, compiled, and in a Session) and fed 
 the referee. That a graph is not built is an answer; a number that eager has not is none.
 """
 
+import linecache
 import math
 import os
 import warnings
@@ -23,358 +24,164 @@ F = mg.functional
 LONG = bool(os.environ.get("MINIGRAD_LONG"))  # all lengths, in all ways, and 500 programs made up: 3 minutes
 LENGTHS = (3, 0, 1, 2, 4, 9, 20) if LONG else (3, 0, 1, 9)
 
+
+def programs(arguments, text):
+    """A function for each expression of a text, between two bars, with the expression for its name."""
+    made = []
+    for row in filter(None, map(str.strip, text.replace("\n", "|").split("|"))):
+        source, scope = f"def f({arguments}):\n    return {row}\n", {"mg": mg, "F": F, "np": np, "math": math}
+        linecache.cache[row] = len(source), None, source.splitlines(keepends=True), row  # AutoGraph reads it
+        exec(compile(source, row, "exec"), scope)
+        scope["f"].__name__ = row
+        made.append(scope["f"])
+    return made
+
+
 # f(x), x of shape (n,): what W3 and W21 of the list of wrong numbers named, and more of their kind.
-VECTORS = [
-    lambda x: x.sum() * (1 - 1.0 / x.shape[0]),
-    lambda x: x.sum() * (2.0 / x.shape[0]) ** 0.5,
-    lambda x: x.sum() * (1.0 / x.shape[0]) ** 2,
-    lambda x: x.sum() * (0.5 * x.shape[0] + 1),
-    lambda x: x * 2 if 1.0 * x.shape[0] == 4.0 else x,
-    lambda x: x * 2 if x.shape[0] == 4.0 else x,
-    lambda x: x * 2 if x.shape[0] == 4.0 else x,
-    lambda x: x * 2 if 1.0 / x.shape[0] < 0.3 else x,
-    lambda x: x * 2 if 1.0 / x.shape[0] == 0.25 else x,
-    lambda x: x * 2 if x.shape[0] in {4, 9} else x,
-    lambda x: x * {4: 2.0}.get(x.shape[0], 3.0),
-    lambda x: x * 2 if x.shape[0] else x - 1,
-    lambda x: x * 2 if not x.shape[0] else x - 1,
-    lambda x: x * 2 if x.shape == (4,) else x,
-    lambda x: x * 2 if np.int64(4) == x.shape[0] else x,
-    lambda x: x * 2 if x.size > 3 else x,
-    lambda x: x * 2 if x.numel() > 3 else x,
-    lambda x: x * 2 if x.nbytes > 24 else x,
-    lambda x: x * 2 if len(x.shape) == 1 else x,
-    lambda x: x * round(0.1 * x.shape[0]),
-    lambda x: x * int(0.5 * x.shape[0]),
-    lambda x: x[: int(0.5 * x.shape[0])],
-    lambda x: x[: x.shape[0] // 2],
-    lambda x: x[x.shape[0] // 2 :],
-    lambda x: x[: x.shape[0] - 1] * 2,
-    lambda x: x[: x.shape[0] - 4],
-    lambda x: x[: x.shape[0] + 4],
-    lambda x: x[x.shape[0] - 2 :],
-    lambda x: x[: -x.shape[0]],
-    lambda x: x * math.sqrt(2.0 / x.shape[0]),
-    lambda x: x * math.sqrt(x.shape[0]),
-    lambda x: x * x.shape[0] ** 0.5,
-    lambda x: x * x.shape[0] ** -1,
-    lambda x: x * x.shape[0] ** -0.5,
-    lambda x: x * math.gcd(x.shape[0], 4),
-    lambda x: x * math.isqrt(x.shape[0]),
-    lambda x: x * math.log(x.shape[0] + 1),
-    lambda x: x * math.floor(x.shape[0] / 2),
-    lambda x: x * math.ceil(x.shape[0]),
-    lambda x: x * math.factorial(x.shape[0]),
-    lambda x: x * math.prod([x.shape[0], 2]),
-    lambda x: x * math.comb(x.shape[0], 2),
-    lambda x: x * math.fsum([x.shape[0], 1.0]),
-    lambda x: x * math.hypot(x.shape[0], 1.0),
-    lambda x: x * math.exp(-x.shape[0]),
-    lambda x: x * math.copysign(1.0, x.shape[0] - 2),
-    lambda x: x * math.fmod(x.shape[0], 3),
-    lambda x: x * math.inf if math.isclose(x.shape[0], 4) else x,
-    lambda x: x * np.sqrt(x.shape[0]),
-    lambda x: x * np.log1p(x.shape[0]),
-    lambda x: x * float(np.arange(x.shape[0]).sum()),
-    lambda x: x * np.float64(x.shape[0]),
-    lambda x: x * np.asarray(x.shape).sum(),
-    lambda x: x * np.maximum(x.shape[0], 3),
-    lambda x: x + mg.tensor(np.zeros(x.shape[0])),
-    lambda x: x + mg.tensor(np.zeros(x.shape)),
-    lambda x: x * sum(1 for _ in range(x.shape[0])),
-    lambda x: x * len([0] * x.shape[0]),
-    lambda x: x * len("a" * x.shape[0]),
-    lambda x: x * len(list(range(x.shape[0]))),
-    lambda x: x * [1.0, 2.0, 3.0, 4.0][x.shape[0]],
-    lambda x: x * max(x.shape[0], 3),
-    lambda x: x * min(3, x.shape[0]),
-    lambda x: x * sorted([x.shape[0], 3])[0],
-    lambda x: x * abs(x.shape[0] - 3),
-    lambda x: x * (x.shape[0] % 2),
-    lambda x: x * (x.shape[0] & 1),
-    lambda x: x * (x.shape[0] >> 1),
-    lambda x: x * (10 // (x.shape[0] + 1)),
-    lambda x: x * (10 // x.shape[0]),
-    lambda x: x.sum() * (x.shape[0] // x.shape[0]),
-    lambda x: x.sum() * (x.shape[0] / x.shape[0]),
-    lambda x: x.sum() * (2 / x.shape[0]),
-    lambda x: x.sum() * divmod(x.shape[0], 3)[1],
-    lambda x: x * bool(x.shape[0] > 2),
-    lambda x: x * float(x.shape[0]),
-    lambda x: x * int(x.shape[0]),
-    lambda x: x * hash(x.shape[0]),
-    lambda x: x.sum() * mg.tensor(1.0 / x.shape[0]),
-    lambda x: x.sum() * mg.tensor(0.5 * x.shape[0]),
-    lambda x: x.sum() + mg.tensor(x.shape[0]),
-    lambda x: x.sum() + mg.tensor([x.shape[0], 2.0]).sum(),
-    lambda x: mg.full((x.shape[0],), x.shape[0]),
-    lambda x: mg.full((x.shape[0],), 1.0 / (x.shape[0] + 1)) * x,
-    lambda x: mg.full_like(x, x.shape[0]),
-    lambda x: x.astype("int64") * (x.shape[0] / 1),
-    lambda x: x.astype("float32") * (1.0 / (x.shape[0] + 1)),
-    lambda x: mg.zeros(x.shape[0]) + x,
-    lambda x: mg.zeros(x.shape[0] + 1)[1:] + x,
-    lambda x: mg.zeros(x.shape[0] - 3),
-    lambda x: mg.arange(x.shape[0]),
-    lambda x: mg.arange(x.shape[0] - 3),
-    lambda x: mg.arange(0, x.shape[0], 2),
-    lambda x: mg.arange(x.shape[0], 0, -1),
-    lambda x: mg.arange(1.0, x.shape[0]),
-    lambda x: mg.linspace(0, 1, x.shape[0]),
-    lambda x: mg.eye(x.shape[0]),
-    lambda x: mg.eye(x.shape[0], 3) * 2,
-    lambda x: mg.eye(x[:3].shape[0]) @ x[:3],
-    lambda x: mg.ones_like(x[:9]),
-    lambda x: mg.ones_like(x)[:4],
-    lambda x: mg.ones_like(x[1:]).sum(),
-    lambda x: x[:3].shape[0] * x,
-    lambda x: x[:9].sum() / x[:9].shape[0],
-    lambda x: x[:9].mean() + x[-3:].sum() / x[-3:].shape[0],
-    lambda x: x[:9][:4] * x[:4].shape[0],
-    lambda x: x[1:][1:].shape[0] + x[2:],
-    lambda x: x[1:] - x[:-1],
-    lambda x: x[1:].sum() * x[1:].shape[0],
-    lambda x: x[1:].sum() / x[1:].shape[0],
-    lambda x: x[2:5].sum() * x[2:5].shape[0],
-    lambda x: x[-2:-1] * x[-2:-1].shape[0],
-    lambda x: x[-4:3] * x[-4:3].shape[0],
-    lambda x: x[::2] * x[::2].shape[0],
-    lambda x: x[::-1] * x[::-1].shape[0],
-    lambda x: x[3::-1] * x[3::-1].shape[0],
-    lambda x: x[0] + x[-1],
-    lambda x: x[2] * 2,
-    lambda x: x[:9].reshape(9),
-    lambda x: x[:4].reshape(2, 2),
-    lambda x: x[:3].expand(2, -1),
-    lambda x: x[:3].expand(3),
-    lambda x: x.expand(5),
-    lambda x: x.reshape(-1, 2),
-    lambda x: x.reshape(-1, x.shape[0]),
-    lambda x: x.reshape(x.shape[0], -1),
-    lambda x: x.reshape(x.shape[0] // 2, 2),
-    lambda x: x.reshape(1, -1).reshape(-1),
-    lambda x: x.squeeze(),
-    lambda x: x.squeeze(0),
-    lambda x: x.unsqueeze(0).squeeze(0),
-    lambda x: x.repeat(2) * x.repeat(2).shape[0],
-    lambda x: x.repeat(x.shape[0]),
-    lambda x: x.flip(0) + x.roll(1),
-    lambda x: x.topk(3).values,
-    lambda x: x.topk(x.shape[0]).values,
-    lambda x: x.kthvalue(2).values,
-    lambda x: x.narrow(0, 0, 3),
-    lambda x: x.narrow(0, 1, 2),
-    lambda x: x.narrow(0, -2, 2),
-    lambda x: x.narrow(0, 0, x.shape[0]),
-    lambda x: x.narrow(0, 1, x.shape[0] - 1),
-    lambda x: x.median(),
-    lambda x: x.median(0).values,
-    lambda x: x.quantile(0.5),
-    lambda x: x.split(2)[0],
-    lambda x: x.split([1, x.shape[0] - 1])[1],
-    lambda x: x.chunk(2)[0],
-    lambda x: x.tensor_split(2)[0],
-    lambda x: mg.stack(list(x.unbind(0))),
-    lambda x: x.unfold(0, 2, 1),
-    lambda x: x.diff(),
-    lambda x: x.diff() + x[1:],
-    lambda x: mg.block_diag(x[:3].reshape(1, -1), x[:2].reshape(1, -1)),
-    lambda x: mg.cat([x[:3], x[:2]]),
-    lambda x: mg.cat([x, x[:2]]) * mg.cat([x, x[:2]]).shape[0],
-    lambda x: mg.cat([x[1:], x[:1]]) + x,
-    lambda x: mg.stack([x[:2], x[:2]]),
-    lambda x: x.diag(),
-    lambda x: x.diag()[:2, :2].diagonal(),
-    lambda x: x.var(),
-    lambda x: x.std(),
-    lambda x: x.mean(),
-    lambda x: x.max(),
-    lambda x: x.argmax(),
-    lambda x: x.softmax(0),
-    lambda x: x.cumsum(0)[-1:],
-    lambda x: x.prod(),
-    lambda x: x.norm(),
-    lambda x: x.cov(),
-    lambda x: mg.outer(x, x).trace(),
-    lambda x: x @ x,
-    lambda x: F.pad(x, (1, 1)),
-    lambda x: F.one_hot(x.argsort(), 20).sum(0),
-    lambda x: F.normalize(x, dim=0),
-    lambda x: F.dropout(x, 1 - 1 / (x.shape[0] + 1), False),
-    lambda x: mg.triu(mg.ones(x.shape[0], x.shape[0])) @ x,
-    lambda x: mg.tril_indices(x.shape[0], x.shape[0]),
-    lambda x: x.clamp(max=x.shape[0] / 4),
-    lambda x: mg.where(x > 0, x, x.shape[0]),
-    lambda x: x * mg.arange(9)[: x.shape[0]],
-    lambda x: (mg.arange(9)[: x.shape[0]]).sum() / x.shape[0],
-    lambda x: mg.arange(9)[x.shape[0] :].sum() + mg.arange(9)[x.shape[0] :].shape[0],
-    lambda x: x.index_select(0, mg.tensor([0, 1])),
-    lambda x: x.take(mg.tensor([-1])),
-    lambda x: x.masked_fill(mg.arange(x.shape[0]) > 1, 0.0),
-    lambda x: x.index_set(slice(0, 2), 5.0),
-    lambda x: x.index_set(slice(1, None), x[:-1]),
-    lambda x: x * (x.shape[0] - 5) ** 0.5,
-    lambda x: x * 2 ** (x.shape[0] - 2),
-    lambda x: x[x.shape[0] - 3 : x.shape[0] - 1],
-    lambda x: x[1 : x.shape[0] - 1] - x[:-2],
-    lambda x: mg.zeros(x.shape[0], x.shape[0] - 1),
-    lambda x: mg.ones(3)[-x.shape[0] :].sum() * x,
-    lambda x: mg.searchsorted(x.sort().values, 0.5),
-    lambda x: mg.meshgrid(x, x[:2], indexing="ij")[1],
-    lambda x: mg.cartesian_prod(x[:2], x[:3]),
-    mg.func.grad(lambda v: (v[:2] ** 2).sum()),
-    mg.func.grad(lambda v: v[1:].mean() * v.shape[0]),
-    mg.func.grad(lambda v: v.mean()),
-    mg.func.grad(lambda v: v.var() + v.std()),
-    mg.func.grad(lambda v: mg.cat([v[:2], v, v[2:]]).square().sum()),
-    mg.func.grad(lambda v: (v[:3].expand(2, -1) ** 2).sum()),
-    mg.func.grad(lambda v: v.topk(2).values.square().sum()),
-    mg.func.grad(lambda v: v.prod() + v.max() + v.norm()),
-    mg.func.grad(lambda v: v.cumsum(0).logsumexp(0)),
-    mg.func.grad(lambda v: v[::2].square().sum() / v[::2].shape[0]),
-    mg.func.grad(lambda v: v.narrow(0, 1, 2).square().sum()),
-]
+VECTORS = programs(
+    "x",
+    """
+x.sum() * (1 - 1.0 / x.shape[0]) | x.sum() * (2.0 / x.shape[0]) ** 0.5 | x.sum() * (1.0 / x.shape[0]) ** 2
+x.sum() * (0.5 * x.shape[0] + 1) | x * 2 if 1.0 * x.shape[0] == 4.0 else x | x * 2 if x.shape[0] == 4.0 else x
+x * 2 if 4.0 == x.shape[0] else x | x * 2 if 1.0 / x.shape[0] < 0.3 else x | x * 2 if 1.0 / x.shape[0] == 0.25 else x
+x * 2 if x.shape[0] in {4, 9} else x | x * {4: 2.0}.get(x.shape[0], 3.0) | x * 2 if x.shape[0] else x - 1
+x * 2 if not x.shape[0] else x - 1 | x * 2 if x.shape == (4,) else x | x * 2 if np.int64(4) == x.shape[0] else x
+x * 2 if x.size > 3 else x | x * 2 if x.numel() > 3 else x | x * 2 if x.nbytes > 24 else x
+x * 2 if len(x.shape) == 1 else x | x * round(0.1 * x.shape[0]) | x * int(0.5 * x.shape[0])
+x[: int(0.5 * x.shape[0])] | x[: x.shape[0] // 2] | x[x.shape[0] // 2 :] | x[: x.shape[0] - 1] * 2
+x[: x.shape[0] - 4] | x[: x.shape[0] + 4] | x[x.shape[0] - 2 :] | x[: -x.shape[0]] | x * math.sqrt(2.0 / x.shape[0])
+x * math.sqrt(x.shape[0]) | x * x.shape[0] ** 0.5 | x * x.shape[0] ** -1 | x * x.shape[0] ** -0.5
+x * math.gcd(x.shape[0], 4) | x * math.isqrt(x.shape[0]) | x * math.log(x.shape[0] + 1)
+x * math.floor(x.shape[0] / 2) | x * math.ceil(x.shape[0]) | x * math.factorial(x.shape[0])
+x * math.prod([x.shape[0], 2]) | x * math.comb(x.shape[0], 2) | x * math.fsum([x.shape[0], 1.0])
+x * math.hypot(x.shape[0], 1.0) | x * math.exp(-x.shape[0]) | x * math.copysign(1.0, x.shape[0] - 2)
+x * math.fmod(x.shape[0], 3) | x * math.inf if math.isclose(x.shape[0], 4) else x | x * np.sqrt(x.shape[0])
+x * np.log1p(x.shape[0]) | x * float(np.arange(x.shape[0]).sum()) | x * np.float64(x.shape[0])
+x * np.asarray(x.shape).sum() | x * np.maximum(x.shape[0], 3) | x + mg.tensor(np.zeros(x.shape[0]))
+x + mg.tensor(np.zeros(x.shape)) | x * sum(1 for _ in range(x.shape[0])) | x * len([0] * x.shape[0])
+x * len("a" * x.shape[0]) | x * len(list(range(x.shape[0]))) | x * [1.0, 2.0, 3.0, 4.0][x.shape[0]]
+x * max(x.shape[0], 3) | x * min(3, x.shape[0]) | x * sorted([x.shape[0], 3])[0] | x * abs(x.shape[0] - 3)
+x * (x.shape[0] % 2) | x * (x.shape[0] & 1) | x * (x.shape[0] >> 1) | x * (10 // (x.shape[0] + 1))
+x * (10 // x.shape[0]) | x.sum() * (x.shape[0] // x.shape[0]) | x.sum() * (x.shape[0] / x.shape[0])
+x.sum() * (2 / x.shape[0]) | x.sum() * divmod(x.shape[0], 3)[1] | x * bool(x.shape[0] > 2) | x * float(x.shape[0])
+x * int(x.shape[0]) | x * hash(x.shape[0]) | x.sum() * mg.tensor(1.0 / x.shape[0])
+x.sum() * mg.tensor(0.5 * x.shape[0]) | x.sum() + mg.tensor(x.shape[0]) | x.sum() + mg.tensor([x.shape[0], 2.0]).sum()
+mg.full((x.shape[0],), x.shape[0]) | mg.full((x.shape[0],), 1.0 / (x.shape[0] + 1)) * x | mg.full_like(x, x.shape[0])
+x.astype("int64") * (x.shape[0] / 1) | x.astype("float32") * (1.0 / (x.shape[0] + 1)) | mg.zeros(x.shape[0]) + x
+mg.zeros(x.shape[0] + 1)[1:] + x | mg.zeros(x.shape[0] - 3) | mg.arange(x.shape[0]) | mg.arange(x.shape[0] - 3)
+mg.arange(0, x.shape[0], 2) | mg.arange(x.shape[0], 0, -1) | mg.arange(1.0, x.shape[0])
+mg.linspace(0, 1, x.shape[0]) | mg.eye(x.shape[0]) | mg.eye(x.shape[0], 3) * 2 | mg.eye(x[:3].shape[0]) @ x[:3]
+mg.ones_like(x[:9]) | mg.ones_like(x)[:4] | mg.ones_like(x[1:]).sum() | x[:3].shape[0] * x
+x[:9].sum() / x[:9].shape[0] | x[:9].mean() + x[-3:].sum() / x[-3:].shape[0] | x[:9][:4] * x[:4].shape[0]
+x[1:][1:].shape[0] + x[2:] | x[1:] - x[:-1] | x[1:].sum() * x[1:].shape[0] | x[1:].sum() / x[1:].shape[0]
+x[2:5].sum() * x[2:5].shape[0] | x[-2:-1] * x[-2:-1].shape[0] | x[-4:3] * x[-4:3].shape[0] | x[::2] * x[::2].shape[0]
+x[::-1] * x[::-1].shape[0] | x[3::-1] * x[3::-1].shape[0] | x[0] + x[-1] | x[2] * 2 | x[:9].reshape(9)
+x[:4].reshape(2, 2) | x[:3].expand(2, -1) | x[:3].expand(3) | x.expand(5) | x.reshape(-1, 2)
+x.reshape(-1, x.shape[0]) | x.reshape(x.shape[0], -1) | x.reshape(x.shape[0] // 2, 2) | x.reshape(1, -1).reshape(-1)
+x.squeeze() | x.squeeze(0) | x.unsqueeze(0).squeeze(0) | x.repeat(2) * x.repeat(2).shape[0] | x.repeat(x.shape[0])
+x.flip(0) + x.roll(1) | x.topk(3).values | x.topk(x.shape[0]).values | x.kthvalue(2).values | x.narrow(0, 0, 3)
+x.narrow(0, 1, 2) | x.narrow(0, -2, 2) | x.narrow(0, 0, x.shape[0]) | x.narrow(0, 1, x.shape[0] - 1) | x.median()
+x.median(0).values | x.quantile(0.5) | x.split(2)[0] | x.split([1, x.shape[0] - 1])[1] | x.chunk(2)[0]
+x.tensor_split(2)[0] | mg.stack(list(x.unbind(0))) | x.unfold(0, 2, 1) | x.diff() | x.diff() + x[1:]
+mg.block_diag(x[:3].reshape(1, -1), x[:2].reshape(1, -1)) | mg.cat([x[:3], x[:2]])
+mg.cat([x, x[:2]]) * mg.cat([x, x[:2]]).shape[0] | mg.cat([x[1:], x[:1]]) + x | mg.stack([x[:2], x[:2]]) | x.diag()
+x.diag()[:2, :2].diagonal() | x.var() | x.std() | x.mean() | x.max() | x.argmax() | x.softmax(0) | x.cumsum(0)[-1:]
+x.prod() | x.norm() | x.cov() | mg.outer(x, x).trace() | x @ x | F.pad(x, (1, 1)) | F.one_hot(x.argsort(), 20).sum(0)
+F.normalize(x, dim=0) | F.dropout(x, 1 - 1 / (x.shape[0] + 1), False) | mg.triu(mg.ones(x.shape[0], x.shape[0])) @ x
+mg.tril_indices(x.shape[0], x.shape[0]) | x.clamp(max=x.shape[0] / 4) | mg.where(x > 0, x, x.shape[0])
+x * mg.arange(9)[: x.shape[0]] | (mg.arange(9)[: x.shape[0]]).sum() / x.shape[0]
+mg.arange(9)[x.shape[0] :].sum() + mg.arange(9)[x.shape[0] :].shape[0] | x.index_select(0, mg.tensor([0, 1]))
+x.take(mg.tensor([-1])) | x.masked_fill(mg.arange(x.shape[0]) > 1, 0.0) | x.index_set(slice(0, 2), 5.0)
+x.index_set(slice(1, None), x[:-1]) | x * (x.shape[0] - 5) ** 0.5 | x * 2 ** (x.shape[0] - 2)
+x[x.shape[0] - 3 : x.shape[0] - 1] | x[1 : x.shape[0] - 1] - x[:-2] | mg.zeros(x.shape[0], x.shape[0] - 1)
+mg.ones(3)[-x.shape[0] :].sum() * x | mg.searchsorted(x.sort().values, 0.5) | mg.meshgrid(x, x[:2], indexing="ij")[1]
+mg.cartesian_prod(x[:2], x[:3]) | mg.func.grad(lambda v: (v[:2] ** 2).sum())(x)
+mg.func.grad(lambda v: v[1:].mean() * v.shape[0])(x) | mg.func.grad(lambda v: v.mean())(x)
+mg.func.grad(lambda v: v.var() + v.std())(x) | mg.func.grad(lambda v: mg.cat([v[:2], v, v[2:]]).square().sum())(x)
+mg.func.grad(lambda v: (v[:3].expand(2, -1) ** 2).sum())(x)
+mg.func.grad(lambda v: v.topk(2).values.square().sum())(x) | mg.func.grad(lambda v: v.prod() + v.max() + v.norm())(x)
+mg.func.grad(lambda v: v.cumsum(0).logsumexp(0))(x)
+mg.func.grad(lambda v: v[::2].square().sum() / v[::2].shape[0])(x)
+mg.func.grad(lambda v: v.narrow(0, 1, 2).square().sum())(x)
+""",
+)
 
 # f(x), x of shape (n, 3)
-MATRICES = [
-    lambda x: x.reshape(x.shape[0], -1),
-    lambda x: x.reshape(-1, x.shape[0]),
-    lambda x: x.reshape(-1),
-    lambda x: x.reshape(x.numel() // x.shape[0], x.shape[0]),
-    lambda x: x.flatten(),
-    lambda x: x.squeeze(),
-    lambda x: x.T @ x / x.shape[0],
-    lambda x: x.sum(0) / x.shape[0],
-    lambda x: x[:2] / x[:2].shape[0],
-    lambda x: x[0] if x.shape[0] == 1 else x[0] * 2,
-    lambda x: x[:, : x.shape[0]],
-    lambda x: x[: x.shape[1]] * 2,
-    lambda x: x @ mg.ones(3, x.shape[0]),
-    lambda x: x.diagonal() * x.diagonal().shape[0],
-    lambda x: x.trace(),
-    lambda x: x.var(0),
-    lambda x: x.mean(0) + x.max(0).values,
-    lambda x: x.mean(1),
-    lambda x: F.layer_norm(x, (3,)),
-    lambda x: F.batch_norm(x, None, None, training=True),
-    lambda x: F.instance_norm(x.reshape(1, 3, -1)),
-    lambda x: F.group_norm(x, 3),
-    lambda x: F.normalize(x, 2.0),
-    lambda x: F.softmax(x, 0),
-    lambda x: F.cross_entropy(x, mg.zeros(x.shape[0], dtype="int64")),
-    lambda x: F.mse_loss(x, mg.zeros_like(x)),
-    lambda x: F.mse_loss(x, mg.zeros_like(x), reduction="sum") / x.shape[0],
-    lambda x: F.kl_div(x, x.softmax(1), reduction="batchmean"),
-    lambda x: F.avg_pool1d(x.T.unsqueeze(0), 2),
-    lambda x: F.max_pool1d(x.T.unsqueeze(0), 2),
-    lambda x: F.conv1d(x.T.unsqueeze(0), mg.ones(1, 3, 2)),
-    lambda x: F.conv1d(x.T.unsqueeze(0), mg.ones(1, 3, 2), stride=2),
-    lambda x: F.adaptive_avg_pool1d(x.T.unsqueeze(0), 2),
-    lambda x: F.cosine_similarity(x, x[:1]),
-    lambda x: mg.cdist(x, x),
-    lambda x: mg.cat([x, x], 1).shape[0] * x,
-    lambda x: mg.cat([x, mg.zeros(0)]),
-    lambda x: mg.block_diag(x, x[:1]),
-    lambda x: mg.kron(x, mg.eye(2)),
-    lambda x: mg.einsum("ij,ij->i", x, x),
-    lambda x: mg.einsum("ij,kj->ik", x, x[:2]),
-    lambda x: x.expand(4, -1, -1),
-    lambda x: x.expand(3, 3),
-    lambda x: x.cov(),
-    lambda x: mg.vstack([x, x[:1]]),
-    lambda x: x.rot90().T,
-    lambda x: x.tril() + x.triu(1),
-    lambda x: x.gather(0, mg.zeros(1, 3, dtype="int64")),
-    lambda x: x[mg.tensor([0, 0])],
-    lambda x: x.sort(0).values[:2],
-    lambda x: x.unflatten(0, (-1, 2)),
-    lambda x: x.unflatten(1, (3, 1)),
-    lambda x: x.argmax(0),
-    lambda x: x.amax(0),
-    lambda x: x - x[:1],
-    lambda x: x[:1] * x[-1:],
-    lambda x: F.max_pool2d(x.reshape(1, 1, -1, 3), 2),
-    lambda x: F.max_pool2d(x.reshape(1, 1, -1, 3), 2, ceil_mode=True),
-    lambda x: F.avg_pool2d(x.reshape(1, 1, -1, 3), (1, 3)),
-    lambda x: F.adaptive_avg_pool2d(x.reshape(1, 1, -1, 3), 1),
-    lambda x: F.adaptive_avg_pool2d(x.reshape(1, 1, -1, 3), (2, 2)),
-    lambda x: F.conv_transpose1d(x.T.reshape(1, 3, -1), mg.ones(3, 1, 2)),
-    lambda x: F.cross_entropy(x, mg.zeros(x.shape[0], dtype="int64"), reduction="sum") / x.shape[0],
-    lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
-    lambda x: F.pad(x, (0, 0, 1, 1)),
-    lambda x: mg.lax.scan(lambda c, v: (c + v, c), mg.zeros(3), x)[1],
-    mg.func.grad(lambda v: (v.relu() @ mg.ones(3, 2)).relu().mean()),
-    mg.func.grad(lambda v: (v - v[:1]).square().sum()),
-    mg.func.grad(lambda v: F.nll_loss(v.log_softmax(1), mg.zeros(v.shape[0], dtype="int64"))),
-    mg.func.grad(lambda v: F.conv1d(v.T.reshape(1, 3, -1), mg.ones(2, 3, 2), stride=2).square().sum()),
-    mg.func.grad(lambda v: F.adaptive_avg_pool1d(v.T.reshape(1, 3, -1), 2).square().sum()),
-    mg.func.grad(lambda v: F.scaled_dot_product_attention(v, v, v, is_causal=True).sum()),
-    mg.func.grad(lambda v: v.scatter_add(0, mg.zeros(v.shape[0], 3, dtype="int64"), v * v).square().sum()),
-    lambda x: mg.func.vmap(lambda v: v.sum() / x.shape[0])(x),
-    mg.func.grad(lambda v: F.cross_entropy(v, mg.zeros(v.shape[0], dtype="int64"))),
-    mg.func.grad(lambda v: F.layer_norm(v, (3,)).square().mean()),
-    mg.func.grad(lambda v: F.batch_norm(v, None, None, training=True).square().mean()),
-    mg.func.grad(lambda v: (v @ v.T).diagonal().sum() / v.shape[0]),
-    mg.func.grad(lambda v: mg.einsum("ij,kj->ik", v, v[:2]).square().mean()),
-]
+MATRICES = programs(
+    "x",
+    """
+x.reshape(x.shape[0], -1) | x.reshape(-1, x.shape[0]) | x.reshape(-1) | x.reshape(x.numel() // x.shape[0], x.shape[0])
+x.flatten() | x.squeeze() | x.T @ x / x.shape[0] | x.sum(0) / x.shape[0] | x[:2] / x[:2].shape[0]
+x[0] if x.shape[0] == 1 else x[0] * 2 | x[:, : x.shape[0]] | x[: x.shape[1]] * 2 | x @ mg.ones(3, x.shape[0])
+x.diagonal() * x.diagonal().shape[0] | x.trace() | x.var(0) | x.mean(0) + x.max(0).values | x.mean(1)
+F.layer_norm(x, (3,)) | F.batch_norm(x, None, None, training=True) | F.instance_norm(x.reshape(1, 3, -1))
+F.group_norm(x, 3) | F.normalize(x, 2.0) | F.softmax(x, 0) | F.cross_entropy(x, mg.zeros(x.shape[0], dtype="int64"))
+F.mse_loss(x, mg.zeros_like(x)) | F.mse_loss(x, mg.zeros_like(x), reduction="sum") / x.shape[0]
+F.kl_div(x, x.softmax(1), reduction="batchmean") | F.avg_pool1d(x.T.unsqueeze(0), 2)
+F.max_pool1d(x.T.unsqueeze(0), 2) | F.conv1d(x.T.unsqueeze(0), mg.ones(1, 3, 2))
+F.conv1d(x.T.unsqueeze(0), mg.ones(1, 3, 2), stride=2) | F.adaptive_avg_pool1d(x.T.unsqueeze(0), 2)
+F.cosine_similarity(x, x[:1]) | mg.cdist(x, x) | mg.cat([x, x], 1).shape[0] * x | mg.cat([x, mg.zeros(0)])
+mg.block_diag(x, x[:1]) | mg.kron(x, mg.eye(2)) | mg.einsum("ij,ij->i", x, x) | mg.einsum("ij,kj->ik", x, x[:2])
+x.expand(4, -1, -1) | x.expand(3, 3) | x.cov() | mg.vstack([x, x[:1]]) | x.rot90().T | x.tril() + x.triu(1)
+x.gather(0, mg.zeros(1, 3, dtype="int64")) | x[mg.tensor([0, 0])] | x.sort(0).values[:2] | x.unflatten(0, (-1, 2))
+x.unflatten(1, (3, 1)) | x.argmax(0) | x.amax(0) | x - x[:1] | x[:1] * x[-1:]
+F.max_pool2d(x.reshape(1, 1, -1, 3), 2) | F.max_pool2d(x.reshape(1, 1, -1, 3), 2, ceil_mode=True)
+F.avg_pool2d(x.reshape(1, 1, -1, 3), (1, 3)) | F.adaptive_avg_pool2d(x.reshape(1, 1, -1, 3), 1)
+F.adaptive_avg_pool2d(x.reshape(1, 1, -1, 3), (2, 2)) | F.conv_transpose1d(x.T.reshape(1, 3, -1), mg.ones(3, 1, 2))
+F.cross_entropy(x, mg.zeros(x.shape[0], dtype="int64"), reduction="sum") / x.shape[0]
+F.scaled_dot_product_attention(x, x, x, is_causal=True) | F.pad(x, (0, 0, 1, 1))
+mg.lax.scan(lambda c, v: (c + v, c), mg.zeros(3), x)[1]
+mg.func.grad(lambda v: (v.relu() @ mg.ones(3, 2)).relu().mean())(x)
+mg.func.grad(lambda v: (v - v[:1]).square().sum())(x)
+mg.func.grad(lambda v: F.nll_loss(v.log_softmax(1), mg.zeros(v.shape[0], dtype="int64")))(x)
+mg.func.grad(lambda v: F.conv1d(v.T.reshape(1, 3, -1), mg.ones(2, 3, 2), stride=2).square().sum())(x)
+mg.func.grad(lambda v: F.adaptive_avg_pool1d(v.T.reshape(1, 3, -1), 2).square().sum())(x)
+mg.func.grad(lambda v: F.scaled_dot_product_attention(v, v, v, is_causal=True).sum())(x)
+mg.func.grad(lambda v: v.scatter_add(0, mg.zeros(v.shape[0], 3, dtype="int64"), v * v).square().sum())(x)
+mg.func.vmap(lambda v: v.sum() / x.shape[0])(x)
+mg.func.grad(lambda v: F.cross_entropy(v, mg.zeros(v.shape[0], dtype="int64")))(x)
+mg.func.grad(lambda v: F.layer_norm(v, (3,)).square().mean())(x)
+mg.func.grad(lambda v: F.batch_norm(v, None, None, training=True).square().mean())(x)
+mg.func.grad(lambda v: (v @ v.T).diagonal().sum() / v.shape[0])(x)
+mg.func.grad(lambda v: mg.einsum("ij,kj->ik", v, v[:2]).square().mean())(x)
+""",
+)
 
 # f(x, y), x of shape (n,) and y of shape (m,)
-PAIRS = [
-    lambda x, y: mg.cat([x[y.shape[0] :], y]),
-    lambda x, y: mg.cat([x, y]) * (x.shape[0] + y.shape[0]),
-    lambda x, y: mg.cat([x, y])[x.shape[0] :] + y,
-    lambda x, y: mg.cat([x, y])[: x.shape[0]] * 2,
-    lambda x, y: x[: y.shape[0]],
-    lambda x, y: x[: y.shape[0]].sum() / x[: y.shape[0]].shape[0],
-    lambda x, y: x[: y.shape[0]] * y,
-    lambda x, y: x[y.shape[0] :],
-    lambda x, y: x[-y.shape[0] :],
-    lambda x, y: x[: -y.shape[0]],
-    lambda x, y: x * (x.shape[0] - y.shape[0]),
-    lambda x, y: x * (1.0 / (x.shape[0] * y.shape[0])),
-    lambda x, y: x * (x.shape[0] / y.shape[0]),
-    lambda x, y: x * 2 if x.shape[0] > y.shape[0] else x,
-    lambda x, y: x * 2 if x.shape == y.shape else x,
-    lambda x, y: x * max(x.shape[0], y.shape[0]),
-    lambda x, y: x + y,
-    lambda x, y: mg.outer(x, y).sum(1),
-    lambda x, y: mg.outer(x, y).diagonal(),
-    lambda x, y: mg.outer(x, y).reshape(-1) * (y.shape[0] * x.shape[0]),
-    lambda x, y: mg.outer(x, y).reshape(y.shape[0], x.shape[0]),
-    lambda x, y: mg.outer(x, y).reshape(-1, y.shape[0]),
-    lambda x, y: mg.eye(x.shape[0], y.shape[0]) @ y,
-    lambda x, y: x.expand(y.shape[0], x.shape[0]),
-    lambda x, y: x[:3].expand(y.shape[0], -1),
-    lambda x, y: x.topk(y.shape[0]).values,
-    lambda x, y: x.narrow(0, 0, y.shape[0]),
-    lambda x, y: x.narrow(0, y.shape[0], 1),
-    lambda x, y: mg.arange(y.shape[0], x.shape[0]),
-    lambda x, y: mg.cat([x[:2], y[:3]]) * mg.cat([x[:2], y[:3]]).shape[0],
-    lambda x, y: mg.searchsorted(x.sort().values, y),
-    lambda x, y: mg.func.grad(lambda v: (mg.cat([v, y, v]) ** 2).mean())(x),
-    lambda x, y: mg.func.grad(lambda v: (mg.outer(v, y) ** 2).mean())(x),
-    lambda x, y: mg.func.grad(lambda v: mg.cat([v[y.shape[0] :], y]).square().sum())(x),
-]
+PAIRS = programs(
+    "x, y",
+    """
+mg.cat([x[y.shape[0] :], y]) | mg.cat([x, y]) * (x.shape[0] + y.shape[0]) | mg.cat([x, y])[x.shape[0] :] + y
+mg.cat([x, y])[: x.shape[0]] * 2 | x[: y.shape[0]] | x[: y.shape[0]].sum() / x[: y.shape[0]].shape[0]
+x[: y.shape[0]] * y | x[y.shape[0] :] | x[-y.shape[0] :] | x[: -y.shape[0]] | x * (x.shape[0] - y.shape[0])
+x * (1.0 / (x.shape[0] * y.shape[0])) | x * (x.shape[0] / y.shape[0]) | x * 2 if x.shape[0] > y.shape[0] else x
+x * 2 if x.shape == y.shape else x | x * max(x.shape[0], y.shape[0]) | x + y | mg.outer(x, y).sum(1)
+mg.outer(x, y).diagonal() | mg.outer(x, y).reshape(-1) * (y.shape[0] * x.shape[0])
+mg.outer(x, y).reshape(y.shape[0], x.shape[0]) | mg.outer(x, y).reshape(-1, y.shape[0])
+mg.eye(x.shape[0], y.shape[0]) @ y | x.expand(y.shape[0], x.shape[0]) | x[:3].expand(y.shape[0], -1)
+x.topk(y.shape[0]).values | x.narrow(0, 0, y.shape[0]) | x.narrow(0, y.shape[0], 1)
+mg.arange(y.shape[0], x.shape[0]) | mg.cat([x[:2], y[:3]]) * mg.cat([x[:2], y[:3]]).shape[0]
+mg.searchsorted(x.sort().values, y) | mg.func.grad(lambda v: (mg.cat([v, y, v]) ** 2).mean())(x)
+mg.func.grad(lambda v: (mg.outer(v, y) ** 2).mean())(x)
+mg.func.grad(lambda v: mg.cat([v[y.shape[0] :], y]).square().sum())(x)
+""",
+)
 
 # f(x), x of shape (n, m)
-GRIDS = [
-    lambda x: x.reshape(-1) * (x.shape[0] * x.shape[1]),
-    lambda x: x.reshape(x.shape[1], x.shape[0]).T - x,
-    lambda x: x.T.reshape(x.shape),
-    lambda x: x[1:, :-1] - x[:-1, 1:],
-    lambda x: x.diagonal() * x.diagonal().shape[0],
-    lambda x: (x - x.mean(0)) / x.shape[1] + x.mean(1, keepdims=True),
-    lambda x: x @ x.T / x.shape[1],
-    lambda x: mg.einsum("ij,ik->jk", x, x[:, :2]),
-    lambda x: mg.cat([x, x[:1]], 0).reshape(-1, x.shape[1]),
-    lambda x: mg.stack([x, x * 2]).reshape(2 * x.shape[0], -1),
-    lambda x: F.layer_norm(x, (x.shape[1],)),
-    mg.func.grad(lambda v: (v @ v.T).square().mean()),
-    mg.func.grad(lambda v: (v[1:] * v[:-1]).sum() / v.size),
-    mg.func.grad(lambda v: (v.softmax(1).mean(0) * v[-1]).sum()),
-    mg.func.grad(lambda v: mg.cat([v, v.flip(1)], 1)[:, v.shape[1] - 1 :].square().mean()),
-    mg.func.grad(lambda v: mg.func.grad(lambda u: (u**3).mean())(v).diagonal().sum()),
-]
+GRIDS = programs(
+    "x",
+    """
+x.reshape(-1) * (x.shape[0] * x.shape[1]) | x.reshape(x.shape[1], x.shape[0]).T - x | x.T.reshape(x.shape)
+x[1:, :-1] - x[:-1, 1:] | x.diagonal() * x.diagonal().shape[0]
+(x - x.mean(0)) / x.shape[1] + x.mean(1, keepdims=True) | x @ x.T / x.shape[1] | mg.einsum("ij,ik->jk", x, x[:, :2])
+mg.cat([x, x[:1]], 0).reshape(-1, x.shape[1]) | mg.stack([x, x * 2]).reshape(2 * x.shape[0], -1)
+F.layer_norm(x, (x.shape[1],)) | mg.func.grad(lambda v: (v @ v.T).square().mean())(x)
+mg.func.grad(lambda v: (v[1:] * v[:-1]).sum() / v.size)(x)
+mg.func.grad(lambda v: (v.softmax(1).mean(0) * v[-1]).sum())(x)
+mg.func.grad(lambda v: mg.cat([v, v.flip(1)], 1)[:, v.shape[1] - 1 :].square().mean())(x)
+mg.func.grad(lambda v: mg.func.grad(lambda u: (u**3).mean())(v).diagonal().sum())(x)
+""",
+)
 
 
 def outcome(run, *args):

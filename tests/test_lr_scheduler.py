@@ -1,6 +1,7 @@
 """Schedules by themselves: asked about any step, stopped and continued, refused."""
 
 import pytest
+from table import mistakes
 from test_optim import leaf
 
 import minigrad as mg
@@ -96,12 +97,7 @@ MISTAKEN = {
         "time alone",
     ),
 }
-
-
-@pytest.mark.parametrize(("make", "error", "words"), MISTAKEN.values(), ids=MISTAKEN)
-def test_a_schedule_says_what_is_wrong_with_it(make, error, words):
-    with pytest.raises(error, match=words):
-        make()
+test_a_schedule_says_what_is_wrong_with_it = mistakes(MISTAKEN)
 
 
 # -- groups that are added later -------------------------------------------------------------------

@@ -8,6 +8,7 @@ from types import FunctionType
 
 import numpy as np
 import pytest
+from table import mistakes
 
 import minigrad as mg
 from minigrad import nn
@@ -491,12 +492,7 @@ MISTAKES = {
     ),
     "two inputs and one replaced gradient": (replaced_gradient, TypeError, "hook the tensors themselves"),
 }
-
-
-@pytest.mark.parametrize(("call", "error", "sentence"), MISTAKES.values(), ids=MISTAKES)
-def test_a_clear_sentence_answers(call, error, sentence):
-    with pytest.raises(error, match=sentence):
-        call()
+test_a_clear_sentence_answers = mistakes(MISTAKES)
 
 
 def test_the_functions_are_imported_as_pytorch_s_are():

@@ -244,29 +244,6 @@ def zero_only(w, v):
     return step, lambda: o.add_param_group({"params": [v]})
 
 
-def bound_in_closure(w, v):
-    o = sgd(w)
-
-    def change():
-        nonlocal o
-        o = sgd(w, v, lr=0.02)
-
-    return lambda: learn(o, w, v), change
-
-
-def bound_in_closure_of_called(w, v):
-    o = sgd(w)
-
-    def inner():
-        learn(o, w, v)
-
-    def change():
-        nonlocal o
-        o = sgd(w, v, lr=0.02)
-
-    return lambda: inner(), change
-
-
 def bound_globally(w, v):
     globals()["optimizer_of_all"] = sgd(w)
     return (
@@ -320,49 +297,6 @@ def in_default(w, v):
     return lambda: inner(), lambda: setattr(inner, "__defaults__", (sgd(w, v, lr=0.02),))
 
 
-def in_partial(w, v):
-    f = functools.partial(learn, sgd(w), w, v)
-
-    def change():
-        nonlocal f
-        f = functools.partial(learn, sgd(w, v, lr=0.02), w, v)
-
-    return lambda: f(), change
-
-
-def another_helper(w, v):
-    helper = mg.exp
-
-    def change():
-        nonlocal helper
-        helper = mg.sin
-
-    return lambda: w.data.sub_(helper(v)), change
-
-
-def none_becomes_a_module(w, v):
-    layer = None
-
-    def change():
-        nonlocal layer
-        layer = nn.Tanh()
-
-    return lambda: w.data.sub_(v if layer is None else layer(v)), change
-
-
-def tensor_of_called(w, v):
-    t = mg.ones(2)
-
-    def inner(x):
-        return x * t
-
-    def change():
-        nonlocal t
-        t = mg.full((2,), 4.0)
-
-    return lambda: w.data.sub_(inner(v)), change
-
-
 def module_in_namespace(w, v):
     held = SimpleNamespace(f=nn.Tanh())
     return lambda: w.data.sub_(held.f(v)), lambda: setattr(held, "f", nn.Sigmoid())
@@ -384,29 +318,9 @@ def rate_of_a_schedule(w, v):
     return lambda: w.data.sub_(v * schedule.get_last_lr()[0] + schedule.last_epoch), change
 
 
-def another_scaler(w, v):
-    scaler = mg.amp.GradScaler(init_scale=4.0)
-
-    def change():
-        nonlocal scaler
-        scaler = mg.amp.GradScaler(init_scale=8.0)
-
-    return lambda: w.data.sub_(scaler.scale(v.sum())), change
-
-
 def scaler_is_disabled(w, v):
-    scaler = mg.amp.GradScaler(init_scale=4.0)
-    return lambda: w.data.sub_(scaler.scale(v.sum())), lambda: setattr(scaler, "enabled", False)
-
-
-def another_generator(w, v):
-    generator = mg.Generator().manual_seed(1)
-
-    def change():
-        nonlocal generator
-        generator = mg.Generator().manual_seed(7)
-
-    return lambda: w.data.sub_(mg.rand(2, generator=generator)), change
+    held = scaler(4.0)
+    return lambda: w.data.sub_(held.scale(v.sum())), lambda: setattr(held, "enabled", False)
 
 
 def sampler(w, v):
@@ -414,11 +328,55 @@ def sampler(w, v):
     return lambda: w.data.sub_(v * len(held)), lambda: setattr(held, "data_source", range(9))
 
 
-PROGRAMS = [add_group, add_group_to_adam, drop_group, append_parameter, replace_groups, zero_only, bound_in_closure]
-PROGRAMS += [bound_in_closure_of_called, bound_globally, attribute_of_self, attribute, number_of_an_object]
-PROGRAMS += [in_dictionary, in_list, in_default, in_partial, another_helper, none_becomes_a_module, tensor_of_called]
-PROGRAMS += [module_in_namespace, rate_of_an_optimizer, rate_of_a_schedule, another_scaler, scaler_is_disabled]
-PROGRAMS += [another_generator, sampler]
+# name: (what a variable of a closure is bound to at first, and what then, and what is made of it)
+REBOUND = {
+    "optimizer": (lambda w, v: sgd(w), lambda w, v: sgd(w, v, lr=0.02), learn),
+    "partial": (
+        lambda w, v: functools.partial(learn, sgd(w), w, v),
+        lambda w, v: functools.partial(learn, sgd(w, v, lr=0.02), w, v),
+        lambda f, w, v: f(),
+    ),
+    "function": (lambda w, v: mg.exp, lambda w, v: mg.sin, lambda f, w, v: w.data.sub_(f(v))),
+    "none": (lambda w, v: None, lambda w, v: nn.Tanh(), lambda f, w, v: w.data.sub_(v if f is None else f(v))),
+    "tensor": (lambda w, v: mg.ones(2), lambda w, v: mg.full((2,), 4.0), lambda t, w, v: w.data.sub_(v * t)),
+    "scaler": (lambda w, v: scaler(4.0), lambda w, v: scaler(8.0), lambda a, w, v: w.data.sub_(a.scale(v.sum()))),
+    "generator": (lambda w, v: seeded(1), lambda w, v: seeded(7), lambda a, w, v: w.data.sub_(mg.rand(2, generator=a))),
+}
+
+
+def scaler(scale):
+    return mg.amp.GradScaler(init_scale=scale)
+
+
+def seeded(n):
+    return mg.Generator().manual_seed(n)
+
+
+def rebound(name, is_called):
+    """The program of a row: the traced function reads the variable, or calls a function that does."""
+    first, then, read = REBOUND[name]
+
+    def program(w, v):
+        bound = first(w, v)
+
+        def inner():
+            read(bound, w, v)
+
+        def change():
+            nonlocal bound
+            bound = then(w, v)
+
+        return (lambda: inner()) if is_called else inner, change
+
+    return program
+
+
+PROGRAMS = [add_group, add_group_to_adam, drop_group, append_parameter, replace_groups, zero_only, bound_globally]
+PROGRAMS += [attribute_of_self, attribute, number_of_an_object, in_dictionary, in_list, in_default, module_in_namespace]
+PROGRAMS += [rate_of_an_optimizer, rate_of_a_schedule, scaler_is_disabled, sampler]
+PROGRAMS += [
+    pytest.param(rebound(name, is_called), id=f"{name}, {is_called}") for name in REBOUND for is_called in (0, 1)
+]
 
 
 @table("program", PROGRAMS)

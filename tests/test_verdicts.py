@@ -1,12 +1,14 @@
 """Right answers that are written in unusual ways, and wrong ones that come near: each has the verdict it deserves.
 
-The answers are in tests/answers, a cell for each: `# %% right: order: a stack and a set` or `# %% wrong: …`.
+The answers are in tests/answers, a cell for each: `# %% right: order: a stack and a set` or `# %% wrong: …`. Before
+them stands a table of short ones: "wrong: order: …": "code", or {"old": "new"}, which is the solution with that change.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from ast import literal_eval
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,10 +36,18 @@ def f(x):
 inputs = [0.5, 1.5, 3.5]
 """
 STATES = {"right": "pass", "wrong": "fail"}
+
+
+def written(path: Path) -> dict[str, str | dict[str, str]]:
+    """The answers of a file: what each is, and its code or its changes."""
+    short, *cells = re.split(r"^# %% ", path.read_text("utf-8"), flags=re.MULTILINE)
+    return literal_eval(short.strip() or "{}") | dict(cell.split("\n", 1) for cell in cells)
+
+
 ANSWERS = [
-    pytest.param(path.stem, *said.split(": ", 2), source, id=f"{path.stem[:2]} {said}")
+    pytest.param(path.stem, *said.split(": ", 2), answer, id=f"{path.stem[:2]} {said}")
     for path in sorted((ROOT / "tests" / "answers").glob("*.py"))
-    for said, source in re.findall(r"^# %% (.*)\n((?:(?!# %%).*\n)*)", path.read_text("utf-8"), re.MULTILINE)
+    for said, answer in written(path).items()
 ]
 
 
@@ -46,12 +56,23 @@ def known(name: str) -> tuple[NotebookNode, dict[str, Part]]:
     return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {p.name: p for p in exercise.named(name).parts}
 
 
+def code(part: Part, answer: str | dict[str, str]) -> str:
+    """An answer's code; changes are made to the part's solution."""
+    if isinstance(answer, str):
+        return answer
+    changed = part.solution
+    for old, new in answer.items():
+        assert changed.count(old) == 1, f"the solution of {part.name} has {old!r} {changed.count(old)} times"
+        changed = changed.replace(old, new)
+    return changed
+
+
 @pytest.mark.share(8)
-@table("name, deserves, part, what, source", ANSWERS, groups=8)
-def test_an_answer_has_the_verdict_it_deserves(name, deserves, part, what, source):
+@table("name, deserves, part, what, answer", ANSWERS, groups=8)
+def test_an_answer_has_the_verdict_it_deserves(name, deserves, part, what, answer):
     nb, parts = known(name)
 
-    outcomes = making.outcomes(nb, part, source, parts[part].probes, what)
+    outcomes = making.outcomes(nb, part, code(parts[part], answer), parts[part].probes, what)
 
     said = exercise.verdict(parts[part], outcomes, [])
     assert said.state == STATES[deserves], said.says

@@ -74,3 +74,4 @@ def test_it_refuses_a_step_that_it_does_not_have(widget):
         with pytest.raises(ValueError, match=f"a step from 0 to {len(widget.steps) - 1}, and not {bad}"):
             widget.index = bad
     assert widget.index == before
+    widget.index = len(widget.steps) - 1

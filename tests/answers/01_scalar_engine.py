@@ -1,6 +1,27 @@
-# %% right: product: parents in lists
-def multiply(a, b):
-    return Node(a.data * b.data, [[a, b.data], [b, a.data]])
+{
+    "wrong: order: by value and number of parents": {
+        "if node not in seen:": "key = node.data, len(node.parents)\n        if key not in seen:",
+        "seen.add(node)": "seen.add(key)",
+    },
+    "wrong: order: the first hundred": {"return placed": "return placed[:100]"},
+    "wrong: order: marks that stay on the nodes": {
+        "placed, seen = [], set()": "placed = []",
+        "node not in seen": 'not hasattr(node, "seen")',
+        "seen.add(node)": "node.seen = True",
+    },
+    "wrong: order: parents of sums alone": {"for parent, _ in": "if", "(parent)": "(node.parents[0][0])"},
+    "right: visits: computed, as floats": "times_at_x = float(sum(1 for _ in range(1024)))\nnodes = len(range(10)) + 1",
+    "wrong: gradients: of the leaves alone": {
+        "return grad": "return {node: g for node, g in grad.items() if not node.parents}",
+    },
+    "wrong: gradients: the same pair of arrows is followed once": {"node.parents": "set(node.parents)"},
+    "wrong: zero: in capitals": 'zero_says = "B"',
+    "wrong: gradients: sixty nodes": {"reversed(order(y))": "[*reversed(order(y))][:60]"},
+    "wrong: gradients: absolute": {"grad[node] * slope": "abs(grad[node] * slope)"},
+    "right: product: parents in lists": {"((a, b.data), (b, a.data))": "[[a, b.data], [b, a.data]]"},
+    "wrong: product: whole numbers only": {"a.data * b.data": "int(a.data * b.data)"},
+    "wrong: product: parents in the other order": {"((a, b.data), (b, a.data))": "((b, a.data), (a, b.data))"},
+}
 
 
 # %% right: product: a lambda, and a class of its own
@@ -10,11 +31,6 @@ class Product(Node):
 
 
 multiply = lambda a, b: Product(a, b)
-
-
-# %% wrong: product: whole numbers only
-def multiply(a, b):
-    return Node(int(a.data * b.data), ((a, b.data), (b, a.data)))
 
 
 # %% wrong: product: nodes of equal numbers are taken for one
@@ -36,11 +52,6 @@ def multiply(a, b):
     y = Node(a.data * b.data, ((a, b.data), (b, a.data)))
     a.data = y.data
     return y
-
-
-# %% wrong: product: parents in the other order
-def multiply(a, b):
-    return Node(a.data * b.data, ((b, a.data), (a, b.data)))
 
 
 # %% right: order: a stack and a set of numbers of objects
@@ -106,22 +117,6 @@ def order(y):
     return tuple(reversed(placed))
 
 
-# %% wrong: order: by value and number of parents
-def order(y):
-    placed, seen = [], set()
-
-    def visit(node):
-        key = node.data, len(node.parents)
-        if key not in seen:
-            seen.add(key)
-            for parent, _ in node.parents:
-                visit(parent)
-            placed.append(node)
-
-    visit(y)
-    return placed
-
-
 # %% wrong: order: fifty steps down, and no more
 def order(y, deep=50):
     placed = {}
@@ -129,56 +124,6 @@ def order(y, deep=50):
         for parent, _ in y.parents:
             placed |= dict.fromkeys(order(parent, deep - 1)) if parent not in placed else {}
     return [*placed, y]
-
-
-# %% wrong: order: the first hundred
-def order(y):
-    placed, seen = [], set()
-
-    def visit(node):
-        if node not in seen:
-            seen.add(node)
-            for parent, _ in node.parents:
-                visit(parent)
-            placed.append(node)
-
-    visit(y)
-    return placed[:100]
-
-
-# %% wrong: order: marks that stay on the nodes
-def order(y):
-    placed = []
-
-    def visit(node):
-        if not hasattr(node, "seen"):
-            node.seen = True
-            for parent, _ in node.parents:
-                visit(parent)
-            placed.append(node)
-
-    visit(y)
-    return placed
-
-
-# %% wrong: order: parents of sums alone
-def order(y):
-    placed, seen = [], set()
-
-    def visit(node):
-        if node not in seen:
-            seen.add(node)
-            if node.parents:
-                visit(node.parents[0][0])
-            placed.append(node)
-
-    visit(y)
-    return placed
-
-
-# %% right: visits: computed, as floats
-times_at_x = float(sum(1 for _ in range(1024)))
-nodes = len(range(10)) + 1
 
 
 # %% right: gradients: by what comes from each child
@@ -213,16 +158,6 @@ def gradients(y):
     return {node: by_number[node.data] for node in order(y)}
 
 
-# %% wrong: gradients: of the leaves alone
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in reversed(order(y)):
-        for parent, slope in node.parents:
-            grad[parent] += grad[node] * slope
-    return {node: g for node, g in grad.items() if not node.parents}
-
-
 # %% wrong: gradients: a sum kept on the nodes from call to call
 def gradients(y):
     for node in order(y):
@@ -232,20 +167,6 @@ def gradients(y):
         for parent, slope in node.parents:
             parent.grad += node.grad * slope
     return {node: node.grad for node in order(y)}
-
-
-# %% wrong: gradients: the same pair of arrows is followed once
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in reversed(order(y)):
-        for parent, slope in set(node.parents):
-            grad[parent] += grad[node] * slope
-    return grad
-
-
-# %% wrong: zero: in capitals
-zero_says = "B"
 
 
 # %% right: eight_signs: another formula
@@ -272,23 +193,3 @@ def mine(a, b):
     t = add(a, a)
     u = add(t, t)
     return add(subtract(u, a), t)
-
-
-# %% wrong: gradients: sixty nodes
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in [*reversed(order(y))][:60]:
-        for parent, slope in node.parents:
-            grad[parent] += grad[node] * slope
-    return grad
-
-
-# %% wrong: gradients: absolute
-def gradients(y):
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in reversed(order(y)):
-        for parent, slope in node.parents:
-            grad[parent] += abs(grad[node] * slope)
-    return grad

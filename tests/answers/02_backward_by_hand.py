@@ -1,5 +1,16 @@
-# %% right: by_hand: floats
-dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2.0, 2.0, 2.0, 4.0, 1.6e1
+{
+    "right: by_hand: floats": "dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2.0, 2.0, 2.0, 4.0, 1.6e1",
+    "wrong: repair: values of equal numbers are taken for one": {
+        "y.grad =": "seen = set()\n    y.grad =",
+        "reversed(history(y)):": "reversed(history(y)):\n        if v.data in seen: continue\n        seen.add(v.data)",
+    },
+    "wrong: repair: a thousand steps and no more": {"reversed(history(y))": "[*reversed(history(y))][:1000]"},
+    "wrong: referee: points above zero alone": {"in points": "in points if x > 0"},
+    "wrong: repair: the engine's walk by way of its class": "def backward(y):\n    mg.Value.backward(y)",
+    "right: trap: another formula": {"s = x * x": "t = x.exp()", "s + s.exp": "t * t.tanh"},
+    "wrong: trap: the short way stands on the right": {"s = x * x": "s = x.exp()", "s + s.exp()": "s"},
+    "wrong: trap: for x above 1": {"s.exp()": "s.exp() if x.data > 1 else s"},
+}
 
 
 # %% right: twice: by the engine
@@ -44,25 +55,6 @@ def backward(y):
         v.grad = 1.0 if v is y else sum(child.grad * slope for child, slope in children[v])
 
 
-# %% wrong: repair: values of equal numbers are taken for one
-def backward(y):
-    y.grad, seen = 1.0, set()
-    for v in reversed(history(y)):
-        if v.data in seen:
-            continue
-        seen.add(v.data)
-        for parent, slope in v.parents:
-            parent.grad += v.grad * slope
-
-
-# %% wrong: repair: a thousand steps and no more
-def backward(y):
-    y.grad = 1.0
-    for v in [*reversed(history(y))][:1000]:
-        for parent, slope in v.parents:
-            parent.grad += v.grad * slope
-
-
 # %% wrong: repair: a recursion that goes on from each path
 def backward(y, g=1.0):
     y.grad += g
@@ -99,32 +91,12 @@ def suspects(functions, points):
     return sorted(name for name in functions if name in ("cube", "slow"))
 
 
-# %% wrong: referee: points above zero alone
-def suspects(functions, points):
-    def wrong(f):
-        return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points if x > 0)
-
-    return sorted(name for name, f in functions.items() if wrong(f))
-
-
 # %% wrong: referee: the first suspect alone
 def suspects(functions, points):
     for name in sorted(functions):
         if not all(mg.gradcheck(functions[name], mg.tensor(float(x)), raise_exception=False) for x in points):
             return [name]
     return []
-
-
-# %% right: trap: another formula
-def trap(x):
-    t = x.exp()
-    return t * t.tanh()
-
-
-# %% wrong: trap: the short way stands on the right
-def trap(x):
-    s = x.exp()
-    return s
 
 
 # %% wrong: referee: a coarse nudge
@@ -137,12 +109,6 @@ def suspects(functions, points):
     return sorted({name for name, f in functions.items() for x in points if wrong(f, x)})
 
 
-# %% wrong: trap: for x above 1
-def trap(x):
-    s = x * x
-    return s + s.exp() if x.data > 1 else s
-
-
 # %% wrong: repair: the gradient of the leaves is set, not added
 def backward(y):
     grad = dict.fromkeys(history(y), 0.0)
@@ -152,8 +118,3 @@ def backward(y):
             grad[parent] += grad[v] * slope
     for v in history(y)[:1]:
         v.grad = grad[v]
-
-
-# %% wrong: repair: the engine's walk by way of its class
-def backward(y):
-    mg.Value.backward(y)

@@ -1,3 +1,9 @@
+{
+    "wrong: own_loss: of the first row": "def mine(s):\n    return ((s[0] - s[0].mean()) ** 2).sum()",
+    "wrong: distances: the squares of one side are no part of the graph": {"(axis=1)": "(axis=1).detach()"},
+}
+
+
 # %% right: shapes_by_hand: lists and arrays
 first, second, third = [5, 2], mg.ones(3, 2).shape, (2,)
 b_grad, c_grad = np.array([6.0, 6.0]), ((30,), (30,), (30,))
@@ -72,11 +78,6 @@ def distances(a, b):
     return aa.reshape(-1, 1) + bb.reshape(1, -1) - 2 * mg.einsum("nd,md->nm", a, b)
 
 
-# %% wrong: distances: the squares of one side are no part of the graph
-def distances(a, b):
-    return (a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1).detach()
-
-
 # %% right: own_loss: logsumexp less the mean
 def mine(s):
     return (s.exp().sum(axis=1).log() - s.mean(axis=1)).sum()
@@ -91,11 +92,6 @@ def mine(s):
 # %% wrong: own_loss: neighbours, and the last is left out
 def mine(s):
     return ((s[:, 1:-1] - s[:, :-2]) ** 2).sum() + ((s[:, :1] - s[:, 1:2]) ** 2).sum()
-
-
-# %% wrong: own_loss: of the first row
-def mine(s):
-    return ((s[0] - s[0].mean()) ** 2).sum()
 
 
 # %% wrong: distances: of a to itself

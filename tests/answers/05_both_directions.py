@@ -1,75 +1,29 @@
+{
+    "right: dual_numbers: by the inverse, and a result that is used twice": {
+        "Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)": (
+            "self * Dual(1 / other.x, -other.dx / (other.x * other.x))"
+        ),
+        "return Dual(math.exp(self.x), math.exp(self.x) * self.dx)": (
+            "y = np.exp(self.x)\n        return Dual(y, y * self.dx)"
+        ),
+        "def slope(f, x):\n    return f(Dual(x, 1.0)).dx": "slope = lambda f, x: f(Dual(float(x), 1)).dx",
+    },
+    "wrong: dual_numbers: operands are written over": {
+        "return Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)": (
+            "self.dx = (self.dx * other.x - self.x * other.dx) / other.x**2\n"
+            "        self.x /= other.x\n        return self"
+        ),
+        "return Dual(math.exp(self.x), math.exp(self.x) * self.dx)": (
+            "self.x = math.exp(self.x)\n        self.dx *= self.x\n        return self"
+        ),
+    },
+    "wrong: dual_numbers: the sign of what is divided by is lost": {"other.x -": "abs(other.x) -"},
+    "wrong: jacobian_on_a_budget: the smaller side, transposed": {"if n <= m": "if n < m", ", axis=1": ""},
+}
+
+
 # %% right: columns_and_rows: tuples and floats
 column, row, both, forward_passes, reverse_passes = (4.0, 36.0), np.array([36, 24]), (2, 12.0), 5.0, 3
-
-
-# %% right: dual_numbers: by the inverse, and a result that is used twice
-class Dual:
-    def __init__(self, x, dx=0.0):
-        self.x, self.dx = x, dx
-
-    def __add__(self, other):
-        return Dual(self.x + other.x, self.dx + other.dx)
-
-    def __mul__(self, other):
-        return Dual(self.x * other.x, self.x * other.dx + self.dx * other.x)
-
-    def __truediv__(self, other):
-        return self * Dual(1 / other.x, -other.dx / (other.x * other.x))
-
-    def exp(self):
-        y = np.exp(self.x)
-        return Dual(y, y * self.dx)
-
-
-slope = lambda f, x: f(Dual(float(x), 1)).dx
-
-
-# %% wrong: dual_numbers: operands are written over
-class Dual:
-    def __init__(self, x, dx=0.0):
-        self.x, self.dx = x, dx
-
-    def __add__(self, other):
-        return Dual(self.x + other.x, self.dx + other.dx)
-
-    def __mul__(self, other):
-        return Dual(self.x * other.x, self.x * other.dx + self.dx * other.x)
-
-    def __truediv__(self, other):
-        self.dx = (self.dx * other.x - self.x * other.dx) / other.x**2
-        self.x = self.x / other.x
-        return self
-
-    def exp(self):
-        self.x = math.exp(self.x)
-        self.dx = self.x * self.dx
-        return self
-
-
-def slope(f, x):
-    return f(Dual(x, 1.0)).dx
-
-
-# %% wrong: dual_numbers: the sign of what is divided by is lost
-class Dual:
-    def __init__(self, x, dx=0.0):
-        self.x, self.dx = x, dx
-
-    def __add__(self, other):
-        return Dual(self.x + other.x, self.dx + other.dx)
-
-    def __mul__(self, other):
-        return Dual(self.x * other.x, self.x * other.dx + self.dx * other.x)
-
-    def __truediv__(self, other):
-        return Dual(self.x / other.x, (self.dx * abs(other.x) - self.x * other.dx) / other.x**2)
-
-    def exp(self):
-        return Dual(math.exp(self.x), math.exp(self.x) * self.dx)
-
-
-def slope(f, x):
-    return f(Dual(x, 1.0)).dx
 
 
 # %% right: jacobian_on_a_budget: filled in, place by place
@@ -82,14 +36,6 @@ def jacobian(f, x):
         else:
             J[i] = pull(f, x, mg.eye(m)[i]).numpy()
     return J.tolist()
-
-
-# %% wrong: jacobian_on_a_budget: the smaller side, transposed
-def jacobian(f, x):
-    n, m = x.shape[0], f(x).shape[0]
-    if n < m:
-        return np.stack([push(f, x, dx).numpy() for dx in mg.eye(n)])
-    return np.stack([pull(f, x, gy).numpy() for gy in mg.eye(m)])
 
 
 # %% right: wrong_directions: a set, and along each input

@@ -1,5 +1,22 @@
-# %% right: accounts: floats
-x_after_two, x_grad, a_grad, b_grad, c_grad = 72.0, 36.0, 12.0, 12, 12
+{
+    "right: accounts: floats": "x_after_two, x_grad, a_grad, b_grad, c_grad = 72.0, 36.0, 12.0, 12, 12",
+    "wrong: census: a thousand entries": {"waiting:": "waiting and len(seen) < 1000:"},
+    "right: shares: the engine's": "def shares(x):\n    return x.softmax(0)",
+    "right: pay_in: stacked": "def pay_in(losses):\n    mg.stack(losses).sum().backward()",
+    "wrong: pay_in: three at most": "def pay_in(losses):\n    sum(losses[:3]).backward()",
+    "right: thrifty: exp": "def curve(x):\n    return (x / 2).exp() + 2 * x - 1",
+    "wrong: thrifty: x itself is kept": "def curve(x):\n    return x * x * x + 2 * x + 1",
+    "right: thrifty: exp of a quotient, less a constant": "def curve(x):\n    return mg.exp(x / 3) / 2 - 1 + x",
+    "wrong: thrifty: three operations and a sign that goes away": "def curve(x):\n    return x.tanh() + x",
+    "wrong: thrifty: a step, which stands still": "def curve(x):\n    return ((x * 1.0 + 1).relu() * 2 + 1) - 1",
+    "wrong: census: leaves that are used twice": {
+        "entry not in seen": '(entry not in seen or entry.name() == "AccumulateGrad")',
+    },
+    "right: shares: by the largest": {"x.exp()": "(x - x.max()).exp()", "e / e.sum()": "e * (1 / e.sum())"},
+    "wrong: shares: of two or more": {"e.sum()": "(e.sum() if x.shape[0] > 1 else 1)"},
+    "right: thrifty: sigmoid": {"return 3 * (x + 1).tanh() + x": "y = (x * 2 - 0.5).sigmoid()\n    return y * 4 + 1"},
+    "wrong: shares: as if the total did not move": {"e.sum()": "e.sum().detach()"},
+}
 
 
 # %% right: census: a Counter, in breadth
@@ -28,88 +45,12 @@ def census(y):
     return {name: sum(1 for each in seen.values() if each == name) for name in {*seen.values()}}
 
 
-# %% wrong: census: a thousand entries
-def census(y):
-    counts, seen, waiting = {}, set(), [y.grad_fn]
-    while waiting and len(seen) < 1000:
-        entry = waiting.pop()
-        if entry is not None and entry not in seen:
-            seen.add(entry)
-            counts[entry.name()] = counts.get(entry.name(), 0) + 1
-            waiting += [before for before, _ in entry.next_functions]
-    return counts
-
-
-# %% right: shares: by the largest
-def shares(x):
-    e = (x - x.max()).exp()
-    return e * (1 / e.sum())
-
-
-# %% right: shares: the engine's
-def shares(x):
-    return x.softmax(0)
-
-
-# %% wrong: shares: of two or more
-def shares(x):
-    e = x.exp()
-    return e / (e.sum() if x.shape[0] > 1 else 1)
-
-
-# %% right: pay_in: stacked
-def pay_in(losses):
-    mg.stack(losses).sum().backward()
-
-
 # %% right: pay_in: one by one
 def pay_in(losses):
     total, *others = losses
     for loss in others:
         total = total + loss
     total.backward()
-
-
-# %% wrong: pay_in: three at most
-def pay_in(losses):
-    sum(losses[:3]).backward()
-
-
-# %% right: thrifty: exp
-def curve(x):
-    return (x / 2).exp() + 2 * x - 1
-
-
-# %% wrong: thrifty: x itself is kept
-def curve(x):
-    return x * x * x + 2 * x + 1
-
-
-# %% right: thrifty: sigmoid
-def curve(x):
-    y = (x * 2 - 0.5).sigmoid()
-    return y * 4 + 1
-
-
-# %% right: thrifty: exp of a quotient, less a constant
-def curve(x):
-    return mg.exp(x / 3) / 2 - 1 + x
-
-
-# %% wrong: thrifty: three operations and a sign that goes away
-def curve(x):
-    return x.tanh() + x
-
-
-# %% wrong: thrifty: a step, which stands still
-def curve(x):
-    return ((x * 1.0 + 1).relu() * 2 + 1) - 1
-
-
-# %% wrong: shares: as if the total did not move
-def shares(x):
-    e = x.exp()
-    return e / e.sum().detach()
 
 
 # %% wrong: pay_in: not on top of what was there
@@ -127,15 +68,3 @@ def _leaves(entry):
         yield entry.variable
     for before, _ in entry.next_functions:
         yield from _leaves(before)
-
-
-# %% wrong: census: leaves that are used twice
-def census(y):
-    counts, seen, waiting = {}, set(), [y.grad_fn]
-    while waiting:
-        entry = waiting.pop()
-        if entry is not None and (entry not in seen or entry.name() == "AccumulateGrad"):
-            seen.add(entry)
-            counts[entry.name()] = counts.get(entry.name(), 0) + 1
-            waiting += [before for before, _ in entry.next_functions]
-    return counts

@@ -1,5 +1,15 @@
-# %% right: heard: floats
-by_w, by_c, by_w_again, w_grad = 11.0, None, 11.0, None
+{
+    "right: heard: floats": "by_w, by_c, by_w_again, w_grad = 11.0, None, 11.0, None",
+    "wrong: ladder: four rungs": {"(n + 1)": "(min(n, 4) + 1)", "return rungs": "return rungs + [0.0] * (n - 4)"},
+    "right: two_tapes: transforms": "def slope_and_bend(f, x):\n    return grad(f)(x), grad(grad(f))(x)",
+    "wrong: two_tapes: the square of the slope": "def slope_and_bend(f, x):\n    return grad(f)(x), grad(f)(x) ** 2",
+    "right: landscape: sin": "def land(p):\n    return (p[0] - 1).sin() ** 2 - (p[1] - 2).sin() ** 2 + 5",
+    "wrong: heard: zeros for None": "by_w, by_c, by_w_again, w_grad = 11, 0, 11, 0",
+    "right: landscape: a product and a fourth power": {"u**2 - v**2 + u**3": "u * v + v**4"},
+    "wrong: landscape: a saddle somewhere else": {"p[0] - 1, p[1] - 2": "p[0] - 2, p[1] - 1"},
+    "wrong: landscape: a summit": {"u**2 - v**2": "-(u**2) - v**2"},
+    "wrong: landscape: a valley without end": {"u**2 - v**2 + u**3": "u**2 + v**4"},
+}
 
 
 # %% right: ladder: it calls itself
@@ -18,20 +28,6 @@ def ladder(f, x, n):
     return found
 
 
-# %% wrong: ladder: four rungs
-def ladder(f, x, n):
-    rungs = []
-    for _ in range(min(n, 4) + 1):
-        rungs.append(f(mg.tensor(x)).item())
-        f = grad(f)
-    return rungs + [0.0] * (n - 4)
-
-
-# %% right: two_tapes: transforms
-def slope_and_bend(f, x):
-    return grad(f)(x), grad(grad(f))(x)
-
-
 # %% right: two_tapes: a pair of tapes that last
 def slope_and_bend(f, x):
     with mg.GradientTape(persistent=True) as outer:
@@ -41,11 +37,6 @@ def slope_and_bend(f, x):
             y = f(x)
         slope = inner.gradient(y, x)
     return [slope, outer.gradient(slope, x)]
-
-
-# %% wrong: two_tapes: the square of the slope
-def slope_and_bend(f, x):
-    return grad(f)(x), grad(f)(x) ** 2
 
 
 # %% right: along: the slope of a slope
@@ -64,43 +55,10 @@ def curvature(f, x, v):
     return (v * jvp(grad(f), (x,), (v,))[1]).sum() / (v * v).sum()
 
 
-# %% right: landscape: a product and a fourth power
-def land(p):
-    u, v = p[0] - 1, p[1] - 2
-    return u * v + v**4
-
-
-# %% wrong: landscape: a saddle somewhere else
-def land(p):
-    u, v = p[0] - 2, p[1] - 1
-    return u**2 - v**2 + u**3
-
-
-# %% right: landscape: sin
-def land(p):
-    return (p[0] - 1).sin() ** 2 - (p[1] - 2).sin() ** 2 + 5
-
-
 # %% right: landscape: a dot product with itself
 def land(p):
     d = p - mg.tensor([1.0, 2.0])
     return (d * d * mg.tensor([1.0, -3.0])).sum() + (d**4).sum()
-
-
-# %% wrong: landscape: a summit
-def land(p):
-    u, v = p[0] - 1, p[1] - 2
-    return -(u**2) - v**2 + u**3
-
-
-# %% wrong: landscape: a valley without end
-def land(p):
-    u, v = p[0] - 1, p[1] - 2
-    return u**2 + v**4
-
-
-# %% wrong: heard: zeros for None
-by_w, by_c, by_w_again, w_grad = 11, 0, 11, 0
 
 
 # %% wrong: along: for a v of one direction

@@ -1,5 +1,14 @@
-# %% right: left_behind: floats
-operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6.0, 7, 8.0
+{
+    "right: left_behind: floats": "operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6.0, 7, 8.0",
+    "wrong: short_road: as numbers, with a slope that is right": "def power(x, n):\n    return x * 0 + x.item() ** n",
+    "wrong: own_road: two inputs": {"1.5, 3.5": "1.5"},
+    "wrong: left_behind: two of each": "operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 9",
+    "wrong: short_road: by a table": {
+        "if n == 1": "if n < 3",
+        "return x": "return x if n == 1 else x * x",
+        "if n % 2": "if n in (3, 7, 13, 25)",
+    },
+}
 
 
 # %% right: short_road: bits from the left
@@ -22,14 +31,6 @@ def power(x, n):
         if n:
             x = x * x
     return y
-
-
-# %% wrong: short_road: by a table
-def power(x, n):
-    if n < 3:
-        return x if n == 1 else x * x
-    half = power(x, n // 2)
-    return half * half * x if n in (3, 7, 13, 25) else half * half
 
 
 # %% right: nan_hunt: those that can happen alone
@@ -92,11 +93,6 @@ def power(x, n):
     return total
 
 
-# %% wrong: short_road: as numbers, with a slope that is right
-def power(x, n):
-    return x * 0 + x.item() ** n
-
-
 # %% wrong: nan_hunt: twice the value
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0)
@@ -109,21 +105,6 @@ def f(x):
 
 
 inputs = [1.0, 2.0, 3.0]
-
-
-# %% wrong: own_road: two inputs
-def f(x):
-    y = x
-    while y.item() > 1:
-        y = y / 2
-    return y.tanh() if y.item() < 0 else y * y
-
-
-inputs = [-0.5, 1.5]
-
-
-# %% wrong: left_behind: two of each
-operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 9
 
 
 # %% right: nan_hunt: a sum of those that can happen

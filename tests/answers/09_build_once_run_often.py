@@ -1,5 +1,10 @@
-# %% right: what_runs: computed
-first, second, third, fourth = len("spq"), len("spqer"), 2.0, 0
+{
+    "right: what_runs: computed": 'first, second, third, fourth = len("spq"), len("spqer"), 2.0, 0',
+    "wrong: learning_line: a batch of two": {'(None,), name="x"': "(2,)", '(None,), name="y"': "(2,)"},
+    "wrong: learning_line: w starts anywhere": {'mg.Variable(0.0, name="w")': "mg.Variable(0.5)"},
+    "wrong: own_graph: the way is x": {'"way": way': '"way": x'},
+    "wrong: own_graph: a slope that is a number": {"(slope,) = mg.gradients(dear, [x])": "slope = x * 0 + 0.3"},
+}
 
 
 # %% right: learning_line: by hand
@@ -14,17 +19,6 @@ def line():
         step = mg.graph.group(w.assign_sub(0.1 * gw), b.assign_sub(0.1 * gb))
         start = mg.graph.group(w.initializer, b.initializer)
     return dict(graph=graph, x=x, y=y, w=w, b=b, loss=loss, start=start, step=step)
-
-
-# %% wrong: learning_line: a batch of two
-def line():
-    with mg.Graph().as_default() as graph:
-        x, y = mg.placeholder("float64", (2,)), mg.placeholder("float64", (2,))
-        w, b = mg.Variable(0.0), mg.Variable(0.0)
-        loss = (w * x + b - y).square().mean()
-        step = mg.optim.SGD([w, b], lr=0.1).minimize(loss)
-        start = mg.graph.global_variables_initializer()
-    return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
 
 
 # %% right: loop_that_builds: all at once
@@ -56,17 +50,6 @@ def my_graph():
     return {"x": x, "cheap": cheap, "way": y, "dear": dear, "slope": slope}
 
 
-# %% wrong: learning_line: w starts anywhere
-def line():
-    with mg.Graph().as_default() as graph:
-        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
-        w, b = mg.Variable(0.5), mg.Variable(0.0)
-        loss = (w * x + b - y).square().mean()
-        step = mg.optim.SGD([w, b], lr=0.1).minimize(loss)
-        start = mg.graph.global_variables_initializer()
-    return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
-
-
 # %% wrong: learning_line: one graph for all calls
 _parts = {}
 
@@ -93,29 +76,3 @@ def distances(session, x, centres):
     for centre in centres:
         found += [session.run(y, {c: centre, x: 3})]
     return found
-
-
-# %% wrong: own_graph: the way is x
-def my_graph():
-    with mg.Graph().as_default():
-        x = mg.placeholder("float64", name="x")
-        cheap = x * x
-        y = cheap
-        for _ in range(9):
-            y = y.tanh()
-        (slope,) = mg.gradients(y, [x])
-    return {"x": x, "cheap": cheap, "way": x, "dear": y, "slope": slope}
-
-
-# %% wrong: own_graph: a slope that is a number
-def my_graph():
-    with mg.Graph().as_default():
-        x = mg.placeholder("float64", name="x")
-        cheap = x * x
-        y = cheap
-        for _ in range(9):
-            y = y.tanh()
-        way = y
-        dear = way * 2
-        slope = x * 0 + 0.3
-    return {"x": x, "cheap": cheap, "way": way, "dear": dear, "slope": slope}

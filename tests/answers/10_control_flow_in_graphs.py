@@ -1,5 +1,10 @@
-# %% right: counts: floats
-called, up_ran, down_ran, double_ran = 3.0, 2, 0, 5
+{
+    "right: counts: floats": "called, up_ran, down_ran, double_ran = 3.0, 2, 0, 5",
+    "right: own_loop: a tuple, and a root": {"x > 1.0": "(x * x) > 1.44", "x * 0.7 - 0.1 / x": "(x.sqrt() * 0.99,)"},
+    "right: own_loop: down by one": {"x * 0.7 - 0.1 / x": "x - 1.0 + 0 * x"},
+    "wrong: own_loop: it forgets where it began": {"x > 1.0": "x > 0.5", "x * 0.7 - 0.1 / x": "mg.floor(x * 0.5)"},
+    "wrong: xlogx: nothing below a thousandth of a thousandth": {"x > 0": "x > 1e-6"},
+}
 
 
 # %% right: euclid: the larger and the smaller
@@ -31,11 +36,6 @@ def xlogx(x):
     return mg.where(x > 0, safe * mg.log(safe), 0.0)
 
 
-# %% wrong: xlogx: nothing below a thousandth of a thousandth
-def xlogx(x):
-    return mg.cond(x > 1e-6, lambda: x * mg.log(x), lambda: 0 * x)
-
-
 # %% right: horner: a loop that counts
 def horner(coefficients, x):
     def turn(i, y):
@@ -50,15 +50,6 @@ def horner(coefficients, x):
     return mg.lax.scan(lambda y, c: (y * x + c, None), mg.tensor(0.0), coefficients[:-1])[0]
 
 
-# %% right: own_loop: a tuple, and a root
-def go_on(x):
-    return (x * x) > 1.44
-
-
-def turn(x):
-    return (x.sqrt() * 0.99,)
-
-
 # %% right: own_loop: interest
 def go_on(x):
     return mg.logical_and(x < 100.0, x > 0) if hasattr(mg, "logical_and") else x < 100.0
@@ -66,24 +57,6 @@ def go_on(x):
 
 def turn(x):
     return x * 1.07 + 0.5
-
-
-# %% right: own_loop: down by one
-def go_on(x):
-    return x > 1.0
-
-
-def turn(x):
-    return x - 1.0 + 0 * x
-
-
-# %% wrong: own_loop: it forgets where it began
-def go_on(x):
-    return x > 0.5
-
-
-def turn(x):
-    return mg.floor(x * 0.5)
 
 
 # %% wrong: xlogx: right above zero, and its slope is 1 below

@@ -1,3 +1,14 @@
+{
+    "wrong: huber: a border of its own": {"(x) <= 1": "(x) <= 2"},
+    "wrong: effects: the smallest": {"x.max()": "x.min()"},
+    "wrong: effects: noise from −1 to 1": {"mg.rand(())": "2 * mg.rand(()) + 1"},
+    "wrong: effects: largest in absolute value": {"x.max()": "abs(x).max()"},
+    "wrong: own_function: a branch of Python's": {"if x > 10": "if True", "9 - 0.1 * x.sqrt()": "9"},
+    "wrong: huber: not continuous": {"(x) - 0.5": "(x) - 1"},
+    "wrong: one_trace: lengths up to four": {".mean()": ".sum() / 4"},
+}
+
+
 # %% right: huber: where
 @mg.function
 def huber(x):
@@ -10,16 +21,6 @@ def huber(x):
     if x.abs() > 1:
         return x.abs() - 0.5
     return 0.5 * x**2
-
-
-# %% wrong: huber: a border of its own
-@mg.function
-def huber(x):
-    if abs(x) <= 2:
-        y = x * x / 2
-    else:
-        y = abs(x) - 0.5
-    return y
 
 
 # %% right: effects: chosen by where
@@ -41,12 +42,6 @@ def _new(w, x, y, rate):
 
 
 step = mg.function(_new, input_signature=[mg.TensorSpec(s) for s in ((), (None,), (None,), ())])
-
-
-# %% wrong: one_trace: lengths up to four
-@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
-def step(w, x, y, rate):
-    return w - rate * 2 * ((w * x - y) * x).sum() / 4
 
 
 # %% right: own_function: a decision behind the loop
@@ -75,65 +70,11 @@ def watched(x):
     return 2 * x + mg.rand(())
 
 
-# %% wrong: effects: the smallest
-calls, largest = mg.tensor(0), mg.tensor(-math.inf)
-
-
-@mg.function
-def watched(x):
-    calls.add_(1)
-    largest.copy_(mg.maximum(largest, x.min()))
-    return x * 2 + mg.rand(())
-
-
-# %% wrong: effects: noise from −1 to 1
-calls, largest = mg.tensor(0), mg.tensor(-math.inf)
-
-
-@mg.function
-def watched(x):
-    calls.add_(1)
-    largest.copy_(mg.maximum(largest, x.max()))
-    return x * 2 + 2 * mg.rand(()) + 1
-
-
-# %% wrong: effects: largest in absolute value
-calls, largest = mg.tensor(0), mg.tensor(-math.inf)
-
-
-@mg.function
-def watched(x):
-    calls.add_(1)
-    largest.copy_(mg.maximum(largest, abs(x).max()))
-    return x * 2 + mg.rand(())
-
-
 # %% right: one_trace: by the engine's gradient
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
 def step(w, x, y, rate):
     v = w.detach().requires_grad_() if hasattr(w, "detach") else w
     return w - rate * (2 * x * (w * x - y)).mean()
-
-
-# %% wrong: own_function: a branch of Python's
-@mg.function
-def mine(x):
-    while x > 1:
-        if True:
-            x = x / 2
-        else:
-            x = x * 0.9
-    return x
-
-
-# %% wrong: huber: not continuous
-@mg.function
-def huber(x):
-    if abs(x) <= 1:
-        y = x * x / 2
-    else:
-        y = abs(x) - 1
-    return y
 
 
 # %% wrong: huber: the border at 0.9

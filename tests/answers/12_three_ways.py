@@ -1,5 +1,19 @@
-# %% right: three_counts: a tuple
-calls, first, innocent, equal = (50, 1, 2), "session", "session.run", bool(1)
+{
+    "right: three_counts: a tuple": 'calls, first, innocent, equal = (50, 1, 2), "session", "session.run", bool(1)',
+    "wrong: into_session: one step too many": {
+        "range(steps)": "range(steps + 1)",
+        "return losses,": "return losses[:steps],",
+    },
+    "right: stuck_meter: a comparison that counts as a number": {
+        "centred * centred": "centred**2",
+        "sqrt(mg.where(square > 0, square, 1.0))": "where(square == 0, 1.0, square).sqrt()",
+    },
+    "wrong: judged_once: sorted by length": {"in batches": "in sorted(batches, key=len)"},
+    "wrong: stuck_meter: the third column by name": {
+        "mg.where(square > 0, square, 1.0)": "square + mg.tensor([0.0, 0.0, 1.0, 0.0])",
+    },
+    "wrong: judged_once: rounded": {"traced(mg.tensor(batch)).item()": "round(traced(mg.tensor(batch)).item(), 4)"},
+}
 
 
 # %% right: into_session: by an optimizer that keeps nothing
@@ -15,13 +29,6 @@ def fit(formula, xs, ys, steps):
     session.run(start)
     losses = tuple(session.run((loss, step), {x: xs, y: ys})[0] for _ in range(steps))
     return losses, session.run(w)
-
-
-# %% right: stuck_meter: a comparison that counts as a number
-def standard(x):
-    centred = x - x.mean(0)
-    square = (centred**2).mean(0)
-    return centred / mg.where(square == 0, 1.0, square).sqrt()
 
 
 # %% wrong: stuck_meter: a column that hardly moves is stuck
@@ -40,12 +47,6 @@ def judge(formula, batches):
         return tuple(session.run(y, {x: batch}) for batch in batches)
 
 
-# %% wrong: judged_once: sorted by length
-def judge(formula, batches):
-    traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])
-    return [traced(mg.tensor(batch)).item() for batch in sorted(batches, key=len)]
-
-
 # %% right: own_model: distances
 def weights():
     rng = np.random.default_rng(3)
@@ -56,39 +57,12 @@ def score(x, W, b, v):
     return mg.maximum(x @ W + b, 0.0) @ v
 
 
-# %% wrong: into_session: one step too many
-def fit(formula, xs, ys, steps):
-    with mg.Graph().as_default() as graph:
-        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
-        w = mg.Variable(0.0)
-        loss = formula(x, y, w)
-        (g,) = mg.gradients(loss, [w])
-        step = w.assign_sub(0.1 * g)
-    session = mg.Session(graph)
-    session.run(w.initializer)
-    losses = [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps + 1)]
-    return losses[:steps], float(session.run(w))
-
-
-# %% wrong: stuck_meter: the third column by name
-def standard(x):
-    centred = x - x.mean(0)
-    square = (centred * centred).mean(0)
-    return centred / mg.sqrt(square + mg.tensor([0.0, 0.0, 1.0, 0.0]))
-
-
 # %% right: stuck_meter: nothing is divided where nothing moves
 def standard(x):
     centred = x - x.mean(0)
     square = (centred * centred).mean(0)
     moves = square > 0
     return mg.where(moves, centred / mg.sqrt(mg.where(moves, square, 1.0)), 0.0)
-
-
-# %% wrong: judged_once: rounded
-def judge(formula, batches):
-    traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])
-    return [round(traced(mg.tensor(batch)).item(), 4) for batch in batches]
 
 
 # %% right: own_model: a radius

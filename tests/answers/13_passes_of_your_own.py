@@ -1,5 +1,43 @@
-# %% right: passes_counted: floats
-in_graph, after_share, after_simplify, moved = 7, 5, 4.0, 16e3
+{
+    "right: passes_counted: floats": "in_graph, after_share, after_simplify, moved = 7, 5, 4.0, 16e3",
+    "right: own_pass: division by one": {
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Div(), (x, Node(ops.Const(1))) if x.spec == node.spec",
+        "Node(ops.Abs(), (x,))": "x",
+        "x.abs().abs() + (-x).abs()": "(x * 3) / 1.0",
+    },
+    "wrong: own_pass: relu of a size is the size, without nan": {
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Sub(), (Node(ops.Add(), (x, y)), z) if z is y",
+        "Node(ops.Abs(), (x,))": "x",
+        "return x.abs().abs() + (-x).abs()": "y = x.tanh()\n    return (x + y) - y",
+    },
+    "right: bytes_budget: twice the half": "def thrifty_product(A, B, v):\n    return (A @ (B @ (v * 5))).sum()",
+    "wrong: own_pass: twice the largest float is infinite": {
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": (
+            "Div(), (Node(ops.Mul(), (x, Node(ops.Const(2)))), Node(ops.Const(2)))"
+        ),
+        "Node(ops.Abs(), (x,))": "x",
+        "x.abs().abs() + (-x).abs()": "x * 2 / 2",
+    },
+    "wrong: own_pass: the sign of a difference that is 0": {
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Neg(), (Node(ops.Sub(), (x, y)),)",
+        "Abs(), (x,)": "Sub(), (y, x)",
+        "x.abs().abs() + (-x).abs()": "-(x - x.exp())",
+    },
+    "right: own_pass: a difference for a sum with a sign": {
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Add(), (x, Node(ops.Neg(), (y,)))",
+        "Abs(), (x,)": "Sub(), (x, y)",
+        "x.abs().abs() + (-x).abs()": "x + (-x.exp())",
+    },
+    "wrong: own_pass: the smaller of x and what is no smaller, where that may be nan": {
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Minimum(), (Node(ops.Maximum(), (x, _)), y) if y is x",
+        "Node(ops.Abs(), (x,))": "x",
+        "x.abs().abs() + (-x).abs()": "mg.minimum(mg.maximum(x, x.exp()), x)",
+    },
+    "right: bytes_budget: from the left": {
+        "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5",
+    },
+    "wrong: bytes_budget: of matrices that commute": {"(A @ (B @ v) * 5)": "5 * (A.T @ (B @ v))"},
+}
 
 
 # %% right: double_signs: until nothing changes, by isinstance
@@ -50,17 +88,6 @@ def shared(graph):
     return graph.rebuild(make)
 
 
-# %% right: bytes_budget: from the left
-def thrifty_product(A, B, v):
-    ones = mg.ones(A.shape[0])
-    return ((ones @ A) @ (B @ v)) * 5
-
-
-# %% wrong: bytes_budget: of matrices that commute
-def thrifty_product(A, B, v):
-    return 5 * (A.T @ (B @ v)).sum()
-
-
 # %% right: own_pass: relu of relu
 def my_pass(graph):
     def make(node, inputs):
@@ -106,21 +133,6 @@ def example(x):
     return mg.maximum(x, x) + 1
 
 
-# %% right: own_pass: division by one
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Div(), (x, Node(ops.Const(1))) if x.spec == node.spec:
-                return x
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    return (x * 3) / 1.0
-
-
 # %% wrong: own_pass: x + x is 2x, and relu of −x is 0
 def my_pass(graph):
     def make(node, inputs):
@@ -133,27 +145,6 @@ def my_pass(graph):
 
 def example(x):
     return (-x).relu()
-
-
-# %% wrong: own_pass: relu of a size is the size, without nan
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Sub(), (Node(ops.Add(), (x, y)), z) if z is y:
-                return x
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    y = x.tanh()
-    return (x + y) - y
-
-
-# %% right: bytes_budget: twice the half
-def thrifty_product(A, B, v):
-    return (A @ (B @ (v * 5))).sum()
 
 
 # %% wrong: bytes_budget: of square matrices of a hundred
@@ -169,63 +160,3 @@ def without_double_signs(graph):
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)
-
-
-# %% wrong: own_pass: twice the largest float is infinite
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Div(), (Node(ops.Mul(), (x, Node(ops.Const(2)))), Node(ops.Const(2))):
-                return x
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    return x * 2 / 2
-
-
-# %% wrong: own_pass: the sign of a difference that is 0
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Neg(), (Node(ops.Sub(), (x, y)),):
-                return Node(ops.Sub(), (y, x))
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    return -(x - x.exp())
-
-
-# %% right: own_pass: a difference for a sum with a sign
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Add(), (x, Node(ops.Neg(), (y,))):
-                return Node(ops.Sub(), (x, y))
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    return x + (-x.exp())
-
-
-# %% wrong: own_pass: the smaller of x and what is no smaller, where that may be nan
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Minimum(), (Node(ops.Maximum(), (x, _)), y) if y is x:
-                return x
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    return mg.minimum(mg.maximum(x, x.exp()), x)

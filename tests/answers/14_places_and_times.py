@@ -1,5 +1,17 @@
-# %% right: counted_by_hand: a quotient
-peak, buffers, buffers_in_place, bound = 3 * 8000.0, 3, 2, 1.25
+{
+    "right: counted_by_hand: a quotient": "peak, buffers, buffers_in_place, bound = 3 * 8000.0, 3, 2, 1.25",
+    "wrong: peak_of_steps: the results of the last step alone": {
+        "for name in results:\n        last[name]": "last[results[-1]]",
+    },
+    "wrong: plan_repaired: for four results": {
+        "lives.items()": "list(lives.items())",
+        'elementwise"': 'elementwise" and len(lives) < 10',
+    },
+    "right: order_on_a_budget: another one": 'order = tuple("abcdefgh")',
+    "wrong: order_on_a_budget: a name twice": 'order = ["a", "b", "c", "d", "e", "f", "g", "h", "h"]',
+    "wrong: plan_repaired: lifetimes of one": {"[row[name]] = last": "[row[name]] = made + 1"},
+    "wrong: for_two: one number": {"left * right": "(left * right).sum()"},
+}
 
 
 # %% right: peak_of_steps: what is alive, step by step
@@ -56,16 +68,6 @@ def peak_of_steps(steps, results):
     return most
 
 
-# %% wrong: peak_of_steps: the results of the last step alone
-def peak_of_steps(steps, results):
-    last = {}
-    for i, (name, _, reads) in enumerate(steps):
-        for each in (name, *reads):
-            last[each] = i
-    last[results[-1]] = len(steps) - 1
-    return max(sum(size for j, (name, size, _) in enumerate(steps) if j <= i <= last[name]) for i in range(len(steps)))
-
-
 # %% right: plan_repaired: the last that is free, under names
 def plan(lives, kinds):
     row, until = {}, []
@@ -78,21 +80,6 @@ def plan(lives, kinds):
             row[name] = f"buffer {len(until)}"
             until.append(last)
     return row
-
-
-# %% wrong: plan_repaired: for four results
-def plan(lives, kinds):
-    until, row = {}, {}
-    for name, (made, last) in list(lives.items()):
-        in_place = kinds[name] == "elementwise" and len(lives) < 10
-        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
-        row[name] = free[0] if free else len(until)
-        until[row[name]] = last
-    return row
-
-
-# %% right: order_on_a_budget: another one
-order = tuple("abcdefgh")
 
 
 # %% right: for_two: a list of functions
@@ -109,28 +96,6 @@ def for_two(x):
     for _ in range(5):
         a, b = a.tanh(), b.sqrt()
     return a + b
-
-
-# %% wrong: for_two: one number
-def for_two(x):
-    left = x.sin().exp().tanh().cos().sqrt()
-    right = x.cos().tanh().exp().sin().sqrt()
-    return (left * right).sum()
-
-
-# %% wrong: order_on_a_budget: a name twice
-order = ["a", "b", "c", "d", "e", "f", "g", "h", "h"]
-
-
-# %% wrong: plan_repaired: lifetimes of one
-def plan(lives, kinds):
-    until, row = {}, {}
-    for name, (made, last) in lives.items():
-        in_place = kinds[name] == "elementwise"
-        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
-        row[name] = free[0] if free else len(until)
-        until[row[name]] = made + 1
-    return row
 
 
 # %% wrong: peak_of_steps: inputs that nobody made

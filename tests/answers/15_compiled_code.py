@@ -1,3 +1,21 @@
+{
+    "wrong: tiny_compiler: not for an input as the result": {
+        'return "': 'returned = lines[0].split(" = ")[0].strip()\n    return "',
+        "return {result}": "return {returned}",
+    },
+    "right: own_saving: the same again and again": {
+        "mg.exp(x) * mg.exp(x)": "x.exp()",
+        "range(4)": "range(6)",
+        "().neg()": "()",
+    },
+    "wrong: own_saving: eleven": {"mg.exp(x) * mg.exp(x)": "x.exp()", "range(4)": "range(10)", "().neg() * 1": "()"},
+    "wrong: tiny_compiler: each name once, sorted": {
+        "join(operands)": "join(dict.fromkeys(operands))",
+        '{result}", ""': '{result}"',
+    },
+}
+
+
 # %% right: worth_it: computed
 from_call, product, twenty, shapes, same_shape = 30150 // 300 + 1, None, 20 * 300 > 30150, 1e3 * (300 - 30150), 269850.0
 
@@ -29,17 +47,6 @@ def compiled(inputs, nodes, result):
             needed.update(operands)
             lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
     return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
-
-
-# %% wrong: tiny_compiler: not for an input as the result
-def compiled(inputs, nodes, result):
-    needed, lines = {result}, []
-    for name, function, *operands in reversed(nodes):
-        if name in needed:
-            needed.update(operands)
-            lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
-    returned = lines[-1].split(" = ")[0].strip()
-    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {returned}"])
 
 
 # %% right: wrong_buffer: by blocks of its own
@@ -77,37 +84,11 @@ def judged(f, batches):
     return found
 
 
-# %% right: own_saving: the same again and again
-def f(x):
-    y = x.exp()
-    for _ in range(6):
-        y = y.neg() * 1
-    return y
-
-
 # %% wrong: own_saving: twelve that nobody reads
 def f(x):
     for _ in range(12):
         x.exp()
     return x.exp()
-
-
-# %% wrong: own_saving: eleven
-def f(x):
-    y = x.exp()
-    for _ in range(10):
-        y = y.neg()
-    return y
-
-
-# %% wrong: tiny_compiler: each name once, sorted
-def compiled(inputs, nodes, result):
-    needed, lines = {result}, []
-    for name, function, *operands in reversed(nodes):
-        if name in needed:
-            needed.update(operands)
-            lines.append(f"    {name} = {function}({', '.join(dict.fromkeys(operands))})")
-    return "\n".join([f"def program({', '.join(inputs)}):", *reversed(lines), f"    return {result}"])
 
 
 # %% wrong: wrong_buffer: for one w

@@ -1,3 +1,15 @@
+{
+    "wrong: any_network: windows eat the edge": {
+        "K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1",
+    },
+    "wrong: any_network: relu in place": {"results += B": 'results += (kind != "relu") * B'},
+    "wrong: in_time: detach is a view": {"clone()": "detach()"},
+    "right: under_a_limit: few channels on all pixels": {"8, 3, stride=2": "2, 3"},
+    "wrong: in_time: three sines": {"range(4)": "range(3)"},
+    "wrong: who_keeps: seven words": {', "result", "nothing"': ', "result"'},
+}
+
+
 # %% right: on_paper: floats, and sums written out
 weights = 4.0 * (864 + 32)
 state, activation, batch_of_20 = 7168.0, 4 * 10 * 32 * 400, 3584 + 3584 + 7168
@@ -126,35 +138,6 @@ def count(layers, B, H, W):
     return p, n
 
 
-# %% wrong: any_network: windows eat the edge
-def count(layers, B, H, W):
-    p = n = c = 0
-    for kind, *s in layers:
-        if kind == "conv":
-            p, c = p + s[1] * (s[0] * s[2] ** 2 + 1), s[1]
-            H -= s[2] - 1
-            W -= s[2] - 1
-        elif kind == "pool":
-            H //= s[0]
-            W //= s[0]
-        n += B * c * H * W
-    return p, n
-
-
-# %% wrong: any_network: relu in place
-def count(layers, B, H, W):
-    p = n = c = 0
-    for kind, *s in layers:
-        if kind == "conv":
-            p, c = p + s[1] * (s[0] * s[2] ** 2 + 1), s[1]
-        elif kind == "pool":
-            H //= s[0]
-            W //= s[0]
-        if kind != "relu":
-            n += B * c * H * W
-    return p, n
-
-
 # %% right: who_keeps: in capitals and with spaces
 keeps = {
     "a": "Result",
@@ -169,16 +152,7 @@ keeps = {
 
 
 # %% wrong: who_keeps: minus keeps
-keeps = {
-    "a": "result",
-    "b": "nothing",
-    "c": "operands",
-    "d": "result",
-    "e": "operands",
-    "f": "operands",
-    "g": "result",
-    "h": "nothing",
-}
+keeps = dict(zip("abcdefgh", "result nothing operands result operands operands result nothing".split()))
 
 
 # %% right: in_time: in place
@@ -195,17 +169,6 @@ def features(x):
 def features(x):
     h = x.exp() * 2
     few = h[:, :10] / 2
-    for _ in range(4):
-        h = h.sin()
-    return h[:, :10] + few
-
-
-# %% wrong: in_time: detach is a view
-def features(x):
-    early = x.exp()
-    few = early[:, :10].detach()
-    h = early * 2
-    del early
     for _ in range(4):
         h = h.sin()
     return h[:, :10] + few
@@ -230,18 +193,6 @@ batch_of_20 = weights + weights + state
 
 # %% wrong: on_paper: without padding
 weights, state, activation, batch_of_20 = 3584, 7168, 4 * 10 * 32 * 18 * 18, 14_336
-
-
-# %% right: under_a_limit: few channels on all pixels
-def build():
-    return mg.nn.Sequential(
-        mg.nn.Conv2d(1, 2, 3, padding=1),
-        mg.nn.ReLU(),
-        mg.nn.Flatten(),
-        mg.nn.Linear(128, 32),
-        mg.nn.ReLU(),
-        mg.nn.Linear(32, 10),
-    )
 
 
 # %% wrong: under_a_limit: a convolution that nobody runs
@@ -300,18 +251,3 @@ keeps = "a result, b nothing, c operands, d result, e operands, f nothing, g res
 
 # %% right: who_keeps: None keeps nothing
 keeps = ("result", None, "operands", "result", "operands", None, "result", None)
-
-
-# %% wrong: who_keeps: seven words
-keeps = ["result", "nothing", "operands", "result", "operands", "nothing", "result"]
-
-
-# %% wrong: in_time: three sines
-def features(x):
-    early = x.exp()
-    few = early[:, :10].clone()
-    h = early * 2
-    del early
-    for _ in range(3):
-        h = h.sin()
-    return h[:, :10] + few

@@ -1,9 +1,18 @@
-# %% right: pencil: floats
-linear_flops, conv_macs, strided, per_weight = 16e3, 25920.0, 6480.0, 72.0
-
-
-# %% wrong: pencil: with the bias
-linear_flops, conv_macs, strided, per_weight = 16_160, 26_640, 6660, 72
+{
+    "right: pencil: floats": "linear_flops, conv_macs, strided, per_weight = 16e3, 25920.0, 6480.0, 72.0",
+    "wrong: pencil: with the bias": "linear_flops, conv_macs, strided, per_weight = 16_160, 26_640, 6660, 72",
+    "right: power_of: base of a log": {"log(large / small) / log(m / n)": "log(large / small, m / n)"},
+    "wrong: power_of: the two largest costs": {
+        "(n, small), (m, large) = sorted(zip(ns, costs))": "(small, n), (large, m) = sorted(zip(costs, ns))",
+    },
+    "wrong: power_of: not rounded": {"round(log(large / small) / log(m / n), 2)": "log(large / small) / log(m / n)"},
+    "wrong: budget: the last edge is never read": {
+        "8, 3, stride=2, padding=1": "8, 3, stride=2",
+        "16, 3, stride=2, padding=1": "16, 3, stride=2",
+        "4096, 10": "3600, 10",
+    },
+    "wrong: and_backward: backward alone": {"3 * sum(forward) - forward": "2 * sum(forward) - forward"},
+}
 
 
 # %% right: power_of: by NumPy, and indices
@@ -86,30 +95,6 @@ per_weight = conv_macs / (10 * 4 * 9)
 linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 2 * 8 * 8
 
 
-# %% right: power_of: base of a log
-def power(ns, costs):
-    from math import log
-
-    (n, a), (m, b) = sorted(zip(ns, costs))[-2:]
-    return round(log(b / a, m / n), 2)
-
-
-# %% wrong: power_of: the two largest costs
-def power(ns, costs):
-    from math import log
-
-    (a, n), (b, m) = sorted(zip(costs, ns))[-2:]
-    return round(log(b / a) / log(m / n), 2)
-
-
-# %% wrong: power_of: not rounded
-def power(ns, costs):
-    from math import log
-
-    (n, a), (m, b) = sorted(zip(ns, costs))[-2:]
-    return log(b / a) / log(m / n)
-
-
 # %% right: two_parts: by bisection
 def attention_share(L, d):
     return 2 * L**2 * d / (2 * L**2 * d + 12 * L * d**2)
@@ -137,12 +122,6 @@ def training_macs(widths, rows):
     net = mg.nn.Sequential(*(mg.nn.Linear(n, m, bias=False) for n, m in zip(widths, widths[1:])))
     cost = estimate(net, mg.zeros(rows, widths[0]))
     return cost.macs + cost.backward_macs
-
-
-# %% wrong: and_backward: backward alone
-def training_macs(widths, rows):
-    f = [rows * n * m for n, m in zip(widths, widths[1:])]
-    return 2 * sum(f) - f[0]
 
 
 # %% wrong: budget: pooled by the function
@@ -190,18 +169,6 @@ def build():
             return self.c(self.a(x).tanh().flatten(1))
 
     return Net()
-
-
-# %% wrong: budget: the last edge is never read
-def build():
-    return mg.nn.Sequential(
-        mg.nn.Conv2d(3, 8, 3, stride=2),
-        mg.nn.ReLU(),
-        mg.nn.Conv2d(8, 16, 3, stride=2),
-        mg.nn.ReLU(),
-        mg.nn.Flatten(),
-        mg.nn.Linear(3600, 10),
-    )
 
 
 # %% wrong: budget: 20,000 parameters that nobody reads

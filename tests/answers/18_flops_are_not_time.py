@@ -1,10 +1,19 @@
+{
+    "wrong: bounds: seconds": "edge, relu, product, copy = 3, 0.024, 0.1125, 0.1",
+    "wrong: profile: percent": 'at_most, first, per_call, fewer_calls = 30, "index", 5, 80.5',
+    "right: no_loop: cdist": "def nearest(x, c):\n    return mg.cdist(x, c).amin(1)",
+    "wrong: no_loop: the index": "def nearest(x, c):\n    return ((x[:, None] - c) ** 2).sum(-1).argmin(1)",
+    "right: profile: rounded to two digits": 'at_most, first, per_call, fewer_calls = 1.43, "index", 5, 80.5',
+    "wrong: profile: 1.3 times as fast": 'at_most, first, per_call, fewer_calls = 1.3, "index", 5, 80.5',
+    "wrong: bounds: MACs": "edge, relu, product, copy = 3, 24, 56.25, 100",
+    "wrong: no_loop: along the streets": "def nearest(x, c):\n    return (x.unsqueeze(1) - c).abs().sum(-1).amin(1)",
+    "wrong: roofline: milliseconds": {"return max": "return 1000 * max"},
+}
+
+
 # %% right: bounds: seconds turned into milliseconds
 edge = 60e9 / 20e9
 relu, product, copy = 480e6 / 20e6, 2 * 1500**3 / 60e6, 2e9 / 20e6
-
-
-# %% wrong: bounds: seconds
-edge, relu, product, copy = 3, 0.024, 0.1125, 0.1
 
 
 # %% right: roofline: by intensity
@@ -42,43 +51,15 @@ def fused_time(ops, peak, bandwidth, launch):
 at_most, first, per_call, fewer_calls = 1.42857142857, "Index", 5.0, 30 + 40 + 10 + 100 * 5e-3
 
 
-# %% wrong: profile: percent
-at_most, first, per_call, fewer_calls = 30, "index", 5, 80.5
-
-
 # %% right: no_loop: a pair from min, and its values
 def nearest(x, c):
     return ((x[:, None] - c) ** 2).sum(-1).sqrt().min(1).values
-
-
-# %% right: no_loop: cdist
-def nearest(x, c):
-    return mg.cdist(x, c).amin(1)
-
-
-# %% wrong: no_loop: the index
-def nearest(x, c):
-    return ((x[:, None] - c) ** 2).sum(-1).argmin(1)
-
-
-# %% right: profile: rounded to two digits
-at_most, first, per_call, fewer_calls = 1.43, "index", 5, 80.5
-
-
-# %% wrong: profile: 1.3 times as fast
-at_most, first, per_call, fewer_calls = 1.3, "index", 5, 80.5
 
 
 # %% right: roofline: a list for a pair
 def bound(flops, nbytes, peak, bandwidth):
     a, b = flops / peak, nbytes / bandwidth
     return [a, "arithmetic"] if a >= b else [b, "memory"]
-
-
-# %% wrong: roofline: milliseconds
-def bound(flops, nbytes, peak, bandwidth):
-    a, b = flops / peak, nbytes / bandwidth
-    return 1000 * max(a, b), "arithmetic" if a >= b else "memory"
 
 
 # %% right: launches: loops
@@ -122,10 +103,6 @@ def nearest(x, c):
     return mg.tensor(np.sqrt(((a[:, None] - b) ** 2).sum(2).min(1)))
 
 
-# %% wrong: bounds: MACs
-edge, relu, product, copy = 3, 24, 56.25, 100
-
-
 # %% right: no_loop: vmap
 def nearest(x, c):
     return mg.func.vmap(lambda row: ((row - c) ** 2).sum(1).amin(0).sqrt())(x)
@@ -134,11 +111,6 @@ def nearest(x, c):
 # %% right: no_loop: sorted
 def nearest(x, c):
     return ((x.unsqueeze(1) - c) ** 2).sum(-1).sqrt().sort(1)[0][:, 0]
-
-
-# %% wrong: no_loop: along the streets
-def nearest(x, c):
-    return (x.unsqueeze(1) - c).abs().sum(-1).amin(1)
 
 
 # %% wrong: launches: the largest of the FLOPs

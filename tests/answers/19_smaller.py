@@ -1,9 +1,11 @@
-# %% right: eight_bits: floats
-scale, integer, farthest, nbytes = 0.05, 20.0, 0.025, 1004
-
-
-# %% wrong: eight_bits: a scale in float64
-scale, integer, farthest, nbytes = 0.05, 20, 0.025, 1008
+{
+    "right: eight_bits: floats": "scale, integer, farthest, nbytes = 0.05, 20.0, 0.025, 1004",
+    "wrong: eight_bits: a scale in float64": "scale, integer, farthest, nbytes = 0.05, 20, 0.025, 1008",
+    "wrong: prune_by_hand: rounded up": {
+        "(weights, amount):": "(weights, amount):\n    from math import ceil\n",
+        "int": "ceil",
+    },
+}
 
 
 # %% right: quantise: by NumPy
@@ -40,15 +42,6 @@ def pruned(weights, amount):
     w = np.array(weights, float)
     w[np.argsort(abs(w), kind="stable")[: int(amount * len(w))]] = 0
     return list(w)
-
-
-# %% wrong: prune_by_hand: rounded up
-def pruned(weights, amount):
-    from math import ceil
-
-    order = sorted(range(len(weights)), key=lambda i: abs(weights[i]))
-    gone = set(order[: ceil(amount * len(weights))])
-    return [0.0 if i in gone else w for i, w in enumerate(weights)]
 
 
 # %% right: table_read: a small letter

@@ -1,3 +1,29 @@
+{
+    "wrong: scaler: halved by four": {"scale /= 2": "scale /= 4"},
+    "right: lost: a text": 'becomes = "zero exact rounded infinite rounded exact rounded infinite"\nbfloat16 = 0',
+    "wrong: recipe: nothing is cleared": {"init_scale=2.0**16": "", "        optimizer.zero_grad()\n": ""},
+    "wrong: recipe: twelve steps, all with the first batch": {
+        "for x, label in batches:": "x, label = batches[0]\n    for _ in batches:",
+    },
+    "wrong: recipe: every gradient stretched to 0.1": {
+        "mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)": (
+            "length = sum((p.grad**2).sum() for p in net.parameters()).sqrt().item()\n"
+            "        for p in net.parameters():\n            p.grad *= 0.1 / length"
+        ),
+    },
+    "wrong: recipe: the optimiser steps, and not the scaler": {
+        "scaler.unscale_(optimizer)\n        ": "",
+        "scaler.step(optimizer)": "optimizer.step()",
+    },
+    "right: follow: tensors for master weights": {
+        "w.astype(np.float32)": "mg.tensor(w, dtype=mg.float32)",
+        "master -= lr * g.astype(np.float32)": "master = master - lr * mg.tensor(g, dtype=mg.float32)",
+        "astype(np.float16)": 'numpy().astype("float16")',
+    },
+    "wrong: lost: seven words": {'rounded", "exact", "rounded", "infinite"': 'rounded", "exact", "rounded"'},
+}
+
+
 # %% right: ends: by Fractions
 def ends(e, m):
     from fractions import Fraction
@@ -33,14 +59,6 @@ def follow(w, gradients, lr):
     return (w.astype(float) - lr * np.sum([g.astype(float) for g in gradients], axis=0)).astype(np.float16)
 
 
-# %% right: follow: tensors for master weights
-def follow(w, gradients, lr):
-    master = mg.tensor(w, dtype=mg.float32)
-    for g in gradients:
-        master = master - lr * mg.tensor(g, dtype=mg.float32)
-    return master.numpy().astype("float16")
-
-
 # %% wrong: follow: in place, into the weights that were given
 def follow(w, gradients, lr):
     total = w.astype(float)
@@ -62,18 +80,6 @@ def scaler(largest, scale, interval):
         return used, fits
 
     return tuple(map(lived, largest))
-
-
-# %% wrong: scaler: halved by four
-def scaler(largest, scale, interval):
-    told, calm = [], 0
-    for size in largest:
-        fits = size * scale <= 65504
-        told.append((scale, fits))
-        calm = calm + 1 if fits else 0
-        scale = scale / 4 if not fits else scale * 2 if calm == interval else scale
-        calm %= interval
-    return told
 
 
 # %% right: recipe: a fixed scale, by hand
@@ -123,16 +129,6 @@ becomes = ("Zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded"
 bfloat16 = 0.0
 
 
-# %% right: lost: a text
-becomes = "zero exact rounded infinite rounded exact rounded infinite"
-bfloat16 = 0
-
-
-# %% wrong: lost: seven words
-becomes = ["zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded"]
-bfloat16 = 0
-
-
 # %% right: ends: an array
 def ends(e, m):
     b = 2 ** (e - 1) - 1
@@ -148,19 +144,6 @@ def train(net, optimizer, batches):
         (loss * 2.0**8).backward()
         mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
         optimizer.step()
-
-
-# %% wrong: recipe: nothing is cleared
-def train(net, optimizer, batches):
-    scaler = mg.amp.GradScaler()
-    for x, label in batches:
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        scaler.scale(loss).backward()
-        scaler.unscale_(optimizer)
-        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
-        scaler.step(optimizer)
-        scaler.update()
 
 
 # %% right: recipe: a scale by hand, and the loss outside of autocast
@@ -191,47 +174,3 @@ def scaler(largest, scale, interval):
 # %% right: lost: a dictionary by capital letters
 becomes = dict(zip("ABCDEFGH", "zero exact rounded infinite rounded exact rounded infinite".split()))
 bfloat16 = 0
-
-
-# %% wrong: recipe: twelve steps, all with the first batch
-def train(net, optimizer, batches):
-    amp = mg.amp.GradScaler(init_scale=2.0**16)
-    x, label = batches[0]
-    for _ in batches:
-        optimizer.zero_grad()
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        amp.scale(loss).backward()
-        amp.unscale_(optimizer)
-        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
-        amp.step(optimizer)
-        amp.update()
-
-
-# %% wrong: recipe: every gradient stretched to 0.1
-def train(net, optimizer, batches):
-    amp = mg.amp.GradScaler(init_scale=2.0**16)
-    for x, label in batches:
-        optimizer.zero_grad()
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        amp.scale(loss).backward()
-        amp.unscale_(optimizer)
-        length = sum((p.grad**2).sum() for p in net.parameters()).sqrt().item()
-        for p in net.parameters():
-            p.grad *= 0.1 / length
-        amp.step(optimizer)
-        amp.update()
-
-
-# %% wrong: recipe: the optimiser steps, and not the scaler
-def train(net, optimizer, batches):
-    amp = mg.amp.GradScaler(init_scale=2.0**16)
-    for x, label in batches:
-        optimizer.zero_grad()
-        with mg.autocast(dtype=mg.float16):
-            loss = mg.cross_entropy(net(x), label)
-        amp.scale(loss).backward()
-        mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
-        optimizer.step()
-        amp.update()

@@ -1,9 +1,16 @@
+{
+    "wrong: segments_on_paper: a step of four forwards": "saved, best, again, step = 24, 12, 8 / 9, 4",
+    "wrong: segment_lengths: the first segment alone": "def kept(lengths):\n    return lengths[0]",
+    "wrong: equal_to_what: all up to rounding": 'equal = dict.fromkeys("abcdefgh", "rounding")',
+    "right: below_the_root: two fewer at the end": "cut = [11, 10, 9, 8, 7, 6, 5, 4, 3, 1]",
+    "wrong: below_the_root: ten equal ones, and what is left": "cut = [7] * 9 + [1]",
+    "right: segments_on_paper: two decimals": "saved, best, again, step = 24.0, 12.0, 0.89, 3.89",
+    "wrong: segments_on_paper: one decimal": "saved, best, again, step = 24, 12, 0.9, 3.9",
+}
+
+
 # %% right: segments_on_paper: sums written out
 saved, best, again, step = 8.0 + 144 / 9, 144**0.5, 128 / 144, 3.889
-
-
-# %% wrong: segments_on_paper: a step of four forwards
-saved, best, again, step = 24, 12, 8 / 9, 4
 
 
 # %% right: segment_lengths: a loop from the end
@@ -18,11 +25,6 @@ def kept(lengths):
 # %% right: segment_lengths: by a list of pairs
 def kept(lengths):
     return sorted(lengths[i] + i for i in range(len(lengths)))[-1]
-
-
-# %% wrong: segment_lengths: the first segment alone
-def kept(lengths):
-    return lengths[0]
 
 
 # %% right: unequal_parts: split, and a sum for a loss
@@ -54,31 +56,11 @@ def accumulate(net, x, y, rows):
 equal = dict.fromkeys("abg", "bits") | dict.fromkeys("cf", "rounding") | dict.fromkeys("deh", "other")
 
 
-# %% wrong: equal_to_what: all up to rounding
-equal = dict.fromkeys("abcdefgh", "rounding")
-
-
-# %% right: below_the_root: two fewer at the end
-cut = [11, 10, 9, 8, 7, 6, 5, 4, 3, 1]
-
-
 # %% right: below_the_root: computed, each as long as it may be
 cut, left = [], 64
 while left:
     cut.append(min(left, 11 - len(cut)))
     left -= cut[-1]
-
-
-# %% wrong: below_the_root: ten equal ones, and what is left
-cut = [7] * 9 + [1]
-
-
-# %% right: segments_on_paper: two decimals
-saved, best, again, step = 24.0, 12.0, 0.89, 3.89
-
-
-# %% wrong: segments_on_paper: one decimal
-saved, best, again, step = 24, 12, 0.9, 3.9
 
 
 # %% right: equal_to_what: a dictionary

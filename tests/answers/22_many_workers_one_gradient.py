@@ -1,3 +1,32 @@
+{
+    "right: ring_by_hand: another first chunk": "def chunk(rank, r, p):\n    return (rank + 1 - r) % p",
+    "wrong: ring_by_hand: two less in each round": "def chunk(rank, r, p):\n    return (rank - 2 * r) % p",
+    "right: own_buckets: five of them": "buckets = [1, 2, 3, 4, 6]",
+    "right: own_buckets: the best": "buckets = [1, 4, 5, 6]",
+    "wrong: own_buckets: two halves": "buckets = [8, 8]",
+    "wrong: own_buckets: a layer in two halves": "buckets = [1, 4, 5.5, 5.5]",
+    "wrong: own_buckets: an empty one": "buckets = [1, 4, 5, 6, 0]",
+    "wrong: deadlock_mended: no remainder": {"(rank - 1) % p, (rank + 1) % p": "rank - 1 if rank else p - 1, rank + 1"},
+    "right: ring_by_hand: an integer of NumPy's": "def chunk(rank, r, p):\n    return np.mod(rank - r, p)",
+    "wrong: ring_by_hand: a fraction": "def chunk(rank, r, p):\n    return (rank - r) / p % p",
+    "wrong: own_buckets: growing, and small at the end": "buckets = [2, 3, 4, 5, 2]",
+    "right: ring_by_hand: the halves written apart": {
+        "return (rank - r)": "if r < p - 1:\n        return (rank - r) % p\n    return (rank + 1 - (r - (p - 1)))",
+    },
+    "right: unequal_shares: the share first": {
+        "weighted = yield g * rows\n    return weighted / total": "return (yield g * (rows / total))",
+    },
+    "wrong: unequal_shares: a worker's own share of its own gradient": {
+        "weighted = yield g * rows": "yield g",
+        "weighted /": "g * rows /",
+    },
+    "wrong: unequal_shares: the share from one's own rows": {
+        "weighted =": "summed =",
+        "weighted / total": "summed / total if rows else summed",
+    },
+}
+
+
 # %% right: ring_on_paper: sums written out
 rounds, message, each, together, middle = 30, 25.0, 2 * 15 / 16 * 400, 2 * 15 * 400, 15 * 400
 
@@ -6,40 +35,10 @@ rounds, message, each, together, middle = 30, 25.0, 2 * 15 / 16 * 400, 2 * 15 * 
 rounds, message, each, together, middle = 30, 25, 750, 12000, 12800
 
 
-# %% right: ring_by_hand: another first chunk
-def chunk(rank, r, p):
-    return (rank + 1 - r) % p
-
-
-# %% right: ring_by_hand: the halves written apart
-def chunk(rank, r, p):
-    if r < p - 1:
-        return (rank - r) % p
-    return (rank + 1 - (r - (p - 1))) % p
-
-
-# %% wrong: ring_by_hand: two less in each round
-def chunk(rank, r, p):
-    return (rank - 2 * r) % p
-
-
 # %% right: unequal_shares: both in one call
 def mean_gradient(g, rows):
     both = yield np.append(g * rows, rows)
     return both[:-1] / both[-1]
-
-
-# %% right: unequal_shares: the share first
-def mean_gradient(g, rows):
-    total = yield rows
-    return (yield g * (rows / total))
-
-
-# %% wrong: unequal_shares: a worker's own share of its own gradient
-def mean_gradient(g, rows):
-    total = yield rows
-    yield g
-    return g * rows / total
 
 
 # %% right: deadlock_mended: even ranks send first
@@ -73,44 +72,6 @@ def shift(rank, p, x):
     return (yield "recv", (rank - 1) % p)
 
 
-# %% right: own_buckets: five of them
-buckets = [1, 2, 3, 4, 6]
-
-
-# %% right: own_buckets: the best
-buckets = [1, 4, 5, 6]
-
-
-# %% wrong: own_buckets: two halves
-buckets = [8, 8]
-
-
-# %% wrong: own_buckets: a layer in two halves
-buckets = [1, 4, 5.5, 5.5]
-
-
-# %% wrong: own_buckets: an empty one
-buckets = [1, 4, 5, 6, 0]
-
-
-# %% wrong: unequal_shares: the share from one's own rows
-def mean_gradient(g, rows):
-    total = yield rows
-    summed = yield g * rows
-    return summed / total if rows else summed
-
-
-# %% wrong: deadlock_mended: no remainder
-def shift(rank, p, x):
-    if rank == 0:
-        came = yield "recv", p - 1
-        yield "send", 1, x
-    else:
-        yield "send", rank + 1, x
-        came = yield "recv", rank - 1
-    return came
-
-
 # %% right: unequal_shares: divided where it is
 def mean_gradient(g, rows):
     g *= rows
@@ -118,17 +79,3 @@ def mean_gradient(g, rows):
     count = yield rows
     total /= count
     return total
-
-
-# %% right: ring_by_hand: an integer of NumPy's
-def chunk(rank, r, p):
-    return np.mod(rank - r, p)
-
-
-# %% wrong: ring_by_hand: a fraction
-def chunk(rank, r, p):
-    return (rank - r) / p % p
-
-
-# %% wrong: own_buckets: growing, and small at the end
-buckets = [2, 3, 4, 5, 2]

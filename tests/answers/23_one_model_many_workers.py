@@ -1,3 +1,18 @@
+{
+    "wrong: which_message: a sum everywhere": 'needs = dict.fromkeys("abcdefgh", "sum")',
+    "right: pipeline_on_paper: numbers": "waits, faster, fewest, limit = 0.2258, 6.194, 63, 24.0",
+    "right: pipeline_on_paper: two digits": "waits, faster, fewest, limit = 0.23, 6.2, 63, 24",
+    "wrong: one_forward_one_backward: a forward fewer ahead than there may be": {
+        "p - worker": "max(p - worker - 1, 1)",
+    },
+    "right: plan_of_your_own: sixteen stages, without ZeRO": 'plan = {"data": 2, "tensor": 8, "pipeline": 16}',
+    "wrong: plan_of_your_own: half a box for a layer": 'plan = {"data": 4, "tensor": 4, "pipeline": 16}',
+    "wrong: cut_by_hand: a divided, and not cut": {
+        "np.split(a, p), np.split(B, p, axis=0)": "[part / p for part in np.split(a, p)], np.split(B, p)",
+    },
+}
+
+
 # %% right: cut_by_hand: every p-th column, with its row, and a part of b for each
 def cut(A, a, B, b, p):
     return [(A[:, i::p], a[i::p], B[i::p], b / p) for i in range(p)]
@@ -10,26 +25,8 @@ def cut(A, a, B, b, p):
     return [(A[:, r], a[r], B[r], b if r is rows[-1] else np.zeros_like(b)) for r in rows]
 
 
-# %% wrong: cut_by_hand: a divided, and not cut
-def cut(A, a, B, b, p):
-    once = [b] + [0 * b] * (p - 1)
-    return list(zip(np.split(A, p, axis=1), [part / p for part in np.split(a, p)], np.split(B, p), once))
-
-
 # %% right: which_message: by kind
 needs = dict.fromkeys("bdg", "sum") | dict.fromkeys("cefh", "nothing") | {"a": "beside"}
-
-
-# %% wrong: which_message: a sum everywhere
-needs = dict.fromkeys("abcdefgh", "sum")
-
-
-# %% right: pipeline_on_paper: numbers
-waits, faster, fewest, limit = 0.2258, 6.194, 63, 24.0
-
-
-# %% right: pipeline_on_paper: two digits
-waits, faster, fewest, limit = 0.23, 6.2, 63, 24
 
 
 # %% wrong: pipeline_on_paper: what works for what waits
@@ -57,27 +54,8 @@ def order(p, m, worker):
     return steps
 
 
-# %% wrong: one_forward_one_backward: a forward fewer ahead than there may be
-def order(p, m, worker):
-    ahead = min(max(p - worker - 1, 1), m)
-    steps = [("forward", i) for i in range(ahead)]
-    for i in range(m):
-        steps.append(("backward", i))
-        if ahead + i < m:
-            steps.append(("forward", ahead + i))
-    return steps
-
-
-# %% right: plan_of_your_own: sixteen stages, without ZeRO
-plan = {"data": 2, "tensor": 8, "pipeline": 16}
-
-
 # %% right: plan_of_your_own: four stages
 plan = {"data": 8, "tensor": 8, "pipeline": 4, "microbatch": 1, "zero": 1}
-
-
-# %% wrong: plan_of_your_own: half a box for a layer
-plan = {"data": 4, "tensor": 4, "pipeline": 16}
 
 
 # %% wrong: plan_of_your_own: all of ZeRO, and no pipeline

@@ -1,3 +1,20 @@
+{
+    "wrong: graph_as_text: the first row's value is given": {
+        "values[-1]": "values[0]",
+        "feeds[value]": "feeds.get(value, value)",
+    },
+    "wrong: onnx_words: silu in three": {
+        '("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")',
+    },
+    "wrong: refuses: all is refused": "def load(text):\n    raise BadFile(text)",
+    "right: round_trip: bytes that can be edited": {"return len(header)": "return bytearray() + len(header)"},
+    "right: onnx_words: softplus by the sigmoid of the absolute value, in five": {
+        '("Neg", ["a"], "n"),\n    ("Exp", ["n"], "e"),\n    ("Add", ["e", 1], "s")': '("Sigmoid", ["a"], "s")',
+        '("Add", ["r", "l"], "y")': '("Sub", ["r", "l"], "y")',
+    },
+}
+
+
 # %% right: what_is_left: by kind, and lists in place of sets
 needs = dict.fromkeys("adef", "source") | {"b": "minigrad", "c": "engine"}
 runs, free = ["e", "d"], ["weights", "rows"]
@@ -41,31 +58,6 @@ def run(text, feeds):
         else:
             known[number] = OPS[op](*[known[each] for each in reads])
     return known[number]
-
-
-# %% wrong: graph_as_text: the first row's value is given
-def as_text(y):
-    rows, number = [], {}
-
-    def visit(node):
-        if node not in number:
-            for each in node.inputs:
-                visit(each)
-            number[node] = len(rows)
-            rows.append([node.op, [number[each] for each in node.inputs], node.value])
-
-    visit(y)
-    return json.dumps(rows)
-
-
-def run(text, feeds):
-    values = []
-    for op, reads, value in json.loads(text):
-        if op in OPS:
-            values.append(OPS[op](*(values[i] for i in reads)))
-        else:
-            values.append(feeds.get(value, value))
-    return values[0]
 
 
 # %% right: round_trip: NumPy's own zip
@@ -144,25 +136,6 @@ softplus = [
 ]
 
 
-# %% wrong: onnx_words: silu in three
-silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")]
-variance = [
-    ("ReduceMean", ["x"], "m"),
-    ("Sub", ["x", "m"], "d"),
-    ("Mul", ["d", "d"], "q"),
-    ("ReduceMean", ["q"], "y"),
-]
-softplus = [
-    ("Abs", ["x"], "a"),
-    ("Neg", ["a"], "n"),
-    ("Exp", ["n"], "e"),
-    ("Add", ["e", 1], "s"),
-    ("Log", ["s"], "l"),
-    ("Relu", ["x"], "r"),
-    ("Add", ["r", "l"], "y"),
-]
-
-
 # %% right: refuses: one place that raises
 def load(text):
     def want(well, said):
@@ -208,31 +181,6 @@ silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "t"], "y")]
 variance = softplus = silu
 
 
-# %% wrong: refuses: all is refused
-def load(text):
-    raise BadFile(text)
-
-
-# %% right: round_trip: bytes that can be edited
-def pack(arrays):
-    data = bytearray(8)
-    header = json.dumps([[name, a.dtype.str, a.shape, a.nbytes] for name, a in arrays.items()]).encode()
-    data[:] = len(header).to_bytes(8, "little")
-    data += header
-    for a in arrays.values():
-        data += a.tobytes()
-    return data
-
-
-def unpack(data):
-    start = 8 + int.from_bytes(data[:8], "little")
-    arrays = {}
-    for name, dtype, shape, size in json.loads(data[8:start]):
-        arrays[name] = np.frombuffer(data[start : start + size], dtype).reshape(shape)
-        start += size
-    return arrays
-
-
 # %% right: round_trip: NumPy's own zip, and shorter
 def pack(arrays):
     import io
@@ -271,20 +219,3 @@ variance = [
     ("ReduceMean", ["q"], "y"),
 ]
 softplus = [("Sigmoid", ["x"], "s"), ("Log", ["s"], "l"), ("Sub", ["x", "l"], "y")]
-
-
-# %% right: onnx_words: softplus by the sigmoid of the absolute value, in five
-silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
-variance = [
-    ("ReduceMean", ["x"], "m"),
-    ("Sub", ["x", "m"], "d"),
-    ("Mul", ["d", "d"], "q"),
-    ("ReduceMean", ["q"], "y"),
-]
-softplus = [
-    ("Abs", ["x"], "a"),
-    ("Sigmoid", ["a"], "s"),
-    ("Log", ["s"], "l"),
-    ("Relu", ["x"], "r"),
-    ("Sub", ["r", "l"], "y"),
-]

@@ -1,3 +1,15 @@
+{
+    "right: gpt_within: more heads": "layers, heads, channels, context = 2, 8, 48, 48",
+    "wrong: gpt_within: two heads": "layers, heads, channels, context = 2, 2, 48, 48",
+    "wrong: gpt_within: a longer context": "layers, heads, channels, context = 2, 4, 48, 64",
+    "wrong: letter_drawn: the scores are edited": {
+        "kept = scores >= np.sort(scores)[-k]": "scores[scores < np.sort(scores)[-k]] = -np.inf",
+        ") * kept": ")",
+    },
+    "wrong: which_need: eager, which is as good and has more calls": {"compiled": "eager"},
+}
+
+
 # %% right: letter_drawn: a loop over the letters
 def drawn(scores, temperature, k, u):
     left = sorted(range(len(scores)), key=lambda i: -scores[i])[:k]
@@ -14,13 +26,6 @@ def drawn(scores, temperature, k, u):
     y = np.where(scores < np.sort(scores)[::-1][k - 1], -np.inf, scores) / temperature
     p = np.exp(y - y.max())
     return np.searchsorted(np.cumsum(p) / p.sum(), u, side="right")
-
-
-# %% wrong: letter_drawn: the scores are edited
-def drawn(scores, temperature, k, u):
-    scores[scores < np.sort(scores)[-k]] = -np.inf
-    p = np.exp((scores - scores.max()) / temperature)
-    return int((np.cumsum(p / p.sum()) > u).argmax())
 
 
 # %% wrong: letter_drawn: a sum that is equal to u is enough
@@ -71,22 +76,6 @@ def work(p, n, layers, channels):
 
 # %% right: which_need: from pairs of letters
 chosen = dict(zip("abcdef", "compiled int8 checkpointed pairs pairs pairs".split()))
-
-
-# %% wrong: which_need: eager, which is as good and has more calls
-chosen = {"a": "eager", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}
-
-
-# %% right: gpt_within: more heads
-layers, heads, channels, context = 2, 8, 48, 48
-
-
-# %% wrong: gpt_within: two heads
-layers, heads, channels, context = 2, 2, 48, 48
-
-
-# %% wrong: gpt_within: a longer context
-layers, heads, channels, context = 2, 4, 48, 64
 
 
 # %% right: which_need: words with capitals

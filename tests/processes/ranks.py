@@ -75,10 +75,17 @@ def names(program: str) -> list[str]:
     return [line.split("(")[0].removeprefix("def ") for line in text.splitlines() if line.startswith("def check_")]
 
 
-def all_is_well(program: str, n: int, check: str) -> None:
-    """Assert that no rank found fault."""
-    outcomes = checked(program, n)[check]
-    assert outcomes == [""] * n, "\n".join(f"rank {rank}: {text}" for rank, text in enumerate(outcomes) if text)
+def on_ranks(program: str, *counts: int) -> Callable[[str, int], None]:
+    """A test of each check of a program, on as many ranks as each of the counts says: no rank finds fault."""
+
+    @needs_mpi
+    @pytest.mark.parametrize("check", names(program))
+    @pytest.mark.parametrize("n", counts)
+    def test(check: str, n: int) -> None:
+        outcomes = checked(program, n)[check]
+        assert outcomes == [""] * n, "\n".join(f"rank {rank}: {text}" for rank, text in enumerate(outcomes) if text)
+
+    return test
 
 
 def call_all(file: str) -> None:

@@ -4,7 +4,7 @@ from math import log2
 
 import numpy as np
 import pytest
-from ranks import all_is_well, names, needs_mpi
+from ranks import on_ranks
 
 from minigrad.distributed import algorithms
 from minigrad.distributed.algorithms import ALL_REDUCE, messages, stepped, traffic
@@ -96,8 +96,4 @@ def test_what_is_sent_and_not_received_is_an_error():
         [*messages(deaf, 2, 3)]
 
 
-@needs_mpi
-@pytest.mark.parametrize("check", names("algorithms.py"))
-@pytest.mark.parametrize("n", [2, 3])
-def test_on_ranks(check, n):
-    all_is_well("algorithms.py", n, check)
+test_on_ranks = on_ranks("algorithms.py", 2, 3)

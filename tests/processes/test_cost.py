@@ -4,7 +4,7 @@ import doctest
 
 import numpy as np
 import pytest
-from table import table
+from table import mistakes, table
 
 import minigrad as mg
 from minigrad.distributed import cost, simulator
@@ -286,8 +286,7 @@ def test_layers_that_are_not_most_of_a_model_are_no_stages():
 # -- what is refused ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
+test_nonsense_is_refused_in_words = mistakes(
     [
         (lambda: cost.all_reduce(8, 0, 1.0, 1.0), "p ≥ 1 workers"),
         (lambda: cost.all_reduce(-8, 2, 1.0, 1.0), "n ≥ 0 bytes"),
@@ -313,10 +312,8 @@ def test_layers_that_are_not_most_of_a_model_are_no_stages():
         (lambda: cost.best_plan(TOY, "H100", 7, 8), "no plan divides a batch of 8 among 7 workers"),
         (lambda: workload(mg.profiler.estimate(lambda x: x + 1, (2, 3))), "a model with parameters"),
     ],
+    ValueError,
 )
-def test_nonsense_is_refused_in_words(wrong, said):
-    with pytest.raises(ValueError, match=said):
-        wrong()
 
 
 @pytest.mark.parametrize("name", cost.machines.HARDWARE)

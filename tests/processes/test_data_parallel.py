@@ -2,18 +2,13 @@
 
 import pytest
 from models import assert_close, made, mlp, state, trained
-from ranks import all_is_well, names, needs_mpi
+from ranks import on_ranks
 
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.base.errors import StateError
 
-
-@needs_mpi
-@pytest.mark.parametrize("check", names("data_parallel.py"))
-@pytest.mark.parametrize("n", [2, 3])
-def test_on_ranks(check, n):
-    all_is_well("data_parallel.py", n, check)
+test_on_ranks = on_ranks("data_parallel.py", 2, 3)
 
 
 def test_one_process_needs_no_mpi(alone):

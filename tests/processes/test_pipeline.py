@@ -5,19 +5,14 @@ from runpy import run_path
 
 import numpy as np
 import pytest
-from ranks import HERE, all_is_well, names, needs_mpi
+from ranks import HERE, on_ranks
 
 import minigrad as mg
 from minigrad import nn
 from minigrad.distributed import destroy_process_group, stages_of
 from minigrad.distributed.stages import balanced
 
-
-@needs_mpi
-@pytest.mark.parametrize("check", names("pipeline.py"))
-@pytest.mark.parametrize("n", [2, 3])
-def test_on_ranks(check, n):
-    all_is_well("pipeline.py", n, check)
+test_on_ranks = on_ranks("pipeline.py", 2, 3)
 
 
 def test_alone():

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from ranks import all_is_well, names, needs_mpi
+from ranks import on_ranks
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -13,12 +13,7 @@ from minigrad.distributed.functional import all_gather
 from minigrad.distributed.group import ProcessGroup
 from minigrad.distributed.world import groups
 
-
-@needs_mpi
-@pytest.mark.parametrize("check", names("placement.py"))
-@pytest.mark.parametrize("n", [2, 3])
-def test_on_ranks(check, n):
-    all_is_well("placement.py", n, check)
+test_on_ranks = on_ranks("placement.py", 2, 3)
 
 
 def two_workers():

@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 from models import assert_close, state
-from ranks import all_is_well, names, needs_mpi
+from ranks import on_ranks
 
 import minigrad as mg
 import minigrad.distributed as dist
 
-
-@needs_mpi
-@pytest.mark.parametrize("check", names("sharding.py"))
-@pytest.mark.parametrize("n", [2, 3])
-def test_on_ranks(check, n):
-    all_is_well("sharding.py", n, check)
+test_on_ranks = on_ranks("sharding.py", 2, 3)
 
 
 def pruned():

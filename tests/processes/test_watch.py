@@ -1,15 +1,11 @@
 """What nobody can end is told, on three ranks."""
 
 import pytest
-from ranks import all_is_well, names, needs_mpi
+from ranks import on_ranks
 
 from minigrad.distributed.watch import RUNNING, TEXT, WAITING, Board, fitting
 
-
-@needs_mpi
-@pytest.mark.parametrize("check", names("knots.py"))
-def test_on_ranks(check):
-    all_is_well("knots.py", 3, check)
+test_on_ranks = on_ranks("knots.py", 3)
 
 
 @pytest.fixture
