@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -17,12 +18,15 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
 
+import numpy as np
+
 from ...base.errors import ConversionError
 from ...base.pytree import leaves
 from ...core.modes import current
 from ...core.node import place
 from ...tracing.builder import Tracer
 from ...tracing.module import ModuleLike
+from ..contents import contents
 from ..effects import Probe
 from .scopes import is_foreign
 from .state import Retrace, is_part, symbolic
@@ -135,17 +139,38 @@ def refill(container: Any, values: Any) -> None:
 
 
 @contextmanager
-def refuse_changes(block: Any, kind: str, at: str, set_: Any, followed: Followed | None) -> Iterator[None]:
+def refuse_changes(
+    block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any, followed: Followed | None
+) -> Iterator[None]:
     """Run the block for the graph. Raises ConversionError if it changes an object that is not part of its state, or
     Changed if the object is a local list or dictionary, which can become part of it.
 
-    set_        the function that writes its state
-    followed    lists that are part of it; None, if no list can be
+    get, set_    the functions that read its state, and write it
+    followed     lists that are part of it; None, if no list can be
     """
     places = {(id(its.holder), its.key): (its, its.now()) for its in reached(getattr(block, "func", block))}
     copies = [(its, x, x.copy()) for its, x in places.values() if isinstance(x, list | dict | set)]
+    held = [(its.path, x) for its, x in places.values() if isinstance(x, tuple | deque | np.ndarray | bytearray)]
+    held += [(its.path, copy) for its, _, copy in copies]  # which the block reaches only through its parts
+    inside = [(path, x, contents(x)) for path, x in held]
+    inside = [(path, x, before) for path, x, before in inside if contents(x) == before]  # an iterator equals nothing
+    begun = get()
+
+    def refuse_changed_parts() -> None:
+        left = get()
+        set_(begun)  # an object may hold part of the state in its attributes
+        for path, x, before in inside:
+            if contents(x) != before:
+                raise ConversionError(
+                    f"{at}: something in `{path}` changes in {kind} over tensors, which is written down once and run "
+                    "as the graph decides. Keep what changes in a variable, or in a list or dictionary of the function "
+                    "itself that is no part of another, and assign it there"
+                )
+        set_(left)
+
     try:
         yield
+        refuse_changed_parts()
         for its, now, before in copies:
             if not (followed and now in followed) and is_changed(now, before):
                 is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
@@ -157,7 +182,9 @@ def refuse_changes(block: Any, kind: str, at: str, set_: Any, followed: Followed
                     "once and run as the graph decides. Keep what it collects in a tensor, as mg.lax.scan does, or in "
                     "a list of the function itself, or let Python decide: a loop over range(5) is unrolled"
                 )
-    except Exception:
+    except Exception as error:
+        if isinstance(error, Retrace):
+            refuse_changed_parts()
         for _, now, before in copies:
             if len(now) != len(before) or is_changed(now, before):  # another thread may read what is as it was
                 refill(now, before)
