@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from io import IOBase
 from itertools import chain
+from logging import Logger
 from marshal import dumps
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -23,12 +25,14 @@ CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 DESCRIPTORS = {MemberDescriptorType, GetSetDescriptorType, property}
 
 
-def is_plain(x: Any) -> bool:
-    """Whether a container holds numbers, texts and such containers alone. No Python function is called for each."""
+def is_plain(x: Any, seen: Mapping[int, Any]) -> bool:
+    """Whether a container holds numbers, texts and such containers alone, none of them visited. No Python function is
+    called for each.
+    """
     parts = [x]
     for _ in range(DEPTH):
         kinds = {*map(type, parts)}
-        if not kinds <= PLAIN | CONTAINERS:
+        if not kinds <= PLAIN | CONTAINERS or not seen.keys().isdisjoint(map(id, parts)):
             return False
         if kinds <= PLAIN:
             return True
@@ -47,15 +51,17 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
         return kind, repr(x) if kind is float else x  # repr tells 0.0 from −0.0, and makes all NaNs equal
     itself = Same(x) if kind.__weakrefoffset__ else x
     is_container = isinstance(x, tuple | list | set | frozenset | deque | dict)
-    if isinstance(x, Tensor | Stateful | ModuleType) or (kind.__module__.startswith("minigrad.") and not is_container):
+    if isinstance(x, Tensor | Stateful | ModuleType | Logger | IOBase) or (
+        kind.__module__.startswith("minigrad.") and not is_container
+    ):
         return itself
     if isinstance(x, np.ndarray) and not x.dtype.hasobject:
         return kind, x.dtype.str, x.shape, x.tobytes()
     if isinstance(x, Iterator):  # its next value cannot be known without taking it, so it never compares equal
         return object()
-    if kind in CONTAINERS and is_plain(x):
-        return kind, dumps(x, 2)
     seen = {} if seen is None else seen
+    if kind in CONTAINERS and is_plain(x, seen):
+        return kind, dumps(x, 2)
     if id(x) in seen:
         return kind, seen[id(x)][0]
     seen[id(x)] = len(seen), x
