@@ -1,8 +1,15 @@
 """Loops over `mg.arange(n)`, and lists and dictionaries that a branch or a loop over tensors changes."""
 
+import copy
+import random
+from collections import UserDict, deque
+from functools import partial
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from close import assert_all_close
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import ConversionError
@@ -232,3 +239,96 @@ def test_a_dictionary_that_a_branch_only_reads_stays_as_it_is_when_the_branch_is
     with pytest.raises(ConversionError, match="`grown`"):
         mg.function(f)(mg.ones(2))
     assert not grown
+
+
+class Counter:
+    def __init__(self):
+        self.n = 0
+
+    def count(self):
+        self.n += 1
+
+
+class Slotted:
+    __slots__ = ("n",)
+
+    def __init__(self):
+        self.n = 0
+
+    count = Counter.count
+
+
+# what a variable holds, how a block changes what is in it, and what is read of it afterwards
+PARTS = {
+    "a number in a dictionary in a dictionary": ({"c": {"n": 0}}, lambda a: a["c"].update(n=1), lambda a: a["c"]["n"]),
+    "a list in a list": ([[0]], lambda a: a[0].append(1), lambda a: len(a[0])),
+    "a list in a tuple": (([0],), lambda a: a[0].append(1), lambda a: len(a[0])),
+    "30 lists in lists": (eval("[" * 30 + "0" + "]" * 30), lambda a: inner(a).append(1), lambda a: len(inner(a))),
+    "an attribute of an object in a list": ([SimpleNamespace(n=0)], lambda a: setattr(a[0], "n", 1), lambda a: a[0].n),
+    "a method of an object in a list": ([Counter()], lambda a: a[0].count(), lambda a: a[0].n),
+    "a deque": (deque([0]), lambda a: a.append(1), len),
+    "an array": (np.zeros(2), lambda a: a.fill(1), lambda a: a[0]),
+    "a long array in a list": ([np.zeros(999)], lambda a: a[0].fill(1), lambda a: a[0][0]),
+    "bytes": (bytearray(2), lambda a: a.append(1), len),
+    "random numbers in a list": ([random.Random(0)], lambda a: a[0].random(), lambda a: a[0].random()),
+    "an attribute of an object": (SimpleNamespace(n=0), lambda a: setattr(a, "n", 1), lambda a: a.n),
+    "an object with slots": (Slotted(), lambda a: a.count(), lambda a: a.n),
+    "the dictionary of an object": (Counter(), lambda a: vars(a).update(n=1), lambda a: a.n),
+    "a list of a class": (type("Kind", (), {"all": []}), lambda a: a.all.append(1), lambda a: len(a.all)),
+    "a default argument": (lambda a=[0]: a, lambda a: a().append(1), lambda a: len(a())),
+    "a method of a list": ([0].append, lambda a: a(1), lambda a: len(a.__self__)),
+    "a partial": (partial(lambda a: a.append(1), []), lambda a: a(), lambda a: len(a.args[0])),
+    "a dictionary of the user's": (UserDict(n=0), lambda a: a.update(n=1), lambda a: a["n"]),
+    "a list beside a number that becomes state": (
+        {"n": 0, "a": [0]},
+        lambda a: (a.update(n=1), a["a"].__setitem__(0, 1)),
+        lambda a: a["n"] + a["a"][0],
+    ),
+}
+
+
+def inner(a):
+    return a if a[0] == 0 else inner(a[0])
+
+
+def in_branch(x, held, change):
+    if x.sum() > 0:
+        change(held)
+
+
+def in_loop(x, held, change):
+    for _ in x:
+        change(held)
+
+
+def in_expression(x, held, change):
+    return change(held) if x.sum() > 0 else None
+
+
+@pytest.mark.parametrize("block", [in_branch, in_loop, in_expression])
+@table("name", PARTS)
+def test_a_change_in_place_of_what_is_no_state_is_refused(name, block):
+    """The change was made once, while tracing: a branch that was not taken had it too, and a loop only one of them."""
+    held, change, read = PARTS[name]
+    held = copy.deepcopy(held)
+
+    def f(x):
+        block(x, held, change)
+        return x * read(held)
+
+    with pytest.raises(ConversionError, match=r"something in `held` changes|`held` is a Python|`self.n` is assigned"):
+        mg.function(f)(mg.ones(2))
+
+
+def test_an_attribute_that_is_state_may_belong_to_an_object_in_a_list():
+    held = [SimpleNamespace(n=0), [lambda: held], iter(())]
+
+    def f(x):
+        first = held[0]
+        first.n = x
+        if x.sum() > 0:
+            first.n = first.n * len(held)
+        y, first.n = first.n, 0
+        return y
+
+    assert [mg.function(f)(x).tolist() for x in (mg.ones(2), -mg.ones(2))] == [[3, 3], [-1, -1]]

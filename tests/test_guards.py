@@ -1,5 +1,8 @@
 """What a trace was decided by is looked at before each run; where it has changed, the function is traced anew."""
 
+import copy
+from types import SimpleNamespace
+
 import pytest
 
 import minigrad as mg
@@ -182,3 +185,76 @@ def test_parameters_that_fell_out_of_step_are_counted_apart_from_then_on(optimiz
     if between[0] is one_step_alone:
         assert step.trace_count == 2
         assert "the same number of steps with an optimiser no longer have" in step.explain()
+
+
+def doubled():
+    return mg.nn.Tanh(), SimpleNamespace(factor=2.0)
+
+
+# what a variable holds, and how that changes
+HELD = {
+    "an empty list, another list": ([], lambda held: setattr(held, "x", [doubled()])),
+    "an empty tuple, another tuple": ((), lambda held: setattr(held, "x", (doubled(),))),
+    "an empty dictionary, another": ({}, lambda held: setattr(held, "x", {0: doubled()})),
+    "None, a list": (None, lambda held: setattr(held, "x", [doubled()])),
+    "a list, a pair is appended": ([doubled()], lambda held: held.x.append(doubled())),
+    "an empty list, a pair is appended": ([], lambda held: held.x.append(doubled())),
+    "a dictionary of pairs grows": ({0: doubled()}, lambda held: held.x.update({1: doubled()})),
+    "the number of a pair": ([doubled()], lambda held: setattr(held.x[0][1], "factor", 3.0)),
+}
+
+
+@pytest.mark.parametrize("where", ["closure", "attribute"])
+@pytest.mark.parametrize("name", HELD)
+def test_a_container_holds_other_layers_after_the_trace(name, where):
+    """What had led to no layer while tracing, or led to one through a second container, went unseen."""
+    start, change = HELD[name]
+    held = SimpleNamespace(x=copy.deepcopy(start))
+    pairs = held.x
+
+    def f(x):
+        its = pairs if where == "closure" else held.x
+        for layer, scale in its.values() if isinstance(its, dict) else its or ():
+            x = layer(x) * scale.factor
+        return x
+
+    traced, x = mg.function(f, autograph=False), mg.tensor([1.0, 2.0])
+    before = f(x).tolist()
+    assert traced(x).tolist() == traced(x).tolist() == before
+    change(held)
+    pairs = held.x
+    assert f(x).tolist() != before
+    assert traced(x).tolist() == traced(x).tolist() == f(x).tolist()
+    assert traced.trace_count == 2
+
+
+def test_a_list_to_which_a_function_only_appends_is_no_reason_to_trace_again():
+    seen = []
+
+    @mg.function
+    def f(net, x):
+        seen.append((net, x))
+        seen.append(net)
+        return net(x)
+
+    nets = mg.nn.Linear(2, 2), mg.nn.Linear(2, 2)
+    for net in nets * 3:
+        f(net, mg.ones(1, 2))
+    assert f.trace_count == 2
+
+
+def test_a_long_list_of_numbers_in_a_module_gets_another_kind_of_part():
+    """Comparing the numbers with the parts raised AttributeError."""
+
+    class Scale(mg.nn.Module):
+        def __init__(self):
+            self.factors = [1.0] * 64
+
+        def forward(self, x):
+            first = self.factors[0]
+            return x * (first.factor if isinstance(first, SimpleNamespace) else first)
+
+    f, x = mg.function(scale := Scale()), mg.ones(2)
+    assert f(x).tolist() == f(x).tolist() == [1, 1]
+    scale.factors[0] = SimpleNamespace(factor=5.0)
+    assert f(x).tolist() == f(x).tolist() == [5, 5]

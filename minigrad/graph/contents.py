@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from io import IOBase
+from itertools import chain
+from logging import Logger
 from marshal import dumps
-from operator import is_
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
@@ -15,44 +17,33 @@ import numpy as np
 from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
 from .autograph.scopes import is_foreign
-from .names import is_library
+from .names import DEPTH, is_library
 from .signature import IMMUTABLE, Same
 
 PLAIN = IMMUTABLE - {type, type(Ellipsis)}
+CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 DESCRIPTORS = {MemberDescriptorType, GetSetDescriptorType, property}
-LONG = 64  # the parts of a list, or the bytes of an array, from which on it becomes one LongValue
 
 
-class LongValue:
-    """A long list of numbers and texts, or an array: compared in C, with no call for each part.
-
-    keep    whether to copy it now, so that it can be compared after an edit in place
+def is_plain(x: Any, seen: Mapping[int, Any]) -> bool:
+    """Whether a container holds numbers, texts and such containers alone, none of them visited. No Python function is
+    called for each.
     """
-
-    def __init__(self, x: Any, keep: bool):
-        self.x = x
-        if keep:
-            self.x = tuple(x) if not isinstance(x, np.ndarray) else bytearray(bytes_of(x))
-
-    def __eq__(self, other: Any) -> bool:
-        x, y = self.x, other.x
-        if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
-            return bool(bytes_of(x) == bytes_of(y))
-        same = len(x) == len(y) and all(map(is_, x, y))
-        return same or ([*map(type, x)] == [*map(type, y)] and dumps([*x], 2) == dumps([*y], 2))
-
-    __hash__ = None  # type: ignore[assignment]
+    parts = [x]
+    for _ in range(DEPTH):
+        kinds = {*map(type, parts)}
+        if not kinds <= PLAIN | CONTAINERS or not seen.keys().isdisjoint(map(id, parts)):
+            return False
+        if kinds <= PLAIN:
+            return True
+        inner = [[*p, *p.values()] if type(p) is dict else p for p in parts if type(p) in CONTAINERS]
+        parts = [*chain.from_iterable(inner)]
+    return False
 
 
-def bytes_of(x: Any) -> Any:
-    """The bytes of an array, copied only if it has gaps; a bytearray is its own."""
-    return x if isinstance(x, bytearray) else np.ascontiguousarray(x).reshape(-1).view(np.uint8).data
-
-
-def contents(x: Any, keep: bool = False, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
+def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     """The contents of a value that can be edited in place, as nested tuples; else the value, held weakly if possible.
 
-    keep    whether long parts are copied
     seen    id → (number, object) of the objects visited so far
     """
     kind: Any = type(x)
@@ -60,23 +51,25 @@ def contents(x: Any, keep: bool = False, seen: dict[int, tuple[int, Any]] | None
         return kind, repr(x) if kind is float else x  # repr tells 0.0 from −0.0, and makes all NaNs equal
     itself = Same(x) if kind.__weakrefoffset__ else x
     is_container = isinstance(x, tuple | list | set | frozenset | deque | dict)
-    if isinstance(x, Tensor | Stateful | ModuleType) or (kind.__module__.startswith("minigrad.") and not is_container):
+    if isinstance(x, Tensor | Stateful | ModuleType | Logger | IOBase) or (
+        kind.__module__.startswith("minigrad.") and not is_container
+    ):
         return itself
     if isinstance(x, np.ndarray) and not x.dtype.hasobject:
-        return kind, x.dtype.str, x.shape, x.tobytes() if x.nbytes < LONG else LongValue(x, keep)
+        return kind, x.dtype.str, x.shape, x.tobytes()
     if isinstance(x, Iterator):  # its next value cannot be known without taking it, so it never compares equal
         return object()
     seen = {} if seen is None else seen
+    if kind in CONTAINERS and is_plain(x, seen):
+        return kind, dumps(x, 2)
     if id(x) in seen:
         return kind, seen[id(x)][0]
     seen[id(x)] = len(seen), x
     if is_container:
-        if len(x) >= LONG and not isinstance(x, dict) and {*map(type, x)} <= PLAIN:
-            return kind, LongValue(x, keep), len(x)
         parts: Any = (*x, *x.values()) if isinstance(x, dict) else x
-        own = [contents(vars(x), keep, seen)] if getattr(x, "__dict__", None) else []
-        return kind, *[contents(part, keep, seen) for part in parts], *own, len(x)
-    parts = [contents(part, keep, seen) for part in state_of(x)]
+        own = [contents(vars(x), seen)] if getattr(x, "__dict__", None) else []
+        return kind, *[contents(part, seen) for part in parts], *own, len(x)
+    parts = [contents(part, seen) for part in state_of(x)]
     return (kind, *parts) if kind is MethodType else (itself, *parts) if parts else itself
 
 
@@ -97,10 +90,10 @@ def state_of(x: Any) -> list[Any]:
     if isinstance(x, type):
         return own
     state = getattr(x, "__dict__", None)  # asked first: a partial has none until then
-    is_plain = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
+    is_default = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
     with suppress(Exception):  # where an object made in C, such as a file, has no state, or a user's refuses
-        own.append(object.__getstate__(x) if is_plain else x.__reduce_ex__(2)[1:])
-    return own if is_plain else [*own, state]
+        own.append(object.__getstate__(x) if is_default else x.__reduce_ex__(2)[1:])
+    return own if is_default else [*own, state]
 
 
 def is_settled(value: Any) -> bool:

@@ -16,7 +16,7 @@ from ..core.graph import Graph
 from ..core.node import Node
 from ..tensor.tensor import Tensor
 from ..tracing.module import ModuleLike
-from .signature import Bound, WeakMethod
+from .signature import unwrap
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -79,13 +79,6 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
         elif hasattr(x, "__dict__") and not inspect.ismodule(x) and not inspect.isclass(x):
             found += [(f"{name}.{attribute}", part) for attribute, part in vars(x).items() if is_state(part)]
     return named
-
-
-def unwrap(f: Any) -> Any:
-    """The function, or method, whose Python code a trace runs first."""
-    f = getattr(f, "forward", f)
-    f = f.function.python_function if isinstance(f, Bound) else f
-    return f.bound() if isinstance(f, WeakMethod) else f
 
 
 def is_state(x: Any) -> bool:

@@ -36,7 +36,7 @@ from ..tensor.tensor import Tensor
 from ..tracing.module import ModuleLike
 from .autograph.convert import convert
 from .compiled import CompileOptions
-from .explain import explained, names_of, said, unwrap, why
+from .explain import explained, names_of, said, why
 from .names import Names
 from .placeholder import TensorSpec, specs_only
 from .signature import (
@@ -221,7 +221,7 @@ class TracedFunction:
             self.compile_options,
         )
         made.arguments = arguments
-        made.guards.reached = Names(unwrap(self.python_function), made.guards.classes)
+        made.guards.reached = Names(self.python_function, made.guards.classes)
         return made
 
     def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

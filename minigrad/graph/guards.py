@@ -93,21 +93,18 @@ def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
     return all((what := of()) is None or observe(what, attribute) == value for of, attribute, value in noted)
 
 
-def observe(what: Any, attribute: str, keep: bool = False) -> Any:
-    """Return what Python would read now in this attribute; of a .grad, whether there is one.
-
-    keep    whether the result is kept, to be compared with later ones
-    """
+def observe(what: Any, attribute: str) -> Any:
+    """Return what Python would read now in this attribute; of a .grad, whether there is one."""
     if isinstance(what, ModuleLike) and attribute in WALKS:
-        return contents(tuple(getattr(what, attribute)()), keep)
+        return contents(tuple(getattr(what, attribute)()))
     if isinstance(what, type):
-        return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING), keep)
+        return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
     if attribute == "groups()":
         return what.groups()
     if isinstance(what, Stateful):
-        return (type, type(what)) if attribute == "__class__" else contents(vars(what).get(attribute, MISSING), keep)
+        return (type, type(what)) if attribute == "__class__" else contents(vars(what).get(attribute, MISSING))
     if attribute == "value":
-        return contents(what.numpy(), keep)
+        return contents(what.numpy())
     found = getattr(what, attribute, None)
     return found is not None if attribute == "grad" else found
 

@@ -19,7 +19,7 @@ from ..ops import TupleGet
 from ..tracing.builder import GraphBuilder, Tracer
 
 if TYPE_CHECKING:
-    from .subgraph import Subgraph, Variables
+    from .subgraph import Subgraph
 
 Pairs = set[frozenset[Any]]
 
@@ -136,24 +136,21 @@ def share(ys: Sequence[Tracer], *parts: tuple[Subgraph, Pairs]) -> None:
             ys[i].apart += (ys[j],)
 
 
-def sources_outside(part: Subgraph, variables: Variables | None = None, may_skip: bool = True) -> list[list[Any]]:
+def sources_outside(part: Subgraph, start: Sequence[Tracer] = (), may_skip: bool = True) -> list[list[Any]]:
     """For each result, what it may be that was there before: what the part captures, and what a loop begins with.
 
+    start       the variables of a loop before the first turn
     may_skip    whether the loop may have no turn
     """
-    outside = {id(c.symbol): c.what for c in part.captured.values()}
-    symbols, start = ([], []) if variables is None else (variables.symbols, variables.start)
-    place = {id(symbol): i for i, symbol in enumerate(symbols)}
-    begun = [{id(x): x} for x in start]
-    found: list[dict[int, Any]] = [{**its} for its in begun] if may_skip else []
-    found += [{} for _ in part.outputs[len(found) :]]
-    for _ in range(len(symbols) + 1):  # what a variable passes on to another, the next turn passes on to a third
-        for its, y in zip(found, part.outputs):
-            for memory in map(id, y.origins()):
-                if memory in outside:
-                    its[memory] = outside[memory]
-                elif memory in place:
-                    its |= begun[place[memory]] | found[place[memory]]
+    begun = {**part.origins(), **dict(zip(part.inputs, start))}
+    found = [{node: begun[node] for node in its.nodes if node in begun} for its in sources_of(part)]
+    turns = dict(zip(part.inputs[: len(start)], found))
+    for node, its in turns.items() if may_skip else ():
+        its[node] = begun[node]
+    for _ in turns:  # what a variable passes on to another, the next turn passes on to a third
+        for its in found:
+            for node in [*its]:
+                its |= turns.get(node, {})
     return [[*its.values()] for its in found]
 
 

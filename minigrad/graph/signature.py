@@ -195,6 +195,13 @@ class Bound:
         return f"<{self.function!r} of {type(self.instance).__name__}>"
 
 
+def unwrap(f: Any) -> Any:
+    """The function, or method, whose Python code a trace runs first."""
+    f = getattr(f, "forward", f)
+    f = f.function.python_function if isinstance(f, Bound) else f
+    return f.bound() if isinstance(f, WeakMethod) else f
+
+
 class Instances(dict[Same, Any]):
     """Instance → its traced method, as long as the instance lives."""
 

@@ -295,7 +295,7 @@ class Variables:
 
     def left(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
         """The results of a loop. What each turn edits in place, and gives, is what the loop began with, edited."""
-        sources = sources_outside(part, self, may_skip)
+        sources = sources_outside(part, self.start, may_skip)
         for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
             if symbol.node is not part.inputs[i] and part.outputs[i] is symbol:
                 part.outer.take(x, ys[i])

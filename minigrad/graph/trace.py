@@ -125,7 +125,7 @@ class Tracing(GraphBuilder):
         key = id(what), attribute
         if key not in self.noted and key not in self.assigned and not self.is_own(what):
             with modes.in_mode(builder=None):
-                self.noted[key] = what, observe(what, attribute, keep=True)
+                self.noted[key] = what, observe(what, attribute)
 
     def note_assignment(self, module: Any, name: str, before: Any) -> None:
         self.assigned.setdefault((id(module), name), (module, before))

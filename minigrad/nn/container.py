@@ -145,28 +145,14 @@ class ParameterList(PartList):
         return describe(enumerate(self))
 
 
-class ParameterDict(Module, MutableMapping[str, Any]):
-    """Parameters by name; tensors that are none become parameters, and what is no tensor is just held.
+class PartDict(Module, MutableMapping[str, Any]):
+    """Parts by name, as a dictionary of them.
 
-    A name is that of an attribute too: KeyError for one with a dot, or that the module has already. As in PyTorch, the
-    parameters of a plain dictionary are held in the order of their names, and all others as they come.
+    _names    the names, in order
     """
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # a module is itself, whatever it holds
-    _names: tuple[str, ...] = ()
-
-    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()):
-        self.update(parameters)
-
-    def update(self, parameters: Any = (), /, **named: Any) -> None:
-        """Hold these too, in place of those of the same names."""
-        super().update(sorted(parameters.items()) if type(parameters) is dict else parameters, **named)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name not in self._names:
-            self._new_name("parameter", name)
-            self._names = (*self._names, name)
-        setattr(self, name, as_parameter(value))
+    _names: Any
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
@@ -174,8 +160,7 @@ class ParameterDict(Module, MutableMapping[str, Any]):
         return getattr(self, name)
 
     def __delitem__(self, name: str) -> None:
-        self[name]  # a KeyError, where there is none
-        self._names = tuple(n for n in self._names if n != name)
+        self[name]  # a KeyError, if there is none
         delattr(self, name)
 
     def __len__(self) -> int:
@@ -188,9 +173,36 @@ class ParameterDict(Module, MutableMapping[str, Any]):
         return reversed(self._names)
 
     def popitem(self) -> tuple[str, Any]:
-        """The name that was added last, and what it named; both are gone then."""
+        """Remove the part that was added last, and return its name and the part."""
         name: Any = next(reversed(self), None)  # which is no name: a KeyError
         return name, self.pop(name)
+
+
+class ParameterDict(PartDict):
+    """Parameters by name. A tensor becomes a parameter, and anything else is held as it is.
+
+    A name becomes an attribute too: raises KeyError if it has a dot, or if the module has an attribute of that name.
+    As in PyTorch, parameters from a plain dictionary are sorted by name, and all others keep their order.
+    """
+
+    _names: tuple[str, ...] = ()
+
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()):
+        self.update(parameters)
+
+    def update(self, parameters: Any = (), /, **named: Any) -> None:
+        """Add parameters, in place of those with the same names."""
+        super().update(sorted(parameters.items()) if type(parameters) is dict else parameters, **named)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self._names:
+            self._new_name("parameter", name)
+            self._names = (*self._names, name)
+        setattr(self, name, as_parameter(value))
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        self._names = tuple(n for n in self._names if n != name)
 
     def copy(self) -> ParameterDict:
         """Another dictionary, of the same parameters."""
@@ -216,10 +228,10 @@ class ParameterDict(Module, MutableMapping[str, Any]):
         return describe(self.items())
 
 
-class ModuleDict(Module, MutableMapping[str, Any]):
+class ModuleDict(PartDict):
     """Modules by name, for a forward pass that is written by hand."""
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # a module is itself, whatever it holds
+    _names = property(lambda self: [name for name, _ in self._modules()])
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
         self.update(modules)
@@ -228,19 +240,6 @@ class ModuleDict(Module, MutableMapping[str, Any]):
         if name in self:
             delattr(self, name)
         self.register_module(name, module)
-
-    def __getitem__(self, name: str) -> Any:
-        return dict(self._modules())[name]
-
-    def __delitem__(self, name: str) -> None:
-        self[name]  # a KeyError, where there is none
-        delattr(self, name)
-
-    def __len__(self) -> int:
-        return len(dict(self._modules()))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict(self._modules()))
 
 
 class Identity(Module):

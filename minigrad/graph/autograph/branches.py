@@ -273,7 +273,10 @@ def if_(
             set_(before)
             followed.reset()
             try:
-                with refuse_changes(block, "a branch", at, set_, followed), noted("both branches of this `if` are", at):
+                with (
+                    refuse_changes(block, "a branch", at, get, set_, followed),
+                    noted("both branches of this `if` are", at),
+                ):
                     if block is not None:
                         block()
             except Changed as its:
@@ -302,7 +305,7 @@ def if_expression(
     merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        kept = refuse_changes(side, f"one side of an {kind}", merge.place, ignored, None)
+        kept = refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignored, None)
         with kept, noted(f"both sides of this {kind} are", merge.place):
             return [side()]
 

@@ -178,7 +178,7 @@ class TracedLoop:
 
     def __init__(self, kind: str, block: Any, get: Any, set_: Any, names: Sequence[str], sure: bool = False):
         self.kind, self.block, self.get, self.set_, self.names = kind, block, get, set_, names
-        self.owner, self.place, self.line, self.sure = set_, here(), place(), sure
+        self.owner, self.place, self.line, self.sure = (get, set_), here(), place(), sure
         self.start: dict[str, Any] = {"the turn": 0}
         self.edited: set[int] = set()
         self.followed = Followed()
@@ -204,7 +204,7 @@ class TracedLoop:
                     self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed(name, x, turn)
                 self.write_loop(test, turn)
                 return assigned(
-                    self.names[: len(self.names) - len(self.followed.all)], self.owner, self.kind, self.line
+                    self.names[: len(self.names) - len(self.followed.all)], self.owner[1], self.kind, self.line
                 )
             except Unlike as its:
                 unlike = its
@@ -231,7 +231,7 @@ class TracedLoop:
 
     def turn(self, turn: Callable[[], None]) -> None:
         with (
-            refuse_changes(self.block, "a loop", self.place, self.owner, self.followed),
+            refuse_changes(self.block, "a loop", self.place, *self.owner, self.followed),
             noted("the body of this loop is", self.place),
         ):
             turn()

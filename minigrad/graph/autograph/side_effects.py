@@ -23,7 +23,9 @@ from ...core.modes import current
 from ...core.node import place
 from ...tracing.builder import Tracer
 from ...tracing.module import ModuleLike
+from ..contents import contents
 from ..effects import Probe
+from ..names import is_library
 from .scopes import is_foreign
 from .state import Retrace, is_part, symbolic
 
@@ -68,7 +70,7 @@ def reached(block: FunctionType) -> Iterator[Watched]:
         places += [Watched(n, c, function) for n, c in zip(function.__code__.co_freevars, function.__closure__ or ())]
         for name, x in [*((its.path, its.now()) for its in places), ("self", owner)]:
             fields = getattr(x, "__dict__", None)
-            if isinstance(fields, dict) and not isinstance(x, ModuleType | type):
+            if isinstance(fields, dict) and not (isinstance(x, ModuleType) and is_library(x)):
                 places += [Watched(f"{name}.{attribute}", fields, function) for attribute in names]
         todo += [its for x in [owner, *(its.now() for its in places)] for its in functions_of(x, names)]
         yield from places
@@ -134,45 +136,100 @@ def refill(container: Any, values: Any) -> None:
     container.extend(values) if isinstance(container, list) else container.update(values)
 
 
-@contextmanager
-def refuse_changes(block: Any, kind: str, at: str, set_: Any, followed: Followed | None) -> Iterator[None]:
-    """Run the block for the graph. Raises ConversionError if it changes an object that is not part of its state, or
-    Changed if the object is a local list or dictionary, which can become part of it.
+class Before:
+    """What a block can reach, as it is before the block runs for the graph.
 
-    set_        the function that writes its state
-    followed    lists that are part of it; None, if no list can be
+    places        the variables and attributes that it can reach, with their values
+    containers    the lists, dictionaries and sets among the values, with copies
+    values        (path, value) of all other values, and of the copies, which hold the same parts
     """
-    places = {(id(its.holder), its.key): (its, its.now()) for its in reached(getattr(block, "func", block))}
-    copies = [(its, x, x.copy()) for its, x in places.values() if isinstance(x, list | dict | set)]
-    try:
-        yield
-        for its, now, before in copies:
+
+    def __init__(self, block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any):
+        self.kind, self.at, self.get, self.set_, self.state = kind, at, get, set_, get()
+        places = {(id(its.holder), its.key): (its, its.now()) for its in reached(getattr(block, "func", block))}
+        self.places = places.values()
+        self.containers = [(its, x, x.copy()) for its, x in self.places if isinstance(x, list | dict | set)]
+        self.values = [(its.path, x) for its, x in self.places if not isinstance(x, list | dict | set)]
+        self.values += [(its.path, copy) for its, _, copy in self.containers]
+        self.contents = self.look()
+
+    def look(self) -> list[Any]:
+        """The contents of all values, without the containers, which are compared by themselves."""
+        seen = {id(x): (i, x) for i, (_, x, _) in enumerate(self.containers)}
+        return [contents(x, seen) for _, x in self.values]
+
+    def refuse_changed_contents(self) -> None:
+        """Raises ConversionError if an object, or a part of a container, was edited in place."""
+        state = self.get()
+        self.set_(self.state)  # an attribute that is part of the state may change
+        now = self.look()
+        again = now if now == self.contents else self.look()  # an iterator never equals itself
+        for (path, _), x, y, z in zip(self.values, self.contents, now, again):
+            if x != y == z:
+                raise ConversionError(
+                    f"{self.at}: something in `{path}` changes in {self.kind} over tensors, which is written down once "
+                    "and run as the graph decides. Keep it in a variable, in an attribute that is assigned right "
+                    "there, or in a list or dictionary that is local to the function and part of no other object"
+                )
+        self.set_(state)
+
+    def refuse_changed_containers(self, followed: Followed | None) -> None:
+        """Raises ConversionError if a list, dictionary or set was changed; Changed, if it can be part of the state."""
+        for its, now, before in self.containers:
             if not (followed and now in followed) and is_changed(now, before):
                 is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
                 if followed is not None and is_local and not isinstance(now, set):
                     raise Changed(its.path, now)
                 raise ConversionError(
-                    f"{at}: `{its.path}` is a Python {type(now).__name__}, and "
-                    f"{'grows' if len(now) > len(before) else 'changes'} in {kind} over tensors, which is written down "
-                    "once and run as the graph decides. Keep what it collects in a tensor, as mg.lax.scan does, or in "
-                    "a list of the function itself, or let Python decide: a loop over range(5) is unrolled"
+                    f"{self.at}: `{its.path}` is a Python {type(now).__name__}, and "
+                    f"{'grows' if len(now) > len(before) else 'changes'} in {self.kind} over tensors, which is written "
+                    "down once and run as the graph decides. Keep what it collects in a tensor, as mg.lax.scan does, "
+                    "or in a list of the function itself, or let Python decide: a loop over range(5) is unrolled"
                 )
-    except Exception:
-        for _, now, before in copies:
-            if len(now) != len(before) or is_changed(now, before):  # another thread may read what is as it was
+
+    def refuse_other_assignments(self) -> None:
+        """Raises ConversionError if a variable or an attribute that is no part of the state was assigned."""
+        cells = set(map(id, self.set_.__closure__ or ()))
+        for its, before in self.places:
+            if id(its.holder) in cells or (isinstance(its.holder, dict) and its.key in self.set_.__code__.co_names):
+                continue
+            now = its.now()
+            if now is not before and (is_part(before) or any(map(symbolic, leaves(now)))):
+                raise ConversionError(
+                    f"{self.at}: `{its.path}` is assigned by {its.by.__qualname__}(), or what it calls, in {self.kind} "
+                    "over tensors; that is written down once and run as the graph decides, and only what it assigns "
+                    "itself is counted. Let the function return the new value, and assign it there: "
+                    f"{its.path.removeprefix('self.')} = …"
+                )
+
+    def restore(self) -> None:
+        """Give each changed container its parts back. Another thread may read the others."""
+        for _, now, before in self.containers:
+            if len(now) != len(before) or is_changed(now, before):
                 refill(now, before)
+
+
+@contextmanager
+def refuse_changes(
+    block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any, followed: Followed | None
+) -> Iterator[None]:
+    """Run the block for the graph. Raises ConversionError if it changes an object that is not part of its state, or
+    Changed if the object is a local list or dictionary, which can become part of it.
+
+    get, set_    the functions that read its state, and write it
+    followed     lists that are part of it; None, if no list can be
+    """
+    before = Before(block, kind, at, get, set_)
+    try:
+        yield
+        before.refuse_other_assignments()
+        before.refuse_changed_contents()
+        before.refuse_changed_containers(followed)
+    except Exception as error:
+        if isinstance(error, Retrace):
+            before.refuse_changed_contents()
+        before.restore()
         raise
-    cells = set(map(id, set_.__closure__ or ()))
-    for its, before in places.values():
-        if id(its.holder) in cells or (isinstance(its.holder, dict) and its.key in set_.__code__.co_names):
-            continue
-        now = its.now()
-        if now is not before and (is_part(before) or any(map(symbolic, leaves(now)))):
-            raise ConversionError(
-                f"{at}: `{its.path}` is assigned by {its.by.__qualname__}(), or what it calls, in {kind} over tensors; "
-                "that is written down once and run as the graph decides, and only what it assigns itself is counted. "
-                f"Let the function return the new value, and assign it there: {its.path.removeprefix('self.')} = …"
-            )
 
 
 def is_changed(now: Any, before: Any) -> bool:
