@@ -26,7 +26,7 @@ from ..core.calls import following
 from ..core.graph import Graph
 from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node, place
-from ..core.op import Op
+from ..core.op import Elementwise, Op
 from ..tensor.inplace import KINDS
 from ..tensor.symbol import Symbol, number
 from ..tensor.tensor import Tensor
@@ -104,7 +104,8 @@ class GraphBuilder(Pulled):
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         """The node of op on the operands, of which the first is none that takes its dtype from another."""
         first = self.lift(operands[0])
-        xs = (first, *(self.lift(o, first.spec) for o in operands[1:]))
+        weak = isinstance(op, Elementwise)  # of others, an index keeps its dtype
+        xs = (first, *(self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]))
         return self.effect(op, *xs) if op.effect else self.applied(op, xs)
 
     def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
@@ -144,7 +145,9 @@ class GraphBuilder(Pulled):
     def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
         """o as an operand here: a symbol, a captured tensor, or a constant."""
         if isinstance(o, Tracer):
-            return self.current(o) if o.builder is self else self.from_outside(o)
+            x = self.current(o) if o.builder is self else self.from_outside(o)
+            dtype = None if beside is None else o.dtype_beside(beside)
+            return x if dtype is None else Tracer(x.astype(dtype).node, self)
         if isinstance(o, Tensor):
             if o.node is not None and isinstance(o.node.op, ops.Const):
                 return Tracer(self.node(o.node.op, (), o.spec, "Const"), self)

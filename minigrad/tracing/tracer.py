@@ -88,6 +88,10 @@ class Tracer(InPlace, Symbol):
     def lift(self, o: Any) -> Any:
         return (current.mode.builder or self.builder).lift(o, self.spec)
 
+    def dtype_beside(self, spec: Spec) -> Any:
+        """The dtype that it takes beside an operand of that spec; None, if it keeps its own."""
+        return None
+
     memory = property(lambda self: self if self.root is None else self.root, doc="The symbol whose memory it looks at.")
 
     def origins(self) -> list[Tracer]:
