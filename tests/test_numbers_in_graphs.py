@@ -13,7 +13,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError
+from minigrad.base.errors import ConversionError, EditedError
 from minigrad.base.pytree import leaves
 
 serial = count()
@@ -151,3 +151,48 @@ def test_a_handler_that_catches_an_error_of_the_trace_is_refused(text):
 def test_suppress_suppresses_what_python_raises():
     f = written("def f(x):\n    k = 1\n    with suppress(KeyError):\n        {}[3]\n        k = 2\n    return x * k")
     assert mg.function(f)(mg.tensor([1.0])).tolist() == [1]
+
+
+ROWS = {
+    "a row of a loop": "for r in y:; >r -= r.mean()",
+    "a row of an argument": "for r in x:; >r *= 2; y = y + x",
+    "its parts": "for i in range(n):; >r = y[i]; >v = r[1:]; >v += 1; >r *= 2; >y[i, 0] = v[0]",
+    "twice": "k = int(n) - 1; a, b = y[k], y[k]; a += 1; b *= 2; y = y + a + b",
+    "a row of a transpose": "for i in range(n):; >y.T[i].add_(1)",
+    "a row of a row": "for r in y:; >for v in r:; >>v += 1",
+    "beside a slice": "for i in range(n):; >y[i, 1:].add_(i); >y[None, -i - 1].mul_(3)",
+    "an item": "for i in range(n):; >y[i] += 1; >y[i][2] = 7.0; >y[i, 1] *= 3",
+    "in a branch": "k = int(n) - 1; r = y[k]; if r.sum() > 7:; >r *= 10",
+    "the whole is edited": "k = int(n) - 1; r = y[k]; y *= 2; y = y + r",
+    "the whole is edited in a loop": "k = int(n) - 1; r = y[k]; for i in range(n):; >y[i] *= 2; y = y + r",
+    "rows change places": "for i in range(1):; >t = y[i]; >y[i] = y[i + n - 1]; >y[i + n - 1] = t",
+    "of a tensor made here": "y = mg.zeros(2, 3); for i in range(n):; >for j in range(n):; >>y[i][j] = i + j * 2",
+    "without a gradient": "with mg.no_grad():; >for i in range(n):; >>y[i].mul_(2); y = y * x",
+    "by a tensor, a copy": "for i in mg.arange(n):; >y[i].mul_(2)",
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@table("text", ROWS.values())
+def test_a_row_that_a_number_of_the_graph_names_is_a_view(text, way):
+    """`for r in y: r -= r.mean()` left y as it was: the row was a copy. In eager mode a row is a view of y."""
+    f = written(body(f"y = x * 1; {text}; return y").replace("f(x)", "f(x, n)"))
+    found = []
+    for call in (f, mg.function(f, **way)):
+        leaf = mg.tensor([[1.0, 2, 3], [4, 5, 6]], requires_grad=True)
+        x = leaf * 1
+        y = call(x, mg.tensor(2))
+        found.append([y.detach().numpy(), x.detach().numpy()])
+        found[-1].append(
+            mg.autograd.grad((y * y).sum(), [leaf], materialize_grads=True)[0].numpy() if y.requires_grad else 0
+        )
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, 1e-12)
+
+
+def test_an_edit_of_a_tensor_that_may_be_a_row_is_refused():
+    f = written(
+        body("y = x * 1; best = y[0]; for r in y:; >if r.sum() > best.sum():; >>best = r; best += 10; return y")
+    )
+    with pytest.raises(EditedError, match="may be a view"):
+        mg.function(f)(mg.tensor([[1.0, 2], [3, 4]]))

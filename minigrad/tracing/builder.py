@@ -27,6 +27,7 @@ from ..core.graph import Graph
 from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node, place
 from ..core.op import Elementwise, Op
+from ..ops.pattern import index_of
 from ..tensor.inplace import KINDS
 from ..tensor.symbol import Symbol, number
 from ..tensor.tensor import Tensor
@@ -106,7 +107,11 @@ class GraphBuilder(Pulled):
         first = self.lift(operands[0])
         weak = isinstance(op, Elementwise)  # of others, an index keeps its dtype
         xs = (first, *(self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]))
-        return self.effect(op, *xs) if op.effect else self.applied(op, xs)
+        y = self.effect(op, *xs) if op.effect else self.applied(op, xs)
+        if isinstance(op, ops.Index) and any(isinstance(o, Tracer) and o.is_number for o in operands[1:]):
+            y.place = operands[0], index_of(op.pattern, operands[1:])  # a copy, where eager mode has a view
+            y.may_be(first.memory)
+        return y
 
     def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
         y = Tracer(self.node(op, tuple(x.node for x in xs)), self)
@@ -158,6 +163,9 @@ class GraphBuilder(Pulled):
         return self.capture(Tensor(o, device=None if beside is None else beside.device))
 
     def current(self, x: Tracer) -> Tracer:
+        if x.edited and x.place is not None and x.builder is self:
+            x.edited, x.node = False, x.place[0][x.place[1]].node
+            self.lift(x.place[0]).memory.views.add(x)
         if not (x.edited or x.memory.edited):
             refresh(self, x)
         else:
@@ -242,7 +250,7 @@ class GraphBuilder(Pulled):
             write_through(self, target, y)
             return
         mark_stale(target)
-        for source in target.origins()[1:]:
+        for source in target.origins()[1:] if target.place is None else ():
             self.edits(target, source)
         target.edited = False
         before, target.node = target.node, y.node
@@ -251,6 +259,11 @@ class GraphBuilder(Pulled):
         what = self.owner(x) if isinstance(x, Tracer) and x.builder is self and x.is_given else x
         if id(what) in self.captured and not self.is_own(what):
             self.edited[id(what)] = self.captured[id(what)]
+        if target.place is not None:
+            whole, index = target.place
+            whole[index] = Tracer(target.node, self)
+            target.edited = False
+            self.lift(whole).memory.views.add(target)
 
     def edits(self, x: Tracer, source: Tracer) -> None:
         """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""

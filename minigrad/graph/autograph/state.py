@@ -37,6 +37,7 @@ class Number(Tracer):
     """
 
     __slots__ = ("typed",)
+    is_number = True
 
     def apply(self, op: Op, *others: Any) -> Any:
         if len(others) == 1 and not is_number(others[0]):
