@@ -101,6 +101,9 @@ KINDS = {
     "type": "type(k) is int and type(flag) == bool",
     "a number of another type": "k is not False",
     "None": "k is not None",
+    "in a set": "k in {1, 3}",
+    "in a dictionary": "k in {1: 0, 'a': 1} or k not in range(3)",
+    "hasattr": "not hasattr(k, 'shape')",
 }
 
 
@@ -119,6 +122,7 @@ REFUSED = {  # what a run alone knows
     "a = x * 1; b = a if x.sum() > 0 else x * 2; x = x if b is a else x * 3": "one object",
     "d = False; for v in x:; >if d is not True:; >>x = x * 2; >d = v > 1": "first turn",
     "k = 0; for v in x:; >if isinstance(k, int):; >>x = x * 2; >k = k + v": "first turn",
+    "f = False; for v in x:; >match f:; >>case False:; >>>x = x * 3; >f = True": "this `match`",
 }
 
 

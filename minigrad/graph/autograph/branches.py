@@ -26,6 +26,7 @@ from .side_effects import Changed, Followed, assigned, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
+    Number,
     Retrace,
     Undefined,
     as_number,
@@ -240,9 +241,20 @@ def contains(xs: Any, x: Any) -> Any:
     """x in xs: of a symbol, whether one of the xs equals it."""
     if symbolic(xs):
         return (xs == x).any()
+    if isinstance(xs, dict | set | frozenset | range) and isinstance(x, Number):
+        xs = [y for y in xs if is_number(y)]
     if isinstance(xs, list | tuple) and any(map(symbolic, (x, *xs))):
         return or_(False, *(partial(operator.eq, y, x) for y in xs))
     return x in xs
+
+
+def subject(x: Any) -> Any:
+    """The subject of a `match`. Raises ConversionError where patterns would see a tensor in the place of a number."""
+    if any(isinstance(leaf, Number) for leaf in leaves(x)):
+        raise ConversionError(
+            f"{here()}: this `match` is of a number that only a run of the graph knows: write `if` and =="
+        )
+    return x
 
 
 def nothing() -> tuple[()]:

@@ -24,6 +24,7 @@ from .branches import if_ as if_
 from .branches import if_expression as if_expression
 from .branches import not_ as not_
 from .branches import or_ as or_
+from .branches import subject as subject
 from .branches import truth
 from .loops import arange_, enumerate_, len_, range_, reversed_, zip_
 from .loops import for_ as for_
@@ -57,6 +58,11 @@ def type_(x: Any, *body: Any, **options: Any) -> Any:
 def isinstance_(x: Any, kinds: Any) -> bool:
     """isinstance(x, kinds)"""
     return issubclass(type_of(x), kinds) if isinstance(x, Number) else isinstance(x, kinds)
+
+
+def hasattr_(x: Any, name: str) -> bool:
+    """hasattr(x, name)"""
+    return hasattr(type_of(x), name) if isinstance(x, Number) else hasattr(x, name)
 
 
 class Suppress(contextlib.suppress):
@@ -117,5 +123,5 @@ def all_(xs: Any) -> Any:
 REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
     bool: bool_, min: min_, max: max_, any: any_, all: all_, arange: arange_,
-    type: type_, isinstance: isinstance_, contextlib.suppress: Suppress,
+    type: type_, isinstance: isinstance_, hasattr: hasattr_, contextlib.suppress: Suppress,
 }  # fmt: skip
