@@ -314,6 +314,7 @@ class FractionalMaxPoolNd(FunctionLayer):
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
+        self.register_buffer("_random_samples", self.__dict__.pop("_random_samples"))
         if (self.output_size is None) == (self.output_ratio is None):
             raise ValueError(f"{type(self).__name__} needs one of output_size and output_ratio")
 

@@ -122,8 +122,12 @@ def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
 
 def filled(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index again, as NumPy wants it; beside arrays without its integers, which come first."""
+    return index_of(tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern, arrays)
+
+
+def index_of(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The index again, as it was typed."""
     rest = iter(arrays)
-    pattern = tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern
     return tuple(next(rest) if isinstance(p, str) else slice(*p) if isinstance(p, Slice) else p for p in pattern)
 
 

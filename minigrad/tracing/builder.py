@@ -26,7 +26,8 @@ from ..core.calls import following
 from ..core.graph import Graph
 from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node, place
-from ..core.op import Op
+from ..core.op import Elementwise, Op
+from ..ops.pattern import index_of
 from ..tensor.inplace import KINDS
 from ..tensor.symbol import Symbol, number
 from ..tensor.tensor import Tensor
@@ -104,8 +105,13 @@ class GraphBuilder(Pulled):
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         """The node of op on the operands, of which the first is none that takes its dtype from another."""
         first = self.lift(operands[0])
-        xs = (first, *(self.lift(o, first.spec) for o in operands[1:]))
-        return self.effect(op, *xs) if op.effect else self.applied(op, xs)
+        weak = isinstance(op, Elementwise)  # of others, an index keeps its dtype
+        xs = (first, *(self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]))
+        y = self.effect(op, *xs) if op.effect else self.applied(op, xs)
+        if isinstance(op, ops.Index) and any(isinstance(o, Tracer) and o.is_number for o in operands[1:]):
+            y.place = operands[0], index_of(op.pattern, operands[1:])  # a copy, where eager mode has a view
+            y.may_be(first.memory)
+        return y
 
     def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
         y = Tracer(self.node(op, tuple(x.node for x in xs)), self)
@@ -144,7 +150,9 @@ class GraphBuilder(Pulled):
     def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
         """o as an operand here: a symbol, a captured tensor, or a constant."""
         if isinstance(o, Tracer):
-            return self.current(o) if o.builder is self else self.from_outside(o)
+            x = self.current(o) if o.builder is self else self.from_outside(o)
+            dtype = None if beside is None else o.dtype_beside(beside)
+            return x if dtype is None else Tracer(x.astype(dtype).node, self)
         if isinstance(o, Tensor):
             if o.node is not None and isinstance(o.node.op, ops.Const):
                 return Tracer(self.node(o.node.op, (), o.spec, "Const"), self)
@@ -155,6 +163,9 @@ class GraphBuilder(Pulled):
         return self.capture(Tensor(o, device=None if beside is None else beside.device))
 
     def current(self, x: Tracer) -> Tracer:
+        if x.edited and x.place is not None and x.builder is self:
+            x.edited, x.node = False, x.place[0][x.place[1]].node
+            self.lift(x.place[0]).memory.views.add(x)
         if not (x.edited or x.memory.edited):
             refresh(self, x)
         else:
@@ -239,7 +250,7 @@ class GraphBuilder(Pulled):
             write_through(self, target, y)
             return
         mark_stale(target)
-        for source in target.origins()[1:]:
+        for source in target.origins()[1:] if target.place is None else ():
             self.edits(target, source)
         target.edited = False
         before, target.node = target.node, y.node
@@ -248,6 +259,11 @@ class GraphBuilder(Pulled):
         what = self.owner(x) if isinstance(x, Tracer) and x.builder is self and x.is_given else x
         if id(what) in self.captured and not self.is_own(what):
             self.edited[id(what)] = self.captured[id(what)]
+        if target.place is not None:
+            whole, index = target.place
+            whole[index] = Tracer(target.node, self)
+            target.edited = False
+            self.lift(whole).memory.views.add(target)
 
     def edits(self, x: Tracer, source: Tracer) -> None:
         """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""

@@ -64,10 +64,23 @@ class Tracer(InPlace, Symbol):
     is_sure_view    whether it is a view for every layout
     views     what looks at its memory, or may do so: it came of a branch or a loop that may have passed it on
     passed    what it may be itself, having come of a branch or a loop
+    place     (x, index) if it is x[index], and index has a number that only a run knows
     is_given  whether it is read, not computed: an argument, a captured tensor
     """
 
-    __slots__ = ("apart", "base", "edited", "is_given", "is_sure_view", "look", "passed", "root", "builder", "views")
+    __slots__ = (
+        "apart",
+        "base",
+        "edited",
+        "is_given",
+        "is_sure_view",
+        "look",
+        "passed",
+        "place",
+        "root",
+        "builder",
+        "views",
+    )
 
     def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
         super().__init__(node)
@@ -77,6 +90,7 @@ class Tracer(InPlace, Symbol):
         self.views: WeakSet[Tracer] = WeakSet()
         self.passed: list[Tracer] = []
         self.apart: tuple[Tracer, ...] = ()
+        self.place: tuple[Any, tuple[Any, ...]] | None = None
         self.is_given = isinstance(node.op, Input)
 
     def at_node(self, node: Node) -> Self:
@@ -87,6 +101,12 @@ class Tracer(InPlace, Symbol):
 
     def lift(self, o: Any) -> Any:
         return (current.mode.builder or self.builder).lift(o, self.spec)
+
+    is_number = False  # whether it stands for a Python number
+
+    def dtype_beside(self, spec: Spec) -> Any:
+        """The dtype that it takes beside an operand of that spec; None, if it keeps its own."""
+        return None
 
     memory = property(lambda self: self if self.root is None else self.root, doc="The symbol whose memory it looks at.")
 

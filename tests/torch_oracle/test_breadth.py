@@ -261,6 +261,20 @@ def test_fractional_pooling_in_half_precision_has_the_windows_of_float32(dtype):
     np.testing.assert_array_equal(half.numpy(), single.numpy())
 
 
+@pytest.mark.parametrize("name", ["FractionalMaxPool2d", "FractionalMaxPool3d"])
+def test_the_samples_of_a_layer_of_fractional_pooling_are_a_buffer(name):
+    """They were an attribute: state_dict left them out, and refused PyTorch's."""
+    samples = np.full((1, 1, int(name[-2])), 0.25)
+    theirs, ours = (
+        getattr(library.nn, name)(2, output_ratio=0.5, _random_samples=library.tensor(samples))
+        for library in (torch, mg)
+    )
+    assert list(ours.state_dict()) == list(theirs.state_dict()) == ["_random_samples"]
+    ours.load_state_dict({"_random_samples": samples * 3})
+    np.testing.assert_array_equal(ours._random_samples.numpy(), samples * 3)
+    assert not getattr(mg.nn, name)(2, output_ratio=0.5).state_dict()
+
+
 def test_layers_of_fractional_pooling_draw_windows_and_refuse_what_does_not_fit():
     x = mg.tensor(np.arange(81.0).reshape(1, 1, 9, 9))
     layer = mg.nn.FractionalMaxPool2d(2, output_ratio=0.5)

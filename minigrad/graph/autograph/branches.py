@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import ConversionError, MinigradError, ShapeError
+from ...base.errors import ConversionError, MinigradError, NoValueError, ShapeError
 from ...base.pytree import leaves, outline, planted
 from ...base.spec import Spec
 from ...ops.effect import PyFunc
@@ -26,11 +26,13 @@ from .side_effects import Changed, Followed, assigned, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
+    Number,
     Retrace,
     Undefined,
     as_number,
     filling,
     here,
+    identical,
     is_number,
     is_part,
     lifted,
@@ -71,8 +73,10 @@ class Merge:
         while True:
             self.first: list[list[FirstLeaf]] = []
             self.trees: list[tuple[Any, Any]] = []
+            sides = "branches" if self.kind == "`if`" else "sides"
             try:
-                results = iter(cond(test, lambda: self.true(then()), lambda: self.false(otherwise())))
+                with noted(f"both {sides} of this {self.kind} are", self.place):
+                    results = iter(cond(test, lambda: self.true(then()), lambda: self.false(otherwise())))
             except Retrace:
                 continue
             return [self.after(name, *pair, results) for name, pair in zip(self.names, self.trees)]
@@ -195,12 +199,17 @@ def noted(what: str, at: str) -> Iterator[None]:
         raise
 
 
-def handled() -> None:
+def handled(error: BaseException | None = None) -> None:
     """The beginning of a user's `except`. Raises ConversionError for what no run by Python need have raised."""
-    error = sys.exception()
+    error = sys.exception() if error is None else error
     if isinstance(error, Retrace | ConversionError):
         raise error
     for each in getattr(error, "exceptions", (error,)):
+        if isinstance(each, NoValueError):
+            raise ConversionError(
+                f"{here()}: this `except` catches {type(each).__name__}, which a run by Python, where every tensor has "
+                f"a value, would not raise: {each}"
+            ) from each
         if (early := getattr(each, "early", None)) is not None:
             what, at = early
             raise ConversionError(
@@ -223,7 +232,7 @@ def truth(x: Any, kind: str) -> Any:
 
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-    "is": operator.is_, "is not": operator.is_not,
+    "is": identical, "is not": lambda x, y: not_(identical(x, y)),
     "in": lambda x, xs: contains(xs, x), "not in": lambda x, xs: not_(contains(xs, x)),
 }  # fmt: skip
 
@@ -232,9 +241,20 @@ def contains(xs: Any, x: Any) -> Any:
     """x in xs: of a symbol, whether one of the xs equals it."""
     if symbolic(xs):
         return (xs == x).any()
+    if isinstance(xs, dict | set | frozenset | range) and isinstance(x, Number):
+        xs = [y for y in xs if is_number(y)]
     if isinstance(xs, list | tuple) and any(map(symbolic, (x, *xs))):
         return or_(False, *(partial(operator.eq, y, x) for y in xs))
     return x in xs
+
+
+def subject(x: Any) -> Any:
+    """The subject of a `match`. Raises ConversionError where patterns would see a tensor in the place of a number."""
+    if any(isinstance(leaf, Number) for leaf in leaves(x)):
+        raise ConversionError(
+            f"{here()}: this `match` is of a number that only a run of the graph knows: write `if` and =="
+        )
+    return x
 
 
 def nothing() -> tuple[()]:
@@ -273,10 +293,7 @@ def if_(
             set_(before)
             followed.reset()
             try:
-                with (
-                    refuse_changes(block, "a branch", at, get, set_, followed),
-                    noted("both branches of this `if` are", at),
-                ):
+                with refuse_changes(block, "a branch", at, get, set_, followed):
                     if block is not None:
                         block()
             except Changed as its:
@@ -305,8 +322,7 @@ def if_expression(
     merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        kept = refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignored, None)
-        with kept, noted(f"both sides of this {kind} are", merge.place):
+        with refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignored, None):
             return [side()]
 
     return merge.chosen(truth(test, kind), lambda: noting(then), lambda: noting(otherwise))[0]
@@ -339,11 +355,7 @@ def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[
 
     merge = Merge(["the value"], kind)
 
-    def noting(side: Callable[[], Any]) -> list[Any]:
-        with noted(f"both sides of this {kind} are", merge.place):
-            return told_true(side())
-
-    return merge.chosen(truth(first, kind), lambda: noting(then), lambda: noting(otherwise))[0]
+    return merge.chosen(truth(first, kind), lambda: told_true(then()), lambda: told_true(otherwise()))[0]
 
 
 def filter_(test: Any) -> Any:

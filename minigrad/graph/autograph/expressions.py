@@ -81,7 +81,10 @@ class Expressions(ast.NodeTransformer):
         return self.operator("if_expression", test, self.later(node.body), self.later(node.orelse), like=node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        if (len(node.ops) == 1 and not isinstance(node.ops[0], ast.In | ast.NotIn)) or assigns(node):
+        first, *more = node.ops
+        of_none = any(isinstance(x, ast.Constant) and x.value is None for x in (node.left, *node.comparators))
+        asked = ast.In | ast.NotIn if of_none else ast.In | ast.NotIn | ast.Is | ast.IsNot
+        if not (more or isinstance(first, asked)) or assigns(node):
             return self.generic_visit(node)
         args = [self.visit(node.left)]
         for sign, right in zip(node.ops, node.comparators):

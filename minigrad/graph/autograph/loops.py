@@ -85,7 +85,7 @@ def range_(*args: Any) -> Any:
         return range(*args)
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     length = stop - start if len(args) < 3 else -((start - stop) // step)  # rounded up
-    return Rows(length, lambda i: start + i * step)
+    return Rows(length, lambda i: as_number(start + i * step))
 
 
 class Steps(Rows):
@@ -262,6 +262,7 @@ class TracedLoop:
                 i for i, (x, node, y) in enumerate(zip(symbols, nodes, results)) if y is x and y.node is not node
             }
             still = [is_number(x) and is_number(y) for x, y in zip(symbols, results)]
+            self.asked([x for x, its in zip(symbols, still) if not its])
             self.alone([parts[i] for i in self.edited], parts)
             self.weighed({x.dtype for x in (*symbols, *(c.what for c in current.mode.builder.captured.values()))})
             return results
@@ -293,6 +294,14 @@ class TracedLoop:
             kinds = {np.dtype(type(leaf)) for leaf in leaves(x) if isinstance(leaf, int | float)} - {BOOL}
             if name not in self.start and any(kind(d) == kind(k) and d != k for d in dtypes for k in kinds):
                 raise Unlike(name, x)
+
+    def asked(self, tensors: Sequence[Any]) -> None:
+        """Raises ConversionError where a variable of which the body asked the type begins as a number and is none."""
+        if any(getattr(x, "typed", False) for x in tensors):
+            raise ConversionError(
+                f"{self.place}: this {self.kind} over tensors asks by `is`, type() or isinstance() for the kind of a "
+                "variable that is a Python number in the first turn and a tensor in the next: begin with a tensor"
+            )
 
     def alone(self, edited: Sequence[Any], parts: Sequence[Any]) -> None:
         """Raises ConversionError where the body edits a tensor in place that it knows under another name too."""

@@ -6,6 +6,7 @@ Those of branches.py and loops.py, and Python's own functions that ask a tensor 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import operator
 from collections.abc import Callable
 from functools import reduce
@@ -23,31 +24,54 @@ from .branches import if_ as if_
 from .branches import if_expression as if_expression
 from .branches import not_ as not_
 from .branches import or_ as or_
+from .branches import subject as subject
 from .branches import truth
 from .loops import arange_, enumerate_, len_, range_, reversed_, zip_
 from .loops import for_ as for_
 from .loops import while_ as while_
 from .state import NotReturned as NotReturned
+from .state import Number, as_number, symbolic, type_of
 from .state import Undefined as Undefined
 from .state import defined as defined
-from .state import symbolic
 
 
 def int_(x: Any = 0, *base: Any) -> Any:
     """int(x), towards zero"""
-    return x.astype(np.int64) if symbolic(x) else int(x, *base)
+    return as_number(x.astype(np.int64)) if symbolic(x) else int(x, *base)
 
 
 def float_(x: Any = 0.0) -> Any:
-    """float(x); a floating tensor keeps its dtype, as a number beside it would."""
-    if not symbolic(x):
-        return float(x)
-    return x if x.spec.is_float else x.astype(np.float64)
+    """float(x), through which no gradient passes."""
+    return as_number(x.detach().astype(np.float64)) if symbolic(x) else float(x)
 
 
 def bool_(x: Any = False) -> Any:
     """bool(x)"""
-    return truth(x, "`bool()`") if symbolic(x) else bool(x)
+    return as_number(truth(x, "`bool()`")) if symbolic(x) else bool(x)
+
+
+def type_(x: Any, *body: Any, **options: Any) -> Any:
+    """type(x)"""
+    return type(x, *body, **options) if body else type_of(x)
+
+
+def isinstance_(x: Any, kinds: Any) -> bool:
+    """isinstance(x, kinds)"""
+    return issubclass(type_of(x), kinds) if isinstance(x, Number) else isinstance(x, kinds)
+
+
+def hasattr_(x: Any, name: str) -> bool:
+    """hasattr(x, name)"""
+    return hasattr(type_of(x), name) if isinstance(x, Number) else hasattr(x, name)
+
+
+class Suppress(contextlib.suppress):
+    """contextlib.suppress of what a run by Python raises."""
+
+    def __exit__(self, *raised: Any) -> bool:
+        if caught := bool(super().__exit__(*raised)):
+            handled(raised[1])
+        return caught
 
 
 def min_(*xs: Any, **options: Any) -> Any:
@@ -99,4 +123,5 @@ def all_(xs: Any) -> Any:
 REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
     bool: bool_, min: min_, max: max_, any: any_, all: all_, arange: arange_,
+    type: type_, isinstance: isinstance_, hasattr: hasattr_, contextlib.suppress: Suppress,
 }  # fmt: skip

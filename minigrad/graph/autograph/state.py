@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import result_type
 from ...base.errors import ConversionError
 from ...base.pytree import leaves, tree_map
 from ...base.spec import Spec
@@ -30,13 +31,36 @@ class Retrace(Exception):
 
 
 class Number(Tracer):
-    """A symbol in the place of a Python number. What is computed of numbers alone is one again."""
+    """A symbol in the place of a Python number. What is computed of numbers alone is one again.
 
-    __slots__ = ()
+    typed    whether the program asked for its type: a loop may not make it a tensor
+    """
+
+    __slots__ = ("typed",)
+    is_number = True
 
     def apply(self, op: Op, *others: Any) -> Any:
+        if len(others) == 1 and not is_number(others[0]):
+            return self.beside(others[0]).apply(op, *others)
         y = super().apply(op, *others)
         return as_number(y) if all(map(is_number, others)) else y
+
+    kind = property(lambda self: {"b": bool, "f": float}.get(self.dtype.kind, int), doc="Its type, as Python has it.")
+
+    def lift(self, o: Any) -> Any:
+        y = super().lift(o)
+        return as_number(y) if is_number(o) else y
+
+    def where(self, condition: Any, other: Any) -> Any:
+        return super().where(condition, other) if is_number(other) else self.beside(other).where(condition, other)
+
+    def beside(self, x: Any) -> Any:
+        """The tensor that it is as an operand beside x."""
+        return Tracer(self.node, self.builder).astype(self.dtype_beside(lifted(x).spec))
+
+    def dtype_beside(self, spec: Spec) -> Any:
+        """The dtype that the Python number takes there (NEP 50)."""
+        return result_type(spec.dtype, self.kind(0))
 
     def rebound(self, other: Any) -> Any:
         """Leaves it to Python to take `n = n + other` for `n += other`."""
@@ -54,6 +78,38 @@ def is_number(x: Any) -> bool:
 def as_number(x: Any) -> Any:
     """The symbol, in the place of a number."""
     return Number(x.node, x.builder) if type(x) is Tracer else x
+
+
+def type_of(x: Any) -> Any:
+    """type(x); that of the Python number for which x stands."""
+    if not isinstance(x, Number):
+        return type(x)
+    x.typed = True
+    return x.kind
+
+
+def may_vary(x: Tracer) -> bool:
+    """Whether x may be another tensor in another run, or turn."""
+    return bool(x.passed) or id(x) in current.mode.builder.stands
+
+
+def identical(x: Any, y: Any) -> Any:
+    """x is y. Raises ConversionError where only a run knows."""
+    if x is y or not any(map(symbolic, (x, y))):
+        return x is y
+    if is_number(x) and is_number(y):
+        if (kind := type_of(x)) is not type_of(y):
+            return False
+        if kind is bool:
+            return x == y
+        raise ConversionError(f"{here()}: whether two equal numbers are one object is Python's affair: write ==, !=")
+    tensors = [z for z in (x, y) if isinstance(z, Tracer | Tensor) and not is_number(z)]
+    if len(tensors) == 2 and any(isinstance(z, Tracer) and may_vary(z) for z in tensors):
+        raise ConversionError(
+            f"{here()}: whether two tensors are one object, of which a branch or a loop over tensors chose one, only a "
+            "run of the graph can tell: keep a bool beside them that says which it is"
+        )
+    return False
 
 
 ARRAYS = (Symbol, Tensor, np.ndarray, np.generic)

@@ -177,7 +177,7 @@ class Blocks(Expressions):
     visit_TryStar = visit_Try
 
     def visit_Match(self, node: ast.Match) -> Any:
-        node.subject = self.visit(node.subject)
+        node.subject = self.operator("subject", self.visit(node.subject), like=node.subject)
         before = self.defined
         for case in node.cases:
             self.defined = before | set(written([case.pattern]))
