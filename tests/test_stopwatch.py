@@ -138,3 +138,10 @@ def test_a_bad_moment_does_not_make_a_call_long(monkeypatch):
         now[0] += 1e-6 if now[0] else 1.0
 
     assert timing.calls_for(run, 0.01) == 1 << 14
+
+
+def test_a_pause_of_the_process_does_not_lengthen_the_clocks_tick(monkeypatch):
+    shown = iter([0, 50, *range(51, 99)])  # the process stands still in the first measurement
+    monkeypatch.setattr(timing, "perf_counter", lambda: next(shown))
+
+    assert timing.tick.__wrapped__() == 1
