@@ -108,9 +108,14 @@ def notebook(source="", outputs=(), cells=1):
     return json.dumps({"cells": [cell] * cells, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
+def cells_of(each, number):
+    return b'{"cells": [%s]}' % b",".join([each] * number)
+
+
 LINES = submission.MOST_ITEMS - notebook().count(b",")
 LIMITS = {
     "cells": (notebook(cells=submission.MOST_CELLS), notebook(cells=submission.MOST_CELLS + 1), "2001 cells"),
+    "cells that are none": (cells_of(b"[]", 2_000), cells_of(b"[]", 2_001), "2001 cells"),
     "characters": (notebook("#" * (4 << 20)), notebook("#" * (1 + (4 << 20))), "4194305 characters"),
     "lines": (notebook(outputs=["a"] * LINES), notebook(outputs=["a"] * (LINES + 2)), "at most 1000000"),
     "bytes": (NOTEBOOK.ljust(submission.LARGEST), NOTEBOOK.ljust(submission.LARGEST + 1), "more than 20 MB"),
