@@ -58,7 +58,7 @@ class Clock:
         self, process: int, seconds: float, patience: float, whole: Clock | None = None, wall: Wall | None = None
     ):
         self.process, self.seconds, self.patience, self.whole = process, seconds, patience, whole
-        self.on_wall = wall or (whole.on_wall if whole else Wall())
+        self.on_wall: Wall = wall or (whole.on_wall if whole else Wall())
         self.before, self.began = worked(process), self.on_wall.seconds()
 
     def work(self) -> float:
