@@ -172,6 +172,8 @@ def test_a_file_in_more_than_twenty_folders_of_a_zip_is_refused(tmp_path):
     (found,) = submissions(pack(tmp_path, {"ada/" + above: NOTEBOOK}))
     with pytest.raises(Unreadable, match="more than 20 folders"):
         found.data()
+    (found,) = submissions(pack(tmp_path, {"../" * 30 + "ada/" + above: NOTEBOOK}))
+    assert (found.student, found.where) == ("ada", "ada/…/01_a.ipynb")
 
 
 def test_notebooks_of_a_student_that_unpack_to_more_than_eighty_megabytes_are_refused(tmp_path):
