@@ -35,7 +35,7 @@ def answer(
     first    the file of its first process, as `first_inside` returns it
     """
     assert process.stdout is not None
-    said, why, wall = bytearray(), "", Wall(partial(members, process.pid, group))
+    said, why, wall = bytearray(), "", Wall(partial(members, process.pid, group), limits.all)
     while not why and len(said) < REPLY:
         if select.select([process.stdout], [], [], LOOK)[0]:
             if not (data := os.read(process.stdout.fileno(), 1 << 16)):
