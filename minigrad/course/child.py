@@ -33,17 +33,18 @@ class Wall:
     for a SLOWEST part of the gap. So what sleeps gains nothing, nor does what keeps its own threads waiting.
 
     processes    returns their ids
+    after        seconds from which on it looks at them, which takes a millisecond
     """
 
-    def __init__(self, processes: Callable[[], Iterable[int]] = tuple):
-        self.processes, self.passed, self.looked = processes, 0.0, time.monotonic()
-        self.waited, self.work = 0.0, demand(processes())[1]
+    def __init__(self, processes: Callable[[], Iterable[int]] = tuple, after: float = 0.0):
+        self.processes, self.after, self.looked = processes, after, time.monotonic()
+        self.passed = self.waited = self.work = 0.0
 
     def seconds(self) -> float:
         """Seconds so far. Call it at each look."""
         if (now := time.monotonic()) - self.looked > LOOK / 2:
             gap = min(now - self.looked, LATE * LOOK)
-            ready, work = demand(self.processes())
+            ready, work = demand(self.processes() if self.passed >= self.after else ())
             waited = self.waited + ready * gap - max(work - self.work, 0.0)
             spared = min(max(waited, 0.0), gap - gap / SLOWEST)
             self.waited = min(max(waited - spared, -DRIFT), DRIFT)
@@ -58,7 +59,7 @@ class Clock:
         self, process: int, seconds: float, patience: float, whole: Clock | None = None, wall: Wall | None = None
     ):
         self.process, self.seconds, self.patience, self.whole = process, seconds, patience, whole
-        self.on_wall = wall or (whole.on_wall if whole else Wall())
+        self.on_wall: Wall = wall or (whole.on_wall if whole else Wall())
         self.before, self.began = worked(process), self.on_wall.seconds()
 
     def work(self) -> float:

@@ -66,9 +66,9 @@ class Course:
         """The first exercise whose name is in one of these texts; "" if there is none."""
         return next((name for text in texts for name in self.names() if name in text), "")
 
-    def rank(self, handed: Handed) -> tuple[bool, bool]:
-        """Of several files for an exercise an edited one counts, and rather one that is called as the exercise is."""
-        return self.is_edited(handed), bool(self.named(handed.file))
+    def rank(self, handed: Handed) -> tuple[bool, ...]:
+        """Of several files for an exercise an edited one counts; of those one of the exercise's name, or with more."""
+        return self.is_edited(handed), handed.file in self.names(), bool(self.named(handed.file))
 
     def is_edited(self, handed: Handed) -> bool:
         """Whether the file can be read, and differs from the exercise as it was handed out."""

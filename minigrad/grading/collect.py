@@ -304,10 +304,9 @@ def zipped(archive: zipfile.ZipFile) -> Files:
 
 def from_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[PurePosixPath, Read]:
     """A file of a zip: its path, and how to read it."""
-    name = named(info.filename.replace("\\", "/"))
-    if name.count("/") > DEEPEST:
-        return PurePosixPath(name.partition("/")[0] or "…", "…", name.rpartition("/")[2]), partial(fail, TOO_DEEP)
-    parts = (part for part in PurePosixPath(name).parts if part not in ("/", "..", "."))
+    parts = [part for part in named(info.filename.replace("\\", "/")).split("/") if part not in ("", ".", "..")]
+    if len(parts) > DEEPEST + 1:
+        return PurePosixPath(parts[0], "…", parts[-1]), partial(fail, TOO_DEEP)
     return PurePosixPath(*parts), partial(inflated, archive, info)
 
 

@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ from typing import Any
 
 from . import cgroup, seccomp, users
 from .limits import Limits as Limits
-from .watch import HOME, IN_MEMORY, exchange, first_inside, kill, stop
+from .watch import HOME, IN_MEMORY, answer, first_inside, kill, stop
 
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
@@ -102,11 +103,15 @@ class Sandbox:
 
     def told(self, job: dict[str, Any], command: list[str], group: cgroup.Group, rules: int) -> tuple[bytes, str]:
         """What a job gives, and why it was stopped, if it was; nothing of it is left then."""
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-            env=None if self.kind == "container" else ENVIRONMENT, cwd="/",
-            pass_fds=[rules] if self.kind == "bubblewrap" else [],
-        ) as process:  # fmt: skip
+        with tempfile.TemporaryFile() as asked:
+            asked.write(json.dumps(job | {"limits": vars(self.limits)}).encode())
+            asked.seek(0)
+            process = subprocess.Popen(
+                command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+                env=None if self.kind == "container" else ENVIRONMENT, cwd="/",
+                pass_fds=[rules] if self.kind == "bubblewrap" else [],
+            )  # fmt: skip
+        with process:
             first = None
             self.running.add(process)
             try:
@@ -114,8 +119,7 @@ class Sandbox:
                     kill(process)
                 if self.kind == "bubblewrap":
                     first = first_inside(process)
-                text = json.dumps(job | {"limits": vars(self.limits)})
-                return exchange(process, text.encode(), self.limits, group, first)
+                return answer(process, self.limits, group, first)
             finally:
                 self.running.discard(process)
                 stop(process, first)

@@ -66,8 +66,6 @@ def read(data: bytes) -> Submission:
         raise Unreadable(f"the file has more than {LARGEST >> 20} MB: clear the notebook's outputs, and save it")
     nb = parsed(data)
     cells = list(code_and_text(nb))
-    if len(cells) > MOST_CELLS:
-        raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
     if (letters := sum(len(cell.source) for _, cell in cells)) > MOST_TEXT:
         raise Unreadable(f"the notebook's cells have {letters} characters; at most {MOST_TEXT} are allowed")
     code = tuple(cell for kind, cell in cells if kind == "code")
@@ -110,11 +108,13 @@ def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
         lists = [nb.get("cells")]
     if not any(isinstance(cells, list) for cells in lists):
         raise Unreadable("the file is JSON without cells, and no notebook")
-    for number, cell in enumerate(each for cells in lists if isinstance(cells, list) for each in cells):
+    cells = [each for cells in lists if isinstance(cells, list) for each in cells]
+    if len(cells) > MOST_CELLS:
+        raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
+    for number, cell in enumerate(cells):
         if isinstance(cell, dict):
-            name = (
-                text(within(cell, "metadata", "nbgrader").get("grade_id")) or text(cell.get("id")) or f"cell {number}"
-            )
+            given = text(within(cell, "metadata", "nbgrader").get("grade_id"))
+            name = given or text(cell.get("id")) or f"cell {number}"
             yield text(cell.get("cell_type")), Cell(name[:LONGEST_NAME], source_of(cell))
 
 

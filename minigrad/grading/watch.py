@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import subprocess
-import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -28,33 +27,24 @@ IN_MEMORY = ("/dev/shm", "/tmp", HOME)  # the folders that a submission can writ
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
-def exchange(
-    process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: Group, first: int | None = None
+def answer(
+    process: subprocess.Popen[bytes], limits: Limits, group: Group, first: int | None = None
 ) -> tuple[bytes, str]:
-    """Send a process its job. Returns its answer, and the limit for which it was stopped, in a word, or "".
+    """What a process answers, and the limit for which it was stopped, in a word, or "".
 
     first    the file of its first process, as `first_inside` returns it
     """
     assert process.stdout is not None
-    sending = threading.Thread(target=send, args=(process, job), daemon=True)
-    sending.start()
-    answer, why, wall = bytearray(), "", Wall(partial(members, process.pid, group))
-    while not why and len(answer) < REPLY:
+    said, why, wall = bytearray(), "", Wall(partial(members, process.pid, group), limits.all)
+    while not why and len(said) < REPLY:
         if select.select([process.stdout], [], [], LOOK)[0]:
             if not (data := os.read(process.stdout.fileno(), 1 << 16)):
                 break
-            answer += data
+            said += data
         why = overdone(process, limits, group, wall.seconds())
         why = why or ("files" if first is not None and inodes(first) > limits.files else "")
     kill(process)
-    sending.join(ENDING)
-    return bytes(answer), "memory" if group.out_of_memory() else why
-
-
-def send(process: subprocess.Popen[bytes], job: bytes) -> None:
-    assert process.stdin is not None
-    with contextlib.suppress(OSError), process.stdin:  # it may end before it has read its job
-        process.stdin.write(job)
+    return bytes(said), "memory" if group.out_of_memory() else why
 
 
 def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, past: float) -> str:
@@ -111,7 +101,7 @@ def share(process: psutil.Process) -> int:
 def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
     """End a sandbox, and with it all that is in it.
 
-    first    as in `exchange`
+    first    as in `answer`
     """
     kill(process)
     if first is not None:
@@ -134,10 +124,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def first_inside(process: subprocess.Popen[bytes]) -> int | None:
-    """A file that can be read when the first process in a sandbox is gone, which is after all others in it.
-
-    To be asked before the sandbox has its job, so that the process is there.
-    """
+    """A file that can be read when the first process in a sandbox is gone, after all others; None if it is gone now."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     with contextlib.suppress(OSError):
         while process.poll() is None:

@@ -110,6 +110,16 @@ def test_an_edited_notebook_counts_before_an_untouched_copy(names, tmp_path):
     assert only.data() == RIGHT
 
 
+@pytest.mark.parametrize("other", [f"{NAME}_old", f"{NAME}-Copy1", f"my {NAME}", "zz"])
+def test_the_file_with_the_name_of_the_exercise_counts_before_files_with_more_in_their_names(other, tmp_path):
+    """docs/classroom.md promised it, and `NAME_old.ipynb` counted, as it sorts behind `NAME.ipynb`."""
+    for name, data in ((NAME, RIGHT), (other, RIGHT + b" ")):
+        hand_in(tmp_path / "in", name, ada=data)
+
+    (only,) = Course(ROOT / "exercises").submissions(tmp_path / "in")
+    assert (only.file, len(only.besides)) == (NAME, 1)
+
+
 def test_what_a_notebook_says_it_answers_counts_before_the_name_of_a_folder(tmp_path):
     folder = tmp_path / "in" / "ada" / "02_backward_by_hand"
     folder.mkdir(parents=True)

@@ -61,7 +61,7 @@ def test_what_fails_is_ended_by_name_too(engine, monkeypatch):
     def broken(*_):
         raise OSError("the pipe")
 
-    monkeypatch.setattr(sandbox, "exchange", broken)
+    monkeypatch.setattr(sandbox, "answer", broken)
     with pytest.raises(OSError, match="the pipe"):
         sandbox.Sandbox("container").run({"cells": [], "parts": []})
     assert engine()[-1][0] == "kill"

@@ -108,9 +108,14 @@ def notebook(source="", outputs=(), cells=1):
     return json.dumps({"cells": [cell] * cells, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
+def cells_of(each, number):
+    return b'{"cells": [%s]}' % b",".join([each] * number)
+
+
 LINES = submission.MOST_ITEMS - notebook().count(b",")
 LIMITS = {
     "cells": (notebook(cells=submission.MOST_CELLS), notebook(cells=submission.MOST_CELLS + 1), "2001 cells"),
+    "cells that are none": (cells_of(b"[]", 2_000), cells_of(b"[]", 2_001), "2001 cells"),
     "characters": (notebook("#" * (4 << 20)), notebook("#" * (1 + (4 << 20))), "4194305 characters"),
     "lines": (notebook(outputs=["a"] * LINES), notebook(outputs=["a"] * (LINES + 2)), "at most 1000000"),
     "bytes": (NOTEBOOK.ljust(submission.LARGEST), NOTEBOOK.ljust(submission.LARGEST + 1), "more than 20 MB"),
@@ -167,6 +172,8 @@ def test_a_file_in_more_than_twenty_folders_of_a_zip_is_refused(tmp_path):
     (found,) = submissions(pack(tmp_path, {"ada/" + above: NOTEBOOK}))
     with pytest.raises(Unreadable, match="more than 20 folders"):
         found.data()
+    (found,) = submissions(pack(tmp_path, {"../" * 30 + "ada/" + above: NOTEBOOK}))
+    assert (found.student, found.where) == ("ada", "ada/…/01_a.ipynb")
 
 
 def test_notebooks_of_a_student_that_unpack_to_more_than_eighty_megabytes_are_refused(tmp_path):
