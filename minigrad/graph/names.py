@@ -35,7 +35,7 @@ TYPES_OF_FUNCTIONS = frozenset({CodeType, tuple, dict, type(None)})
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}
 Look = Callable[[], Iterable[Any]]
-Types = frozenset[type]
+Types = frozenset[Any]
 NONE: Types = frozenset()
 
 

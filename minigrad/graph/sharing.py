@@ -142,7 +142,7 @@ def sources_outside(part: Subgraph, start: Sequence[Tracer] = (), may_skip: bool
     start       the variables of a loop before the first turn
     may_skip    whether the loop may have no turn
     """
-    begun = {**part.origins(), **dict(zip(part.inputs, start))}
+    begun: dict[Any, Any] = part.origins() | dict(zip(part.inputs, start))
     found = [{node: begun[node] for node in its.nodes if node in begun} for its in sources_of(part)]
     turns = dict(zip(part.inputs[: len(start)], found))
     for node, its in turns.items() if may_skip else ():

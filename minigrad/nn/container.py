@@ -170,7 +170,7 @@ class PartDict(Module, MutableMapping[str, Any]):
         return iter(self._names)
 
     def __reversed__(self) -> Iterator[str]:
-        return reversed(self._names)
+        return reversed(self._names)  # type: ignore[no-any-return]
 
     def popitem(self) -> tuple[str, Any]:
         """Remove the part that was added last, and return its name and the part."""
