@@ -37,6 +37,7 @@ class Number(Tracer):
     """
 
     __slots__ = ("typed",)
+    typed: bool
     is_number = True
 
     def apply(self, op: Op, *others: Any) -> Any:
