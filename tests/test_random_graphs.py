@@ -149,29 +149,46 @@ def test_each_pass_alone_keeps_every_bit(one, program):
     assert_same_bits(run(graph, arrays), run(after, arrays))
 
 
-def checked_pipeline(graph, arrays):
-    before = graph
-    for one in STANDARD:
-        graph = verify(one(graph), before)
-    return run(graph, arrays)
-
-
-WAYS = {
-    "the pipeline": checked_pipeline,
-    "the pipeline twice": lambda graph, arrays: run(verify(optimised(optimised(graph)), graph), arrays),
-    "the compiled program": lambda graph, arrays: Program(optimised(graph))(*arrays),
-    "one to three workers": lambda graph, arrays: Workers(optimised(graph), 1 + len(graph.nodes) % 3)(*arrays),
-}
-
-
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @settled
 @given(programs())
-def test_what_runs_after_the_passes_keeps_every_bit(way, program):
+def test_the_pipeline_keeps_every_bit(program):
+    graph, arrays = program
+    expected, before = run(graph, arrays), graph
+
+    for one in STANDARD:
+        graph = verify(one(graph), before)
+
+    assert_same_bits(expected, run(graph, arrays))
+
+
+@settled
+@given(programs())
+def test_a_second_time_the_pipeline_keeps_every_bit(program):
+    graph, arrays = program
+
+    twice = verify(optimised(optimised(graph)), graph)
+
+    assert_same_bits(run(graph, arrays), run(twice, arrays))
+
+
+@settled
+@given(programs())
+def test_the_compiled_program_keeps_every_bit(program):
     graph, arrays = program
 
     with np.errstate(all="ignore"):
-        found = way(graph, arrays)
+        found = Program(optimised(graph))(*arrays)
+
+    assert_same_bits(run(graph, arrays), found)
+
+
+@settled
+@given(programs(), st.integers(1, 3))
+def test_several_workers_compute_every_bit_of_it(program, workers):
+    graph, arrays = program
+
+    with np.errstate(all="ignore"):
+        found = Workers(optimised(graph), workers)(*arrays)
 
     assert_same_bits(run(graph, arrays), found)
 
