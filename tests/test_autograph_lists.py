@@ -4,7 +4,7 @@ import copy
 import random
 from collections import UserDict, deque
 from functools import partial
-from types import SimpleNamespace
+from types import GeneratorType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -259,6 +259,12 @@ class Slotted:
 
 
 # what a variable holds, how a block changes what is in it, and what is read of it afterwards
+def squares(i=0):
+    while True:
+        yield i * i
+        i += 1
+
+
 PARTS = {
     "a number in a dictionary in a dictionary": ({"c": {"n": 0}}, lambda a: a["c"].update(n=1), lambda a: a["c"]["n"]),
     "a list in a list": ([[0]], lambda a: a[0].append(1), lambda a: len(a[0])),
@@ -279,6 +285,10 @@ PARTS = {
     "a method of a list": ([0].append, lambda a: a(1), lambda a: len(a.__self__)),
     "a partial": (partial(lambda a: a.append(1), []), lambda a: a(), lambda a: len(a.args[0])),
     "a dictionary of the user's": (UserDict(n=0), lambda a: a.update(n=1), lambda a: a["n"]),
+    "an iterator": (iter(range(1, 99)), lambda a: print(next(a)), next),
+    "pairs of iterators": (zip(iter([1, 2, 3] * 9), "a" * 27, strict=True), lambda a: [*a] and None, len),
+    "a generator": ((i * i for i in range(99)), lambda a: next(a) and None, next),
+    "an endless generator": (squares(1), lambda a: print(next(a)), next),
     "a list beside a number that becomes state": (
         {"n": 0, "a": [0]},
         lambda a: (a.update(n=1), a["a"].__setitem__(0, 1)),
@@ -310,7 +320,7 @@ def in_expression(x, held, change):
 def test_a_change_in_place_of_what_is_no_state_is_refused(name, block):
     """The change was made once, while tracing: a branch that was not taken had it too, and a loop only one of them."""
     held, change, read = PARTS[name]
-    held = copy.deepcopy(held)
+    held = held if isinstance(held, GeneratorType) else copy.deepcopy(held)
 
     def f(x):
         block(x, held, change)

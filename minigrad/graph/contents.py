@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from inspect import getgeneratorlocals
 from io import IOBase
 from itertools import chain
 from logging import Logger
 from marshal import dumps
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from types import FunctionType, GeneratorType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 
@@ -71,6 +73,18 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
         return kind, *[contents(part, seen) for part in parts], *own, len(x)
     parts = [contents(part, seen) for part in state_of(x)]
     return (kind, *parts) if kind is MethodType else (itself, *parts) if parts else itself
+
+
+def position(x: Iterator[Any]) -> list[Any] | object:
+    """How far an iterator has come, found without taking its next value; a new object if there is no way."""
+    with suppress(Exception), catch_warnings(action="ignore"):  # itertools warns that Python 3.14 has no way
+        if isinstance(x, GeneratorType):
+            parts: list[Any] = [x.gi_frame and x.gi_frame.f_lasti, *getgeneratorlocals(x).values()]
+        else:
+            reduced: Any = x.__reduce__()  # (function, arguments, state)
+            parts = [*reduced[1], *reduced[2:]]
+        return [position(part) if isinstance(part, Iterator) else contents(part) for part in parts]
+    return object()
 
 
 def state_of(x: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from ...core.modes import current
 from ...core.node import place
 from ...tracing.builder import Tracer
 from ...tracing.module import ModuleLike
-from ..contents import contents
+from ..contents import contents, position
 from ..effects import Probe
 from ..names import is_library
 from .scopes import is_foreign
@@ -156,7 +156,7 @@ class Before:
     def look(self) -> list[Any]:
         """The contents of all values, without the containers, which are compared by themselves."""
         seen = {id(x): (i, x) for i, (_, x, _) in enumerate(self.containers)}
-        return [contents(x, seen) for _, x in self.values]
+        return [position(x) if isinstance(x, Iterator) else contents(x, seen) for _, x in self.values]
 
     def refuse_changed_contents(self) -> None:
         """Raises ConversionError if an object, or a part of a container, was edited in place."""
