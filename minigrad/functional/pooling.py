@@ -175,19 +175,23 @@ def fractional_max_pool(
     if any(m < 1 or m + k - 1 > length for m, k, length in zip(wanted, kernel, size)):
         raise ShapeError(f"fractional pooling of {x.spec} to {wanted} needs windows that fit, and got {kernel}")
     rows = x.shape[:-n] if x.ndim == n + 2 else (1, *x.shape[:-n])
-    dtype = result_type(x.dtype, float32)  # of places, of which half precision counts few
-    if _random_samples is None:
-        key = random.next_key(x.spec.device) if key is None else key
-        _random_samples = random.uniform(key, (*rows, n), dtype)
-    samples = x.lift(_random_samples).astype(dtype)
-    if samples.shape != (*rows, n):
-        raise ShapeError(f"_random_samples of {x.spec} are {(*rows, n)}, and got {samples.spec}")
-    places = window_places(samples, size, wanted, kernel)
+    places = window_places(window_samples(x, (*rows, n), _random_samples, key), size, wanted, kernel)
     taps = x.reshape(*rows, prod(size)).gather(2, places.flatten(2)).reshape(places.shape)
     at = taps.detach().argmax(-1).unsqueeze(-1)
     shape = (*x.shape[:-n], *wanted)
     y = taps.gather(-1, at).reshape(shape)
     return (y, places.gather(-1, at).reshape(shape)) if return_indices else y
+
+
+def window_samples(x: Any, shape: tuple[Any, ...], samples: Any, key: Any) -> Any:
+    """The samples, or new ones if they are None. Raises ShapeError if they have another shape."""
+    dtype = result_type(x.dtype, float32)  # of places, of which half precision counts few
+    if samples is None:
+        samples = random.uniform(random.next_key(x.spec.device) if key is None else key, shape, dtype)
+    samples = x.lift(samples).astype(dtype)
+    if samples.shape != shape:
+        raise ShapeError(f"_random_samples of {x.spec} are {shape}, and got {samples.spec}")
+    return samples
 
 
 def window_places(samples: Any, size: Any, wanted: Any, kernel: Any) -> Any:

@@ -150,7 +150,7 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
 
 def files_of(entry: Handed) -> list[Handed]:
     """The files in an entry, each labelled with its student."""
-    return attempt(lambda mine: [*map(labelled, expanded(mine[0]))], [entry])
+    return attempt(lambda mine: [*map(labelled, expand(mine[0]))], [entry])
 
 
 def attempt(stage: Callable[[list[Handed]], list[Handed]], mine: list[Handed]) -> list[Handed]:
@@ -203,9 +203,11 @@ def entries(place: Path) -> Iterable[Handed]:
         if place.is_dir():
             return walked(place)
         if place.suffix.lower() == ".zip":  # a class's: read where it is, for it may be large
-            return [Handed(path, read) for path, read in zipped(zipfile.ZipFile(place))]
+            return [Handed(path, read) for path, read in members(zipfile.ZipFile(place))]
         file = place.resolve(strict=True)
-        return [Handed(PurePosixPath(named(place.name)), partial(taken, file.parent, PurePosixPath(file.name)))]
+        return [
+            Handed(PurePosixPath(named(place.name)), partial(read_in_folder, file.parent, PurePosixPath(file.name)))
+        ]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
     except Exception as error:  # a broken zip raises what it likes
@@ -224,7 +226,7 @@ def walked(place: Path) -> Iterator[Handed]:
             if name in links:
                 yield Handed(path, partial(fail, "it is a link, and none is followed"), "none")
             else:
-                yield Handed(path, partial(taken, place, inner / name))
+                yield Handed(path, partial(read_in_folder, place, inner / name))
         if not (folders or names):
             yield Handed(inner, partial(fail, "the folder is empty"), "none")
         if len(inner.parts) == DEEPEST and folders:
@@ -242,26 +244,26 @@ def is_link(path: Path) -> bool:
     return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
 
 
-def expanded(each: Handed) -> list[Handed]:
+def expand(each: Handed) -> list[Handed]:
     """A file, or the files in a student's zip, each of which is unpacked when it is read."""
     if each.path.suffix.lower() != ".zip":
         return [each]
     try:
-        files = unpacked(each.read)
+        files = unpack(each.read)
     except Exception as error:  # a broken zip raises what it likes
         return [Handed(each.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
-    return [Handed(each.path / path, partial(packed, each.read, i)) for i, (path, _) in enumerate(files)]
+    return [Handed(each.path / path, partial(read_from_zip, each.read, i)) for i, (path, _) in enumerate(files)]
 
 
-def packed(read: Read, i: int, most: int) -> bytes:
+def read_from_zip(read: Read, i: int, most: int) -> bytes:
     """A file in a student's zip."""
-    return unpacked(read)[i][1](most)
+    return unpack(read)[i][1](most)
 
 
 @lru_cache(1)  # else each of its files would read the whole zip again
-def unpacked(read: Read) -> Files:
+def unpack(read: Read) -> Files:
     """The files in a student's zip, and in the zips in it. Raises Unreadable before it takes much memory."""
-    outer = opened(read(LARGEST_ZIP), LARGEST_ZIP, MOST_FILES)
+    outer = open_zip(read(LARGEST_ZIP), LARGEST_ZIP, MOST_FILES)
     count = sum(is_zip(path) for path, _ in outer)
     if count > MOST_ZIPS:
         raise Unreadable(f"the zip holds {count} zips; at most {MOST_ZIPS} are allowed")
@@ -273,7 +275,7 @@ def unpacked(read: Read) -> Files:
         try:
             data, most = inner(left), left
             left = max(left - len(data), 0)
-            found = opened(data, most, MOST_FILES - len(files))
+            found = open_zip(data, most, MOST_FILES - len(files))
             why = partial(fail, "a zip in a zip in a zip is not opened")
             files += [(path / name, why if is_zip(name) else file) for name, file in found]
         except Exception as error:
@@ -281,13 +283,13 @@ def unpacked(read: Read) -> Files:
     return files
 
 
-def opened(data: bytes, most: int, most_files: int) -> Files:
+def open_zip(data: bytes, most: int, most_files: int) -> Files:
     """The files of a zip. Raises Unreadable if it has more bytes, or more files, than are allowed, or none."""
     if len(data) > most:
         raise Unreadable(f"it has more than {LARGEST_ZIP >> 20} MB, all that a student may hand in")
     if data.count(b"PK\x01\x02") > most_files:  # each file in its list begins so
         raise Unreadable(f"it has more than {MOST_FILES} files: hand in the notebook alone")
-    if not (files := zipped(zipfile.ZipFile(io.BytesIO(data)))):
+    if not (files := members(zipfile.ZipFile(io.BytesIO(data)))):
         raise Unreadable("there is no file in it")
     return files
 
@@ -296,7 +298,7 @@ def is_zip(path: PurePosixPath) -> bool:
     return path.suffix.lower() == ".zip"
 
 
-def zipped(archive: zipfile.ZipFile) -> Files:
+def members(archive: zipfile.ZipFile) -> Files:
     """The files of a zip, whose names lead nowhere out of it."""
     infos = (info for info in archive.infolist() if not info.is_dir())
     return [(path, read) for path, read in (from_zip(archive, info) for info in infos) if path.parts]
@@ -307,26 +309,26 @@ def from_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[PurePosix
     parts = [part for part in named(info.filename.replace("\\", "/")).split("/") if part not in ("", ".", "..")]
     if len(parts) > DEEPEST + 1:
         return PurePosixPath(parts[0], "…", parts[-1]), partial(fail, TOO_DEEP)
-    return PurePosixPath(*parts), partial(inflated, archive, info)
+    return PurePosixPath(*parts), partial(inflate, archive, info)
 
 
-def inflated(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def inflate(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """A file of a zip, up to a size: what it says of its own is not believed."""
     with archive.open(info) as file:
         return file.read(most + 1)
 
 
-def taken(place: Path, inner: PurePosixPath, most: int) -> bytes:
+def read_in_folder(place: Path, inner: PurePosixPath, most: int) -> bytes:
     """A file in a folder, up to a size. No link is followed below the folder, whenever it was put there."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if os.open not in os.supports_dir_fd:  # Windows, where who is no administrator makes no links
-        return regular(os.open(place / inner, flags), most)
+        return read_regular(os.open(place / inner, flags), most)
     at = os.open(place, os.O_RDONLY)
     try:
         for part in inner.parts[:-1]:
             outer, at = at, os.open(part, flags | os.O_DIRECTORY, dir_fd=at)
             os.close(outer)
-        return regular(os.open(inner.name, flags, dir_fd=at), most)
+        return read_regular(os.open(inner.name, flags, dir_fd=at), most)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise Unreadable("there is a link on the way to it, and none is followed") from error
@@ -335,7 +337,7 @@ def taken(place: Path, inner: PurePosixPath, most: int) -> bytes:
         os.close(at)
 
 
-def regular(descriptor: int, most: int) -> bytes:
+def read_regular(descriptor: int, most: int) -> bytes:
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Unreadable("it is no file, but a pipe, a folder or a device")

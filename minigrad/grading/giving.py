@@ -13,7 +13,7 @@ from zipfile import ZipFile
 from minigrad.course.lessons import write
 
 from .batch import label
-from .collect import MOODLE, taken
+from .collect import MOODLE, read_in_folder
 from .submission import LARGEST, Unreadable
 
 Result = dict[str, Any]
@@ -32,7 +32,7 @@ def give(place: Path, out: Path, results: Sequence[Result]) -> None:
                 if MOODLE.fullmatch(folder) and len(folder.encode("utf-8", "backslashreplace")) <= LONGEST_NAME:
                     for_moodle[result["exercise"] or "unreadable"].append((folder, page))
     for exercise, mine in for_moodle.items():
-        write(out / f"moodle_{exercise}.zip", zipped({f"{folder}/{exercise}.html": page for folder, page in mine}))
+        write(out / f"moodle_{exercise}.zip", zip_of({f"{folder}/{exercise}.html": page for folder, page in mine}))
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def isolate_failure(result: Result) -> Iterator[None]:
         result["warnings"].append(f"its pages could not be written: {type(error).__name__}: {error}"[:300])
 
 
-def zipped(files: dict[str, Path]) -> bytes:
+def zip_of(files: dict[str, Path]) -> bytes:
     whole = BytesIO()
     with ZipFile(whole, "w") as packed:
         for name, file in files.items():
@@ -67,4 +67,4 @@ def nbgrader_files(place: Path, inner: PurePosixPath) -> Iterator[tuple[str, byt
     """(name, content) of each of nbgrader's files in a folder that can be read."""
     for name in OF_NBGRADER:
         with suppress(OSError, Unreadable):  # a path in a zip may be too long for the disk
-            yield name, taken(place, inner / name, LARGEST)
+            yield name, read_in_folder(place, inner / name, LARGEST)

@@ -31,7 +31,7 @@ def grade_all(tmp_path, monkeypatch):
 
 
 STAGES = {
-    "to open its zip": (collect, "expanded"),
+    "to open its zip": (collect, "expand"),
     "to tell whose it is": (collect, "owner"),
     "to look for several students": (collect, "taken_for_one"),
     "to choose the newest": (collect, "newest"),
