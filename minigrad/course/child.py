@@ -28,9 +28,10 @@ MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
 class Wall:
     """The clock on the wall, by which some processes are stopped; it runs slower while they are kept waiting.
 
-    Between two looks it advances by at most LATE times LOOK: after a longer gap, the one who looks had stopped, too.
-    While a thread is ready to run, and they work less than one processor could, the difference does not count, but
-    for a SLOWEST part of the gap. So what sleeps gains nothing, nor does what keeps its own threads waiting.
+    Between two looks it advances by at most LATE times LOOK: after a longer gap, this process had stopped as well.
+    If a thread is ready to run, and all processes together worked for less time than one processor has, the missing
+    time does not count; but the clock runs at least at 1/SLOWEST of its speed. A process that sleeps gains nothing
+    from this, and neither does one that keeps its own threads waiting.
 
     processes    returns their ids
     after        seconds from which on it looks at them, which takes a millisecond
