@@ -77,7 +77,7 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
 
 def position(x: Iterator[Any]) -> list[Any] | object:
     """How far an iterator has come, found without taking its next value; a new object if there is no way."""
-    with suppress(Exception), catch_warnings(action="ignore"):  # in Python 3.14, iterators of itertools cannot be copied
+    with suppress(Exception), catch_warnings(action="ignore"):  # in Python 3.14 no iterator of itertools can be copied
         if isinstance(x, GeneratorType):
             parts: list[Any] = [x.gi_frame and x.gi_frame.f_lasti, *getgeneratorlocals(x).values()]
         else:
