@@ -62,7 +62,7 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     if isinstance(x, Iterator):  # its next value cannot be known without taking it, so it never compares equal
         return object()
     seen = {} if seen is None else seen
-    if kind in CONTAINERS and is_plain(x, seen):
+    if kind in CONTAINERS and kind is not tuple and is_plain(x, seen):  # of a tuple, is_settled asks for the parts
         return kind, dumps(x, 2)
     if id(x) in seen:
         return kind, seen[id(x)][0]
