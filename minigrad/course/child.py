@@ -14,7 +14,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at how it is doing
 LATE = 10  # times LOOK after the last look, and who looks has stood still too, as a virtual machine does
@@ -80,10 +79,16 @@ def worked(process: int) -> float:
     0 of one that is gone; on another system than Linux, which tells it otherwise, those of the wall.
     """
     try:
-        told = Path(f"/proc/{process}/stat").read_text()
+        numbers = status(f"{process}/stat")[1:]
     except OSError:
         return 0.0 if sys.platform == "linux" else time.monotonic()
-    return sum(map(int, told.rpartition(")")[2].split()[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, numbers[10:14])) / os.sysconf("SC_CLK_TCK")
+
+
+def status(path: str) -> list[str]:
+    """The words of a file of /proc after the program's name: a process's or a thread's state, and its numbers."""
+    with open(f"/proc/{path}", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()
 
 
 def demand(processes: Iterable[int]) -> tuple[bool, float]:
@@ -92,14 +97,17 @@ def demand(processes: Iterable[int]) -> tuple[bool, float]:
     for process in processes:
         seconds += worked(process)
         with contextlib.suppress(OSError):  # it has just ended
-            ready = ready or any(") R " in told.read_text() for told in Path(f"/proc/{process}/task").glob("*/stat"))
+            threads = os.listdir(f"/proc/{process}/task")
+            ready = ready or any(status(f"{process}/task/{thread}/stat")[0] == "R" for thread in threads)
     return ready, seconds
 
 
 def others() -> list[int]:
     """All processes but this one and its parent; none if there are more than a sandbox may have, or none are listed."""
-    found = {int(path.name) for path in Path("/proc").glob("[0-9]*")} - {os.getpid(), os.getppid()}
-    return list(found) if len(found) <= CROWD else []
+    with contextlib.suppress(OSError):
+        found = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {os.getpid(), os.getppid()}
+        return list(found) if len(found) <= CROWD else []
+    return []
 
 
 @contextlib.contextmanager

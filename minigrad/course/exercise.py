@@ -120,9 +120,14 @@ def named(name: str, answers: Path | None = None) -> Exercise:
     return Exercise(name, facts["title"], tuple(part_of(key, part) for key, part in facts["parts"].items()))
 
 
+def names() -> list[str]:
+    """The names of all exercises, in the order of the lessons."""
+    return sorted(path.stem for path in ANSWERS.glob("*.json"))
+
+
 def every() -> Iterator[Exercise]:
     """All exercises, in the order of the lessons."""
-    return (named(path.stem) for path in sorted(ANSWERS.glob("*.json")))
+    return map(named, names())
 
 
 def part_of(name: str, facts: dict[str, Any]) -> Part:

@@ -24,10 +24,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 BUSY = 10  # times as long by the clock as in work, at most
 SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
@@ -37,10 +36,10 @@ UNENDED = ("endless", "stuck", "died")  # kinds of outcomes: it was stopped, cou
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
+compiled = lru_cache(2)(compile)  # probes of one part share their preparation
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a probe.
 
     kind     gave, raised, odd (no plain data), todo (not written yet), endless (stopped), stuck (could not be stopped),
@@ -58,8 +57,7 @@ class Outcome:
         return self.kind == other.kind and equal(self.value, other.value)
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """An expression, and the statements that it needs to have run; texts, both."""
 
     preparation: str
@@ -105,8 +103,8 @@ def evaluated(probe: Probe, namespace: dict[str, Any]) -> Outcome:
     """One probe. A name such as `sum` is Python's own here, whatever the learner has put under it."""
     scope = {name: value for name, value in namespace.items() if not hasattr(builtins, name)}
     try:
-        exec(compile(probe.preparation, "<probe>", "exec"), scope)
-        value = eval(compile(probe.expression, "<probe>", "eval"), scope)
+        exec(compiled(probe.preparation, "<probe>", "exec"), scope)
+        value = eval(compiled(probe.expression, "<probe>", "eval"), scope)
         return Outcome("todo") if value is ... else Outcome("gave", plain(value))
     except Odd as odd:
         return Outcome("odd", str(odd))

@@ -16,8 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from minigrad import __version__
-from minigrad.course import lessons
-from minigrad.course.exercise import every
+from minigrad.course import exercise, lessons
 
 from .collect import Handed, submissions
 from .grade import Task, grade, task, unseen
@@ -44,7 +43,7 @@ class Course:
     only: str = ""
 
     def names(self) -> list[str]:
-        return [self.only] if self.only else [exercise.name for exercise in every()]
+        return [self.only] if self.only else exercise.names()
 
     def submissions(self, place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[Handed]:
         """One file of each student for each exercise, or for each name of a file if nobody can tell the exercise."""

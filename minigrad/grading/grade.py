@@ -188,7 +188,8 @@ def outcomes(part: Part, said: Any) -> list[Outcome]:
                 sent.append(outcome(kind, value, words))
             case _:
                 return []
-    return [outcome(each.kind, each.value, each.told) for each in judge(part.probes, sent)]
+    judged = zip(judge(part.probes, sent), sent)
+    return [ours if ours is its else outcome(ours.kind, ours.value, ours.told) for ours, its in judged]
 
 
 def outcome(kind: str, value: Any, words: str) -> Outcome:

@@ -23,6 +23,7 @@ import builtins
 import codeop
 import contextlib
 import ctypes
+import gc
 import importlib.util
 import linecache
 import os
@@ -30,9 +31,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial
-from inspect import CO_COROUTINE
 from json import dumps, load, loads
-from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -47,16 +46,16 @@ PR_SET_DUMPABLE = 4  # linux/prctl.h
 COMMON = ("numpy", "minigrad")  # what parts share of what they load
 LAST = ("_", "__", "___")  # names of the values of the latest cells, as in IPython
 RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
-MINIGRAD = Path(__file__).resolve().parents[1]
+CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run, as pathlib and dataclasses do
 
 
 def loaded(file: str) -> Any:
     """A module of ours that no import finds; those around it would take longer to load than a submission to run."""
     name = f"minigrad.{file.removesuffix('.py').replace('/', '.')}"
-    spec: Any = importlib.util.spec_from_file_location(name, MINIGRAD / file)
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # dataclasses look for their module there
+    spec: Any = importlib.util.spec_from_file_location(name, f"{sys.argv[1]}/minigrad/{file}")
+    module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return sys.modules.pop(name)
+    return module
 
 
 if TYPE_CHECKING:
@@ -72,6 +71,7 @@ class Overdue(BaseException):
 
 def main() -> None:
     set_dumpable(False)
+    gc.freeze()  # so that no process that is forked looks at what is loaded, and copies its pages
     job = load(sys.stdin)
     reply = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -187,8 +187,8 @@ def bounded(memory: int) -> None:
     import resource  # Windows has none, and runs nothing here
 
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(FIRST_TO_GO)
 
 
 class Kernel:

@@ -21,10 +21,10 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.util import find_spec
+from importlib.util import cache_from_source, find_spec
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
@@ -37,7 +37,7 @@ from .watch import HOME, IN_MEMORY, answer, first_inside, kill, stop
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
-PROGRAM = [sys.executable, "-s", "-P", str(PACKAGE / "grading/inside.py"), str(PACKAGE.parent)]
+INSIDE = str(PACKAGE / "grading/inside.py")
 IMAGE = "minigrad-grading"
 # What root keeps until it is a stranger, who can get no rights: that to become one, and to give the rest up for good.
 RIGHTS = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
@@ -186,16 +186,21 @@ def engine() -> str | None:
 
 
 def in_bubblewrap(limits: Limits, user: int, rules: int) -> list[str]:
-    compiled()
-    return bubblewrap(limits, user, rules, PROGRAM)
+    return bubblewrap(limits, user, rules, compiled())
+
+
+def program(file: str) -> list[str]:
+    return [sys.executable, "-s", "-P", file, str(PACKAGE.parent)]
 
 
 @cache
-def compiled() -> None:
-    """What submissions load is compiled, where nobody has: a sandbox keeps nothing, and would do it for each anew."""
+def compiled() -> list[str]:
+    """The program, compiled as all that submissions load: a sandbox keeps nothing, and would do it for each anew."""
     for name in ("minigrad", "ml_dtypes", "numpy", "matplotlib"):
         for folder in getattr(find_spec(name), "submodule_search_locations", None) or []:
             compileall.compile_dir(folder, quiet=2, rx=re.compile(r"[\\/]tests[\\/]"))
+    code = cache_from_source(INSIDE)
+    return program(code if compileall.compile_file(INSIDE, quiet=2) and seen(Path(code)) else INSIDE)
 
 
 def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> list[str]:
@@ -208,7 +213,7 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
         *(RIGHTS if root else ["--unshare-user", *no_more_users()]),
         *([] if seccomp.missing() else ["--seccomp", str(rules)]),
         "--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--dev", "/dev",
-        *chain.from_iterable((*in_memory, folder) for folder in IN_MEMORY), *chain.from_iterable(readable()),
+        *chain.from_iterable((*in_memory, folder) for folder in IN_MEMORY), *readable(*needed_folders()),
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--",
         *(["setpriv", f"--reuid={user}", f"--regid={user}", *STRANGER, "--"] if root else []),
         "prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}",
@@ -235,21 +240,21 @@ def runs(*command: str) -> bool:
         return False
 
 
-def readable() -> Iterator[tuple[str, ...]]:
+@cache
+def readable(*needed: Path) -> list[str]:
     """The system's programs and libraries, this Python, its packages and minigrad, but for what nobody may read."""
-    yield from system()
-    for path in (*shown(), *links()):  # the folders above can be entered, and hold nothing else
-        yield from (("--perms", "0755", "--dir", str(above)) for above in reversed(path.parents[:-1]))
-    yield from map(bound, shown())
-    yield from (("--symlink", str(link.resolve()), str(link)) for link in links())
-    for folder in (PACKAGE / name for name in HIDDEN):
-        if folder.exists():
-            yield "--tmpfs", str(folder), "--remount-ro", str(folder)
     import matplotlib
 
+    folders, found = shown(needed), [*system()]
+    found += [("--perms", "0755", "--dir", str(above))  # it can be entered, and holds nothing else
+              for path in (*folders, *links(needed)) for above in reversed(path.parents[:-1])]  # fmt: skip
+    found += map(bound, folders)
+    found += [("--symlink", str(link.resolve()), str(link)) for link in links(needed)]
+    hidden = [str(folder) for name in HIDDEN if (folder := PACKAGE / name).exists()]
+    found += [("--tmpfs", folder, "--remount-ro", folder) for folder in hidden]
     # Its list of fonts would otherwise be made anew for seconds in each sandbox that plots.
-    for file in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
-        yield bound(file, f"{HOME}/{file.name}")
+    fonts = Path(matplotlib.get_cachedir()).glob("fontlist-*.json")
+    return [*chain.from_iterable((*found, *(bound(file, f"{HOME}/{file.name}") for file in fonts)))]
 
 
 def system() -> Iterator[tuple[str, ...]]:
@@ -262,21 +267,22 @@ def bound(path: Path, place: str = "") -> tuple[str, str, str]:
     return "--ro-bind-try", str(path), place or str(path)
 
 
-def shown() -> list[Path]:
+def shown(needed: Iterable[Path]) -> list[Path]:
     """The folders to bind: this Python, its packages, and minigrad; none of them lies inside another.
 
     Links are resolved, so that no folder is bound twice: a link would show the files that are hidden in the folder.
     """
-    folders = {folder.resolve() for folder in needed_folders()}
-    folders = {folder for folder in folders if not folder.is_relative_to("/usr")}
-    return sorted(f for f in folders if not any(f != other and f.is_relative_to(other) for other in folders))
+    return outermost({real for folder in needed if not (real := folder.resolve()).is_relative_to("/usr")})
 
 
-def links() -> list[Path]:
+def links(needed: Iterable[Path]) -> list[Path]:
     """The paths through links by which this Python refers to bound folders, except paths inside a bound folder."""
-    bound = (*map(Path, SYSTEM), *shown())
-    ways = {way for way in needed_folders() if way != way.resolve() and not any(map(way.is_relative_to, bound))}
-    return sorted(way for way in ways if not any(way != other and way.is_relative_to(other) for other in ways))
+    bound = (*map(Path, SYSTEM), *shown(needed))
+    return outermost({way for way in needed if way != way.resolve() and not any(map(way.is_relative_to, bound))})
+
+
+def outermost(folders: set[Path]) -> list[Path]:
+    return sorted(folder for folder in folders if folders.isdisjoint(folder.parents))
 
 
 def needed_folders() -> list[Path]:
@@ -290,7 +296,8 @@ def seen(place: Path) -> Path | None:
     place = place.resolve()
     if any(place.is_relative_to(PACKAGE / name) for name in HIDDEN):
         return None
-    return next((each for each in (*map(Path, SYSTEM), *shown()) if place.is_relative_to(each.resolve())), None)
+    folders = (*map(Path, SYSTEM), *shown(needed_folders()))
+    return next((folder for folder in folders if place.is_relative_to(folder.resolve())), None)
 
 
 def in_container(limits: Limits, user: int, rules: int) -> list[str]:
@@ -312,7 +319,7 @@ def end_container(command: list[str]) -> None:
 
 
 def without(limits: Limits, user: int, rules: int) -> list[str]:
-    return PROGRAM
+    return program(INSIDE)
 
 
 COMMANDS = {"bubblewrap": in_bubblewrap, "container": in_container, "none": without}
