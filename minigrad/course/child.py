@@ -149,10 +149,14 @@ def copied(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
 
 def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]:
     """What a process writes, line by line, until it has ended, no time is left, or it writes too much."""
-    pending, total, over = b"", 0, False
+    pending, total, over, look = b"", 0, False, 0.0
     news = select.poll()
     news.register(reader, select.POLLIN)
-    while (seconds := left()) > 0 and total < MOST:
+    while total < MOST:
+        if (now := time.monotonic()) >= look:  # a line comes sooner than a look takes
+            seconds, look = left(), now + LOOK / 2
+            if seconds <= 0:
+                return
         if news.poll(0 if over else 1000 * min(LOOK, seconds)):
             data = os.read(reader, 1 << 16)
             if not data:

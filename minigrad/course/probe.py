@@ -36,6 +36,7 @@ UNENDED = ("endless", "stuck", "died")  # kinds of outcomes: it was stopped, cou
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
+BASES: Any = ((int, int.__int__), (float, float.__float__), (str, str.__str__))
 compiled = lru_cache(2)(compile)  # probes of one part share their preparation
 
 
@@ -274,9 +275,9 @@ def copied(x: Any, items: Iterator[int], depth: int) -> Any:
     kind = type(x)  # the true one: x.__class__ is the learner's to write
     if next(items) > MOST_ITEMS or depth > DEEPEST:
         raise Odd(f"{kind.__name__} of more than {MOST_ITEMS} items or {DEEPEST} levels")
-    if x is None or kind is bool:
+    if x is None or kind is bool or kind is float:
         return x
-    for base, copy in ((int, int.__int__), (float, float.__float__), (str, str.__str__)):
+    for base, copy in BASES:
         if issubclass(kind, base):
             return short(copy(x))
     if issubclass(kind, list | tuple):

@@ -84,7 +84,7 @@ class Here:
 
     def __init__(self, sandbox: Sandbox, workers: int = 0):
         self.sandbox = sandbox
-        self.workers = workers or max(1, os.cpu_count() or 1)
+        self.workers = workers or (os.cpu_count() or 1) + 1  # while one of them waits for the disk, another works
 
     def __call__(self, data: bytes, task: Task) -> Result:
         return grade(data, task, self.sandbox)

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -125,16 +126,21 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
     results = with_gradebook(out, results, read_again)
     notebooks = {name: lessons.course() / "exercises" / f"{name}.ipynb" for r in results if (name := r["exercise"])}
     given = {name for each in map(released, notebooks.values()) for name in (*each.given, *each.checks)}
-    answers: dict[str, str] = {}
-    for result in results:
+    titles = {name: named(name).title for name in notebooks}
+
+    def write_pages(result: Result) -> str:
+        """Write the pages of one submission. Returns the code in it that is its author's."""
+        submission = read_again[result["where"]]
         with isolate_failure(result):
-            title = named(result["exercise"]).title if result["exercise"] else result["file"]
+            title = titles.get(result["exercise"], result["file"])
             write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
-            submission = read_again[result["where"]]
-            if submission:
-                answers[result["where"]] = own(submission, given)
             if gradebook.is_there() and result["parts"]:
                 write(gradebook.place(out, result), gradebook.readable(submission, result))
+            return own(submission, given) if submission else ""
+        return ""
+
+    with ThreadPoolExecutor() as pool:  # the disk takes longer for each file than we do
+        answers = dict(zip((result["where"] for result in results), pool.map(write_pages, results)))
     for name, text in tables(results).items():
         write(out / name, text)
     write(out / "class.html", class_report(results, answers, missing))

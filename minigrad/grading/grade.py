@@ -81,7 +81,9 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     cells = to_run(submission, task.released)
     parts = [[part.name, list(part.defines), inside(part.probes)] for part in task.exercise.parts if not part.manual]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
-    reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts})
+    missing = len(task.released.given.keys() - {cell.name for cell in submission.cells})
+    job = {"cells": [[cell.name, cell.source] for cell in cells], "missing": missing, "parts": parts}
+    reply = sandbox.run(job)
     return judged(result, task, reply, sandbox, cells)
 
 

@@ -3,6 +3,7 @@
 In comes a job, as JSON on stdin:
 
     cells    [[name, source], …]               in the order of the notebook
+    missing  how many of them, at first, the notebook lacks; 0 if this is not there
     parts    [[name, defines, probes], …]      what is to be looked at afterwards
     limits   {"cell": s, "part": s, "all": s, "patience": times, "memory": bytes}
 
@@ -29,8 +30,10 @@ import linecache
 import os
 import signal
 import sys
+import tokenize
 from collections.abc import Callable
 from functools import cached_property, partial
+from io import StringIO
 from json import dumps, load, loads
 from traceback import walk_tb
 from types import CodeType, ModuleType
@@ -45,6 +48,8 @@ FIRST_TO_GO = "1000"  # of all processes, where the system itself ends one for w
 PR_SET_DUMPABLE = 4  # linux/prctl.h
 COMMON = ("numpy", "minigrad")  # what parts share of what they load
 LAST = ("_", "__", "___")  # names of the values of the latest cells, as in IPython
+LATEST = ("_i", "_ii", "_iii")  # names of the sources of the cells before this one
+EMPTY = {tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT}
 RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
 CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run, as pathlib and dataclasses do
 
@@ -98,7 +103,7 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
         wanted = [part for part in job["parts"] if part[0] not in parts]
         if not wanted or whole.left() <= 0:
             break
-        work = partial(run, job["cells"], wanted, limits, left_out)
+        work = partial(run, job, wanted, left_out)
         at, name, late = one_run(work, {"cell": cells, "part": parts}, limits, whole)
         if all(part[0] in parts for part in wanted):
             break
@@ -157,19 +162,25 @@ def alone(work: Callable[[int], None], writer: int) -> None:
 # -- the second process ---------------------------------------------------------------------------
 
 
-def run(cells: list[list[str]], wanted: list[Any], limits: dict[str, float], left_out: set[str], writer: int) -> None:
+def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int) -> None:
     """Run the cells, and look at the parts; tell of each before and after."""
 
     def tell(kind: str, name: str, what: Any = None) -> None:
         os.write(writer, dumps([kind, name, what]).encode() + b"\n")
 
     set_dumpable(True)
-    bounded(int(SHARE * limits["memory"]))
+    bounded(int(SHARE * job["limits"]["memory"]))
     sys.setrecursionlimit(RECURSION)
     kernel = Kernel()
     notebook.stand_in(kernel.line, kernel.below)
     own = dict(vars(builtins))
-    for name, source in cells:
+    number, before = -job.get("missing", 0), ""
+    for name, source in job["cells"]:
+        if not source.strip():
+            continue
+        number += before != f"{name} (as handed in)"  # else it has the number of that cell
+        kernel.enter(max(number, 0), source.rstrip("\n"))
+        before = name
         if name not in left_out:
             tell("cell", name)
             error = kernel.ran(source, f"<{name}>")
@@ -178,7 +189,7 @@ def run(cells: list[list[str]], wanted: list[Any], limits: dict[str, float], lef
                 tell("cell", name, error)
     for name, defines, probes in wanted:
         tell("part", name)
-        tell("part", name, in_a_process_of_its_own(partial(seen, defines, probes, kernel.namespace), limits))
+        tell("part", name, in_a_process_of_its_own(partial(seen, defines, probes, kernel.namespace), job["limits"]))
     tell("over", "")
 
 
@@ -197,18 +208,27 @@ class Kernel:
     def __init__(self) -> None:
         self.main = sys.modules["__main__"] = ModuleType("__main__")  # where pickle looks for what a cell has defined
         self.namespace = vars(self.main)
-        self.last: Any = ""
-        self.namespace.update(dict.fromkeys(LAST, self.last))
+        self.last = self.shown = dict[str, Any].fromkeys(LAST, "")
+        self.number, self.sources, self.inputs, self.outputs = 0, ["", "", ""], [""], dict[int, Any]()
+        self.namespace.update(self.last, In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs)
         self.compile: Any = codeop.Compile()  # remembers what a cell has imported from __future__
         self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.file = ""
+
+    def enter(self, number: int, source: str) -> None:
+        """Keep the source of a cell that begins, by its number in the notebook."""
+        self.namespace.update(zip(LATEST, self.sources))
+        self.namespace[f"_i{number}"] = source
+        self.number, self.sources, self.inputs[number:] = number, [source, *self.sources], [source]
 
     def ran(self, source: str, file: str) -> str:
         """Run a cell; what went wrong, in a line."""
         self.file, self.is_running = file, True
         try:
             signal.signal(OVERDUE, self.stop)
-            self.run(self.code(source))
+            code = self.code(source)
+            self.inputs[self.number :] = [code.strip("\n")]
+            self.run(code)
         except Overdue:
             return STOPPED
         except BaseException as error:  # sys.exit, too, ends no more than its cell
@@ -223,7 +243,7 @@ class Kernel:
             raise Overdue
 
     def run(self, source: str) -> None:
-        """Run a cell's Python; the value of an expression at its end becomes `_`, as in IPython."""
+        """Run a cell's Python, and keep the value of an expression at its end, unless a semicolon follows."""
         tree = ast.parse(source, self.file)
         last = tree.body[-1] if tree.body else None
         if isinstance(last, ast.Expr):
@@ -232,9 +252,18 @@ class Kernel:
         if isinstance(last, ast.Expr):
             codes.append(self.compile(ast.Expression(last.value), self.file, "eval"))
         value = self.value(*codes)
-        if value is not None and self.namespace.get("_") is self.last:  # else a cell has assigned `_`
-            self.namespace.update(zip(LAST, [value, *map(self.namespace.get, LAST)]))
-            self.last = value
+        if value is not None and not is_quiet(source):
+            self.keep(value)
+
+    def keep(self, value: Any) -> None:
+        """Bind the value of a cell to `_`, `_1` and `Out[1]`, as IPython's DisplayHook.update_user_ns does."""
+        if value is self.outputs:
+            return
+        self.last = dict(zip(LAST, [value, *self.last.values()]))
+        if all(self.namespace.get(name, old) is old for name, old in self.shown.items()):  # else a cell has assigned it
+            self.namespace.update(self.last)
+            self.shown = self.last
+        self.namespace[f"_{self.number}"] = self.outputs[self.number] = value
 
     def line(self, source: str) -> Any:
         """What a magic of a line runs; and what it gives, if it is an expression."""
@@ -275,6 +304,12 @@ class Kernel:
         import asyncio  # takes longer to load than most submissions to run
 
         return asyncio.new_event_loop()
+
+
+def is_quiet(source: str) -> bool:
+    """Whether a cell ends in a semicolon."""
+    tokens = tokenize.generate_tokens(StringIO(source).readline)
+    return [token.string for token in tokens if token.type not in EMPTY][-1] == ";"
 
 
 def described(error: BaseException, file: str) -> str:

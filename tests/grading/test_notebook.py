@@ -3,7 +3,10 @@
 import pytest
 from grading.sandboxes import sandbox_here
 from IPython.core.inputtransformer2 import TransformerManager
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
+from minigrad.course import probe
 from minigrad.grading.notebook import Silent
 
 CELLS = [
@@ -112,3 +115,52 @@ def test_what_is_silent_takes_whatever_it_is_asked():
     silent = Silent()
     assert [*silent("x", y=1).z[3]] == []
     assert "y" not in silent
+
+
+HISTORY = [
+    "40 + 2",
+    "Out[2], _2, _, _i, In[2], _ih[-2]",
+    "",
+    "6 * 7;",
+    "x = 8",
+    "None",
+    "_",
+    "[7]  # a comment",
+    "'quiet' ;  # a comment",
+    "1 / 0",
+    "len(Out), sorted(_oh), In[-1], _i10, _ii, _iii",
+    "   ",
+    "_ = 5",
+    "'hidden from _'",
+    "_, __, ___",
+    "del _\n'there again'",
+    "___, __",
+    "if True:\n    3",
+    "x\n2; 3",
+    "(\n 4\n)",
+    "Out",
+    "not Python",
+    "\n\nfirst = 1\nfirst\n",
+    "Out[99]",
+    "%time 5 * 5",
+    "%%time\n9 * 9;",
+    "    x = 3\n    x",
+]
+TOLD = "[[_, __, ___, _i, _ii, _iii, In[:-1], {n: x for n, x in Out.items() if n < 99}, '_8' in globals()]]"
+
+
+def test_history_is_that_of_a_kernel():
+    """`Out`, `In`, `_1` and `_i` did not exist, and a cell that ends in a semicolon changed `_`."""
+    keep = f"told = globals().get('told', [])\nif '_' in globals(): told += copy.deepcopy({TOLD})"
+    cells = ["import copy"] + [each for cell in HISTORY for each in (cell, keep)]
+    config = Config({"HistoryManager": {"enabled": False}})
+    shell = InteractiveShell(config=config, user_ns={})
+    for cell in cells:
+        shell.run_cell(cell, store_history=True)
+    kernel = shell.user_ns["told"]
+    job = {"cells": [[f"cell {i}", cell] for i, cell in enumerate(cells)], "parts": [["told", [], "told"]]}
+
+    ((kind, told, words),) = sandbox_here(cell=60, part=60, all=240).run(job).data["parts"]["told"]
+
+    assert kind == "gave", words
+    assert told == probe.plain(kernel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grading.cases.case import case, notebook, source, submissions, write
+from grading.cases.case import case, code, notebook, source, submissions, write
 
 PRODUCT = "def multiply(a, b):\n    return Node(a.data * b.data, ((a, b.data), (b, a.data)))\n"
 
@@ -75,3 +75,14 @@ submissions(__name__, {
 def a_line_added_below_a_check(nb):
     write(nb, "check-product", "check('product')\nanswer = 'b'")
     write(nb, "zero", "zero_says = answer")
+
+
+@case(10)
+def counts_its_cells_as_a_kernel_does(nb):
+    """A given cell deleted, another edited, an empty one: the grader runs other cells than the kernel did."""
+    nb["cells"] = [each for each in nb["cells"] if "import check" not in "".join(each["source"])]
+    nb["cells"][:0] = [code("2 ** 10"), code(" \n")]
+    write(nb, "given", source("given") + "\nimport math")
+    write(nb, "product", f"{PRODUCT}\n5 + 6")
+    write(nb, "check-order", "len(Out); ")
+    write(nb, "visits", "times_at_x = Out[1]\nnodes = _3 if sorted(Out) == [1, 3, 4] and In[6] == _i else 0")
