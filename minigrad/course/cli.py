@@ -91,7 +91,7 @@ def add_grading(graded: argparse.ArgumentParser) -> None:
     graded.add_argument("--out", type=Path, required=True, help="where results go; a batch goes on there")
     graded.add_argument("--exercise", default="", metavar="NAME", help="what all of them answer, whatever their name")
     graded.add_argument("--answers", type=Path, metavar="DIR", help="answers of your own, under other probes")
-    graded.add_argument("--workers", type=int, default=0, metavar="N", help="at once (default: one for each core)")
+    graded.add_argument("--workers", type=int, default=0, metavar="N", help="at once (default: cores + 1)")
     graded.add_argument("--cluster", default="", metavar="ADDRESS", help="on a dask cluster, as tcp://10.0.0.1:8786")
     graded.add_argument("--unsafe", action="store_true", help="without a sandbox: submissions can do all that you can")
 

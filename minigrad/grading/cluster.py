@@ -42,7 +42,8 @@ class There(Here):
 
     def missing(self) -> list[str]:
         told = self.client.run(missing_there, self.limits, self.unsafe, on_error="ignore")
-        return sorted({each for said in told.values() for each in said})
+        nobody = "no worker is connected to the cluster, and nothing is graded until one is"
+        return sorted({each for said in told.values() for each in said}) if self.client.nthreads() else [nobody]
 
     def end(self) -> None:
         """Wait for nothing any more; what runs on the workers is forgotten there."""

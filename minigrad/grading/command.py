@@ -87,7 +87,9 @@ def startable(course: Course, place: Path, out: Path, workers: int) -> None:
     if course.only not in ("", *names):
         raise CourseError(f"there is no exercise {course.only!r}: there are {', '.join(names)}")
     if workers < 0:
-        raise CourseError(f"--workers says how many work at once, or 0 for one on each core, and not {workers}")
+        raise CourseError(
+            f"--workers says how many work at once, or 0 for one more than there are cores, and not {workers}"
+        )
     if course.answers and not any((course.answers / f"{name}.json").is_file() for name in course.names()):
         first = f"{course.names()[0]}.json"
         raise CourseError(f"--answers is a folder of files such as {first}, and {course.answers} has none")

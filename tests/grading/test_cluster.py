@@ -54,6 +54,14 @@ def test_what_the_workers_do_not_enforce_is_said_once(cluster):
     there.client.close()
 
 
+def test_where_no_worker_is_connected_a_sentence_says_so():
+    """The command waited without a word."""
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty:
+        there = There(empty.scheduler_address)
+        assert there.missing() == ["no worker is connected to the cluster, and nothing is graded until one is"]
+        there.client.close()
+
+
 def test_where_there_is_no_cluster_a_sentence_says_so():
     with pytest.raises(CourseError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1:"):
         There("tcp://127.0.0.1:1")
