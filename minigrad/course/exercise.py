@@ -122,7 +122,12 @@ def named(name: str, answers: Path | None = None) -> Exercise:
 
 def every() -> Iterator[Exercise]:
     """All exercises, in the order of the lessons."""
-    return (named(path.stem) for path in sorted(ANSWERS.glob("*.json")))
+    return map(named, names())
+
+
+def names() -> list[str]:
+    """The names of all exercises, in the order of the lessons; no answer is read for them."""
+    return sorted(path.stem for path in ANSWERS.glob("*.json"))
 
 
 def part_of(name: str, facts: dict[str, Any]) -> Part:

@@ -17,7 +17,7 @@ from typing import Any
 
 from minigrad import __version__
 from minigrad.course import lessons
-from minigrad.course.exercise import every
+from minigrad.course.exercise import names
 
 from .collect import Handed, submissions
 from .grade import Task, grade, task, unseen
@@ -44,7 +44,7 @@ class Course:
     only: str = ""
 
     def names(self) -> list[str]:
-        return [self.only] if self.only else [exercise.name for exercise in every()]
+        return [self.only] if self.only else names()
 
     def submissions(self, place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[Handed]:
         """One file of each student for each exercise, or for each name of a file if nobody can tell the exercise."""
