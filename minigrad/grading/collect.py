@@ -131,8 +131,8 @@ def submissions(
         tops.setdefault(each.path.parts[0] if each.student else "", []).append(each)
     if nobodys := [each.where for each in tops.pop("", []) if not hidden(each.where)]:
         warn(f"not looked at, as no notebook and in no student's folder: {shortened(nobodys)}")
-    found = {top: [each for each in mine if each.is_notebook] or mine[:1] for top, mine in tops.items()}
-    if not any(each.is_notebook for each in chain.from_iterable(found.values())):
+    found = [each for mine in tops.values() for each in [each for each in mine if each.is_notebook] or mine[:1]]
+    if not any(each.is_notebook for each in found):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
     choose = partial(newest, place, subject, rank)
     chosen = chain.from_iterable(attempt(partial(choose, mine), mine[0]) for mine in by_student(found))
@@ -385,14 +385,14 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(tops: dict[str, list[Handed]]) -> Iterable[list[Handed]]:
+def by_student(files: list[Handed]) -> Iterable[list[Handed]]:
     """The files of each student. A number that stands beside two names is no student's, and each name is one."""
-    names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
+    names = Counter(student for student, _ in {(each.student, each.name) for each in files})
     students: dict[str, list[Handed]] = {}
-    for first, mine in tops.items():
-        for each in mine:
-            whose = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
-            students.setdefault(whose.student, []).append(whose)
+    for each in files:
+        stem = PurePosixPath(each.path.parts[0]).stem
+        mine = each if names[each.student] == 1 else replace(each, student=stem, name="")
+        students.setdefault(mine.student, []).append(mine)
     return students.values()
 
 

@@ -114,8 +114,8 @@ def minutes(cells: list[Any]) -> float:
     """From each run of a cell to the next, where JupyterLab has kept the times; what is longer than a pause is one."""
     times = []
     for cell in cells:
-        with suppress(TypeError, ValueError, OverflowError):  # where there is no time
-            begun = within(cell, "metadata", "execution").get("iopub.execute_input")
+        with suppress(ValueError, OverflowError):  # where there is no time
+            begun = text(within(cell, "metadata", "execution").get("iopub.execute_input"))
             times.append(datetime.fromisoformat(begun).astimezone(UTC))
     gaps = [(after - before).total_seconds() / 60 for before, after in pairwise(sorted(times))]
     return round(sum(gap for gap in gaps if gap <= PAUSE), 1)
