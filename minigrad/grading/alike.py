@@ -28,11 +28,12 @@ def groups(sources: dict[str, str]) -> list[tuple[set[str], float]]:
     group = {who: frozenset([who]) for who in prints}
     nearest: dict[str, float] = {}
     for a, b in combinations(prints, 2):
-        share = len(prints[a] & prints[b]) / len(prints[a] | prints[b])
+        both = len(prints[a] & prints[b])
+        share = both / (len(prints[a]) + len(prints[b]) - both)
         if share >= ALIKE:
             nearest |= {who: max(share, nearest.get(who, 0)) for who in (a, b)}
             if group[a] is not group[b]:
-                group |= dict.fromkeys(both := group[a] | group[b], both)
+                group |= dict.fromkeys(union := group[a] | group[b], union)
     found = [({*each}, min(nearest[who] for who in each)) for each in dict.fromkeys(group.values()) if len(each) > 1]
     return sorted(found, key=lambda each: (-len(each[0]), -each[1]))
 

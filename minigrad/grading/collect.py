@@ -14,7 +14,7 @@ import re
 import stat
 import unicodedata
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 from .letters import spelled
@@ -109,6 +109,9 @@ class Handed:
             raise Unreadable(f"{self.where} cannot be read: {reason(error)}"[:300]) from error
 
 
+Key = Callable[[Handed], Any]
+
+
 def submissions(
     place: Path,
     warn: Callable[[str], None] = lambda sentence: None,
@@ -124,15 +127,15 @@ def submissions(
     rank       of several files of a subject the highest counts, of those the newest
     """
     tops: dict[str, list[Handed]] = {}
-    for each in chain.from_iterable(map(files_of, entries(place))):
+    for each in chain.from_iterable(attempt(partial(expand, entry), entry) for entry in entries(place)):
         tops.setdefault(each.path.parts[0] if each.student else "", []).append(each)
     if nobodys := [each.where for each in tops.pop("", []) if not hidden(each.where)]:
         warn(f"not looked at, as no notebook and in no student's folder: {shortened(nobodys)}")
-    found = {top: [each for each in mine if each.is_notebook] or mine[:1] for top, mine in tops.items()}
-    if not any(each.is_notebook for each in chain.from_iterable(found.values())):
+    found = [each for mine in tops.values() for each in [each for each in mine if each.is_notebook] or mine[:1]]
+    if not any(each.is_notebook for each in found):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
-    choose = partial(newest, subject, rank)
-    chosen = chain.from_iterable(attempt(choose, mine) for mine in by_student(found, place))
+    choose = partial(newest, place, subject, rank)
+    chosen = chain.from_iterable(attempt(partial(choose, mine), mine[0]) for mine in by_student(found))
     handed = sorted(chosen, key=lambda each: (each.student, each.file))
     for names in lookalikes({each.student for each in handed}):
         warn(f"the names {shortened(names)} look alike: are they one student?")
@@ -148,36 +151,32 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
     return [names for names in found.values() if len(names) > 1]
 
 
-def files_of(entry: Handed) -> list[Handed]:
-    """The files in an entry, each labelled with its student."""
-    return attempt(lambda mine: [*map(labelled, expand(mine[0]))], [entry])
-
-
-def attempt(stage: Callable[[list[Handed]], list[Handed]], mine: list[Handed]) -> list[Handed]:
-    """stage(mine) for one student's files; if it raises, one unreadable file, so that no other student is lost."""
+def attempt(stage: Callable[[], list[Handed]], first: Handed) -> list[Handed]:
+    """What a stage returns for one student; if it raises, one unreadable file, so that no other student is lost."""
     try:
-        return stage(mine)
+        return stage()
     except Exception as error:
-        first = mine[0]
         why = f"{first.where} cannot be graded: {type(error).__name__}: {error}"[:300]
         return [replace(first, read=partial(fail, why), student=first.student or first.path.parts[0])]
 
 
-def newest(subject: Callable[[Handed], str], rank: Callable[[Handed], Any], mine: list[Handed]) -> list[Handed]:
+def newest(place: Path, subject: Key, rank: Key, mine: list[Handed]) -> list[Handed]:
     """Of one student's notebooks the newest for each subject, which names the others; where there is none, a file."""
     notebooks = [each for each in mine if each.is_notebook]
-    if len(notebooks) < 2:
-        return notebooks or mine[-1:]
-    if why := excess(notebooks):
-        return [replace(notebooks[0], read=partial(fail, why))]
-    subjects: dict[str, list[Handed]] = {}
-    for each in notebooks:
-        subjects.setdefault(subject(each), []).append(each)
-    return [latest(rank, several) if len(several) > 1 else several[0] for several in subjects.values()]
+    if len(notebooks) < 2:  # it need not be read
+        chosen = notebooks or mine[-1:]
+    elif why := excess(notebooks):
+        chosen = [replace(notebooks[0], read=partial(fail, why))]
+    else:
+        subjects: dict[str, list[Handed]] = {}
+        for each in notebooks:
+            subjects.setdefault(subject(each), []).append(each)
+        chosen = [latest(rank, several) for several in subjects.values()]
+    return [replace(each, warnings=several_students(place, each.path.parts[0], notebooks)) for each in chosen]
 
 
-def latest(rank: Callable[[Handed], Any], several: list[Handed]) -> Handed:
-    last, *before = sorted(several, key=lambda each: (rank(each), each.age), reverse=True)
+def latest(rank: Key, several: list[Handed]) -> Handed:
+    last, *before = sorted(several, key=lambda each: (len(several) > 1 and rank(each), each.age), reverse=True)
     return replace(last, besides=tuple(each.where for each in before))
 
 
@@ -201,12 +200,14 @@ def entries(place: Path) -> Iterable[Handed]:
     """The files in a folder or in the zip of a class; or the one that is meant. Raises NothingFound."""
     try:
         if place.is_dir():
-            return walked(place)
-        if place.suffix.lower() == ".zip":  # a class's: read where it is, for it may be large
+            return walk(place)
+        if is_zip(place):  # a class's: read where it is, for it may be large
             return [Handed(path, read) for path, read in members(zipfile.ZipFile(place))]
         file = place.resolve(strict=True)
         return [
-            Handed(PurePosixPath(named(place.name)), partial(read_in_folder, file.parent, PurePosixPath(file.name)))
+            Handed(
+                PurePosixPath(spell_name(place.name)), partial(read_in_folder, file.parent, PurePosixPath(file.name))
+            )
         ]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
@@ -214,7 +215,7 @@ def entries(place: Path) -> Iterable[Handed]:
         raise NothingFound(f"{place} cannot be opened: {reason(error)}") from error
 
 
-def walked(place: Path) -> Iterator[Handed]:
+def walk(place: Path) -> Iterator[Handed]:
     """The files of a folder; for a folder that is not entered a file that cannot be read, and says why."""
     closed: list[OSError] = []
     for folder, folders, names in os.walk(place, onerror=closed.append):
@@ -222,12 +223,12 @@ def walked(place: Path) -> Iterator[Handed]:
         folders.sort()
         links = {name for name in (*folders, *names) if is_link(Path(folder, name))}
         for name in sorted({*names, *links}):
-            path = PurePosixPath(named(str(inner / name)))
+            path = PurePosixPath(spell_name(str(inner / name)))
             if name in links:
                 yield Handed(path, partial(fail, "it is a link, and none is followed"), "none")
             else:
                 yield Handed(path, partial(read_in_folder, place, inner / name))
-        if not (folders or names):
+        if inner.parts and not (folders or names):
             yield Handed(inner, partial(fail, "the folder is empty"), "none")
         if len(inner.parts) == DEEPEST and folders:
             yield Handed(inner, partial(fail, TOO_DEEP), "closed")
@@ -244,19 +245,20 @@ def is_link(path: Path) -> bool:
     return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
 
 
-def expand(each: Handed) -> list[Handed]:
-    """A file, or the files in a student's zip, each of which is unpacked when it is read."""
-    if each.path.suffix.lower() != ".zip":
-        return [each]
+def expand(entry: Handed) -> list[Handed]:
+    """A file, or those in a student's zip, each of which is unpacked when it is read; labelled with whose they are."""
+    if not is_zip(entry.path):
+        return [identify(entry)]
     try:
-        files = unpack(each.read)
+        files = [
+            (entry.path / path, partial(read_from_zip, entry.read, i)) for i, (path, _) in enumerate(unpack(entry.read))
+        ]
     except Exception as error:  # a broken zip raises what it likes
-        return [Handed(each.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
-    return [Handed(each.path / path, partial(read_from_zip, each.read, i)) for i, (path, _) in enumerate(files)]
+        files = [(entry.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
+    return [identify(Handed(path, read)) for path, read in files]
 
 
 def read_from_zip(read: Read, i: int, most: int) -> bytes:
-    """A file in a student's zip."""
     return unpack(read)[i][1](most)
 
 
@@ -294,22 +296,24 @@ def open_zip(data: bytes, most: int, most_files: int) -> Files:
     return files
 
 
-def is_zip(path: PurePosixPath) -> bool:
+def is_zip(path: PurePath) -> bool:
     return path.suffix.lower() == ".zip"
 
 
 def members(archive: zipfile.ZipFile) -> Files:
-    """The files of a zip, whose names lead nowhere out of it."""
-    infos = (info for info in archive.infolist() if not info.is_dir())
-    return [(path, read) for path, read in (from_zip(archive, info) for info in infos) if path.parts]
-
-
-def from_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[PurePosixPath, Read]:
-    """A file of a zip: its path, and how to read it."""
-    parts = [part for part in named(info.filename.replace("\\", "/")).split("/") if part not in ("", ".", "..")]
-    if len(parts) > DEEPEST + 1:
-        return PurePosixPath(parts[0], "…", parts[-1]), partial(fail, TOO_DEEP)
-    return PurePosixPath(*parts), partial(inflate, archive, info)
+    """The files of a zip, each with how to read it; no name leads out of it."""
+    files = Files()
+    for info in archive.infolist():
+        parts = [
+            part for part in spell_name(info.filename.replace("\\", "/")).split("/") if part not in ("", ".", "..")
+        ]
+        if info.is_dir() or not parts:
+            continue
+        if len(parts) > DEEPEST + 1:
+            files.append((PurePosixPath(parts[0], "…", parts[-1]), partial(fail, TOO_DEEP)))
+        else:
+            files.append((PurePosixPath(*parts), partial(inflate, archive, info)))
+    return files
 
 
 def inflate(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
@@ -351,7 +355,7 @@ def fail(why: str, most: int) -> bytes:
 # -- whose it is --------------------------------------------------------------------------------------
 
 
-def labelled(each: Handed) -> Handed:
+def identify(each: Handed) -> Handed:
     """A file with whose it is; nobody's, if it lies in the place itself, and is no notebook and from no system."""
     student, told = owner(each.path, bool(each.folders))
     if hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
@@ -373,7 +377,7 @@ def moment(told: dict[str, str]) -> str:
 def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     """Whose the first name of a path is, and what it tells if a system has given it: to a folder, or a file or zip."""
     first = PurePosixPath(path.parts[0])
-    is_folder = in_a_folder and first.suffix.lower() != ".zip"
+    is_folder = in_a_folder and not is_zip(first)
     files = (FLAT, ANONYMOUS, BLACKBOARD, BRIGHTSPACE, CANVAS)
     name, kinds = (first.name, (MOODLE, INBOUND, BRIGHTSPACE)) if is_folder else (first.stem, files)
     found = next(filter(None, (kind.fullmatch(name) for kind in kinds)), None)
@@ -381,33 +385,27 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(tops: dict[str, list[Handed]], place: Path) -> Iterable[list[Handed]]:
+def by_student(files: list[Handed]) -> Iterable[list[Handed]]:
     """The files of each student. A number that stands beside two names is no student's, and each name is one."""
-    names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
+    names = Counter(student for student, _ in {(each.student, each.name) for each in files})
     students: dict[str, list[Handed]] = {}
-    for first, mine in tops.items():
-        for each in attempt(partial(add_warnings, place, first), mine):
-            named = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
-            students.setdefault(named.student, []).append(named)
+    for each in files:
+        stem = PurePosixPath(each.path.parts[0]).stem
+        mine = each if names[each.student] == 1 else replace(each, student=stem, name="")
+        students.setdefault(mine.student, []).append(mine)
     return students.values()
 
 
-def add_warnings(place: Path, first: str, mine: list[Handed]) -> list[Handed]:
-    """The files under one name, with a warning if they may belong to several students."""
-    warnings = taken_for_one(place, first, mine)
-    return [replace(each, warnings=warnings) for each in mine]
-
-
-def taken_for_one(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...]:
+def several_students(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...]:
     """A warning, if names in a folder may be students': they hold the same notebook, or are as a system gives them."""
-    holders: dict[str, set[str]] = {}
+    holders: dict[str | None, set[str]] = defaultdict(set)  # of a notebook, or of names as a system gives them
     for each in mine:
-        inner = PurePosixPath(*each.path.parts[1:])
-        if len(inner.parts) > 1:
-            holders.setdefault(each.file, set()).add(inner.parts[0])
-        student, told = owner(inner, len(inner.parts) > 1) if inner.parts else ("", {})
+        top, *inner = each.path.parts
+        if len(inner) > 1 and top == first:
+            holders[each.file].add(inner[0])
+        student, told = owner(PurePosixPath(*inner), len(inner) > 1) if inner and top == first else ("", {})
         if "student" in told:
-            holders.setdefault("", set()).add(student)
+            holders[None].add(student)
     several = max(map(sorted, holders.values()), key=len, default=[])
     if len(several) < 2:
         return ()
@@ -428,6 +426,6 @@ def reason(error: Exception) -> Any:
     return error.strerror if isinstance(error, OSError) and error.strerror else error or type(error).__name__
 
 
-def named(name: str) -> str:
+def spell_name(name: str) -> str:
     """A name in letters, and in one line: what the disk has in no encoding is written as \\udcff is."""
     return spelled(name).replace("\n", "\\n").replace("\t", "\\t")

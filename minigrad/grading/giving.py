@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import Any
 from zipfile import ZipFile
 
 from minigrad.course.lessons import write
 
-from .batch import label
+from .batch import Result, label
 from .collect import MOODLE, read_in_folder
 from .submission import LARGEST, Unreadable
 
-Result = dict[str, Any]
 LONGEST_NAME = 255  # bytes of a folder's name on a disk; names in a zip may be longer
 OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # beside each submission; nbgrader releases nothing without
 
@@ -57,14 +55,9 @@ def zip_of(files: dict[str, Path]) -> bytes:
 def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
     """A page of STUDENT/EXERCISE/, with what nbgrader has put beside the submission."""
     inner = PurePosixPath(result["where"]).parent
-    files = dict(nbgrader_files(place, inner)) if len(inner.parts) == 2 else {}
-    if files:
-        for name, data in {f"{inner.name}.html": page.read_bytes(), **files}.items():
-            write(out / "feedback" / inner / name, data)
-
-
-def nbgrader_files(place: Path, inner: PurePosixPath) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of each of nbgrader's files in a folder that can be read."""
-    for name in OF_NBGRADER:
+    files = {}
+    for name in OF_NBGRADER if len(inner.parts) == 2 else ():
         with suppress(OSError, Unreadable):  # a path in a zip may be too long for the disk
-            yield name, read_in_folder(place, inner / name, LARGEST)
+            files[name] = read_in_folder(place, inner / name, LARGEST)
+    for name, data in {f"{inner.name}.html": page.read_bytes(), **files}.items() if files else ():
+        write(out / "feedback" / inner / name, data)

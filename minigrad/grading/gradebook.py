@@ -23,7 +23,7 @@ from uuid import uuid4
 from minigrad.course import lessons
 
 from .letters import as_a_name, as_markdown, cut, in_a_line, spelled, tame
-from .submission import Submission
+from .submission import Submission, source_of, within
 
 Result = dict[str, Any]
 Submissions = Mapping[str, Submission | None]
@@ -87,19 +87,18 @@ def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
     Where a part still waits for a person the status is `waits`; what could not be graded is, once a person has given
     points for each part.
     """
-    return [with_reader(result, given) for result in results]
-
-
-def with_reader(result: Result, given: Given) -> Result:
-    who = tame(result["student"]), result["exercise"]
-    parts = {name: read(part, *given.get((*who, name), (None, ""))) for name, part in result["parts"].items()}
-    states = {part["state"] for part in parts.values()}
-    status = result["status"]
-    if status == "graded" and "wait" in states:
-        status = "waits"
-    elif status in ("failed", "unreadable") and "read" in states and "wait" not in states:
-        status = "graded"
-    return result | {"parts": parts, "points": sum(part["points"] for part in parts.values()), "status": status}
+    found = []
+    for result in results:
+        who, status = (tame(result["student"]), result["exercise"]), result["status"]
+        parts = {name: read(part, *given.get((*who, name), (None, ""))) for name, part in result["parts"].items()}
+        states = {part["state"] for part in parts.values()}
+        if status == "graded" and "wait" in states:
+            status = "waits"
+        elif status in ("failed", "unreadable") and "read" in states and "wait" not in states:
+            status = "graded"
+        points = sum(part["points"] for part in parts.values())
+        found.append(result | {"parts": parts, "points": points, "status": status})
+    return found
 
 
 def read(part: Result, points: float | None, words: str) -> Result:
@@ -123,13 +122,13 @@ def changed(out: Path, result: Result, submissions: Submissions) -> set[str]:
         return set()
     before = answers(place(out, result).read_text("utf-8"))
     now = answers(readable(submissions[result["where"]], result))
-    return {name for name in {**before, **now} if before.get(name) != now.get(name)}
+    return {name for name, _ in before.items() ^ now.items()}
 
 
 def answers(notebook: str) -> dict[str, str]:
     """Name of a part → what stands in its cell."""
-    cells = [(cell["metadata"].get("nbgrader", {}), cell["source"]) for cell in json.loads(notebook)["cells"]]
-    return {marked["grade_id"]: source for marked, source in cells if marked.get("solution")}
+    cells = [(within(cell, "metadata", "nbgrader"), source_of(cell)) for cell in json.loads(notebook)["cells"]]
+    return {marks["grade_id"]: source for marks, source in cells if marks.get("solution")}
 
 
 def readable(submission: Submission | None, result: Result) -> str:

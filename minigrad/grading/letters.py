@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,9 @@ MOST = 80  # bytes of what stands in a path
 IDENTITY = {"student", "where", "file"}
 NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\udfff]")
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+INDENT = re.compile(r"^ +", re.MULTILINE)  # which Markdown takes for a block of code
 COMMAND = re.compile(r"\\([A-Za-z]+)")
+MATHEMATICS = {*Path(__file__).with_name("mathematics.txt").read_text("utf-8").split()}  # TeX's harmless commands
 
 
 def spelled(text: str) -> str:
@@ -54,21 +55,10 @@ def as_markdown(text: str) -> str:
     read. Formulas are made of what the page shows. A command that is none of mathematics loses its backslash: some
     of MathJax's make links, or load more of it.
     """
-    known = COMMAND.sub(lambda found: found[0] if found[1] in mathematics() else f"∖{found[1]}", spelled(text))
-    lines = (line.rstrip() for line in known.expandtabs(4).split("\n"))
-    return "  \n".join(indented(PUNCTUATION.sub(lambda found: f"&#{ord(found[0])};", line)) for line in lines)
-
-
-@cache
-def mathematics() -> set[str]:
-    """The commands of TeX that are harmless."""
-    return set(Path(__file__).with_name("mathematics.txt").read_text("utf-8").split())
-
-
-def indented(line: str) -> str:
-    """A line whose spaces at the front are shown, and make no block of code."""
-    words = line.lstrip(" ")
-    return "&nbsp;" * (len(line) - len(words)) + words
+    known = COMMAND.sub(lambda found: found[0] if found[1] in MATHEMATICS else f"∖{found[1]}", spelled(text))
+    lines = "\n".join(line.rstrip() for line in known.expandtabs(4).split("\n"))
+    by_number = PUNCTUATION.sub(lambda found: f"&#{ord(found[0])};", lines)
+    return INDENT.sub(lambda found: "&nbsp;" * len(found[0]), by_number).replace("\n", "  \n")
 
 
 def tame(text: str) -> str:

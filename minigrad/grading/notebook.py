@@ -19,8 +19,7 @@ def python_of(source: str) -> str:
     """A cell in Python alone."""
     from IPython.core.inputtransformer2 import TransformerManager  # few cells need it, and it loads for 0.1 s
 
-    told: str = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
-    return told
+    return str(TransformerManager().transform_cell(source))  # type: ignore[no-untyped-call]
 
 
 class Silent:
@@ -34,27 +33,10 @@ class Silent:
             raise AttributeError(name)
         return self
 
-    def __getitem__(self, key: Any) -> Silent:
-        return self
+    __getitem__ = __call__
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
-
-
-class Shell(Silent):
-    """What magics and commands come to."""
-
-    def __init__(self, line: Run, below: Run):
-        self.line, self.below = line, below
-
-    def run_line_magic(self, name: str, source: str) -> Any:
-        return self.line(source) if name in RUN else None
-
-    def run_cell_magic(self, name: str, options: str, source: str) -> Any:
-        return self.below(source) if name in RUN else None
-
-    def getoutput(self, command: str) -> list[str]:
-        return []
 
 
 def stand_in(line: Run, below: Run) -> None:
@@ -62,8 +44,13 @@ def stand_in(line: Run, below: Run) -> None:
 
     line, below    run what stands behind a magic, and below one
     """
-    silent = Silent()
-    vars(builtins).update(display=silent, get_ipython=Shell(line, below))
+    silent, shell = Silent(), Silent()
+    vars(shell).update(
+        run_line_magic=lambda name, source: line(source) if name in RUN else None,
+        run_cell_magic=lambda name, options, source: below(source) if name in RUN else None,
+        getoutput=lambda command: [],
+    )
+    vars(builtins).update(display=silent, get_ipython=shell)
     for name in ("minigrad.course", "IPython.core.getipython"):
         sys.modules[name] = module = ModuleType(name)
         module.__getattr__ = silent.__getattr__  # type: ignore[method-assign]

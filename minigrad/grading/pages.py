@@ -19,11 +19,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from .alike import groups
-from .batch import label
+from .batch import Result, label
 from .letters import cut
 from .tables import score
 
-Result = dict[str, Any]
 STATES = {
     "pass": "right", "fail": "not right yet", "todo": "not done", "died": "ended its process",
     "wait": "waits for a person", "read": "read",

@@ -10,11 +10,10 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,24 +63,24 @@ def read(data: bytes) -> Submission:
         raise Unreadable("the file is empty")
     if len(data) > LARGEST:
         raise Unreadable(f"the file has more than {LARGEST >> 20} MB: clear the notebook's outputs, and save it")
-    nb = parsed(data)
-    cells = list(code_and_text(nb))
+    nb = parse(data)
+    raw = cells_of(nb)
+    cells = [(text(cell.get("cell_type")), Cell(name_of(cell, i), source_of(cell)))
+             for i, cell in enumerate(raw) if isinstance(cell, dict)]  # fmt: skip
     if (letters := sum(len(cell.source) for _, cell in cells)) > MOST_TEXT:
         raise Unreadable(f"the notebook's cells have {letters} characters; at most {MOST_TEXT} are allowed")
-    code = tuple(cell for kind, cell in cells if kind == "code")
-    texts = tuple(cell for kind, cell in cells if kind == "markdown")
-    return Submission(text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, minutes(nb))
+    code, texts = (tuple(cell for kind, cell in cells if kind == wanted) for wanted in ("code", "markdown"))
+    return Submission(text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, minutes(raw))
 
 
-def parsed(data: bytes) -> dict[str, Any]:
+def parse(data: bytes) -> dict[str, Any]:
+    """The object in JSON, which takes little more memory than room in its file. Raises Unreadable."""
     for encoding in (json.detect_encoding(data), "cp1252"):
         with suppress(UnicodeDecodeError):
-            return notebook_in(data.decode(encoding))
-    raise Unreadable("the file is no text")
-
-
-def notebook_in(text: str) -> dict[str, Any]:
-    """The object in a JSON text, which takes little more memory than room in its file. Raises Unreadable."""
+            text = data.decode(encoding)
+            break
+    else:
+        raise Unreadable("the file is no text")
     bare = STRING.sub("", text)
     lists, items = bare.count("[") + bare.count("{"), bare.count(",")
     if lists > MOST_LISTS:
@@ -99,45 +98,37 @@ def notebook_in(text: str) -> dict[str, Any]:
     return nb
 
 
-def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
-    """The kind of each cell, and the cell; of format 3, too, which keeps them in worksheets."""
-    sheets = nb.get("worksheets")
-    if isinstance(sheets, list) and not isinstance(nb.get("cells"), list):
-        lists = [within(sheet).get("cells") for sheet in sheets]
-    else:
-        lists = [nb.get("cells")]
+def cells_of(nb: dict[str, Any]) -> list[Any]:
+    """The cells of a notebook, whatever they are; also in format 3, which keeps them in worksheets."""
+    sheets = [nb] if isinstance(nb.get("cells"), list) else nb.get("worksheets")
+    lists = [within(sheet).get("cells") for sheet in sheets] if isinstance(sheets, list) else []
     if not any(isinstance(cells, list) for cells in lists):
         raise Unreadable("the file is JSON without cells, and no notebook")
-    cells = [each for cells in lists if isinstance(cells, list) for each in cells]
+    cells = [cell for cells in lists if isinstance(cells, list) for cell in cells]
     if len(cells) > MOST_CELLS:
         raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
-    for number, cell in enumerate(cells):
-        if isinstance(cell, dict):
-            given = text(within(cell, "metadata", "nbgrader").get("grade_id"))
-            name = given or text(cell.get("id")) or f"cell {number}"
-            yield text(cell.get("cell_type")), Cell(name[:LONGEST_NAME], source_of(cell))
+    return cells
 
 
-def minutes(nb: dict[str, Any]) -> float:
+def minutes(cells: list[Any]) -> float:
     """From each run of a cell to the next, where JupyterLab has kept the times; what is longer than a pause is one."""
-    cells = nb["cells"] if isinstance(nb.get("cells"), list) else []
-    said = [within(each, "metadata", "execution").get("iopub.execute_input") for each in cells]
-    times = sorted(filter(None, map(moment, said)))
-    gaps = [(after - before).total_seconds() / 60 for before, after in pairwise(times)]
+    times = []
+    for cell in cells:
+        with suppress(ValueError, OverflowError):  # where there is no time
+            begun = text(within(cell, "metadata", "execution").get("iopub.execute_input"))
+            times.append(datetime.fromisoformat(begun).astimezone(UTC))
+    gaps = [(after - before).total_seconds() / 60 for before, after in pairwise(sorted(times))]
     return round(sum(gap for gap in gaps if gap <= PAUSE), 1)
 
 
-def moment(said: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(said).astimezone(UTC)
-    except (TypeError, ValueError, OverflowError):
-        return None
+def name_of(cell: dict[str, Any], number: int) -> str:
+    name = text(within(cell, "metadata", "nbgrader").get("grade_id")) or text(cell.get("id"))
+    return (name or f"cell {number}")[:LONGEST_NAME]
 
 
 def source_of(cell: dict[str, Any]) -> str:
     source = cell.get("source", cell.get("input", ""))
-    lines = source if isinstance(source, list) else [source]
-    return "".join(line for line in lines if isinstance(line, str))
+    return "".join(map(text, source if isinstance(source, list) else [source]))
 
 
 def within(nb: Any, *keys: str) -> dict[str, Any]:
@@ -181,35 +172,29 @@ def released(path: Path) -> Released:
 
 
 def to_run(submission: Submission, exercise: Released) -> list[Cell]:
-    """The code to run, in the learner's order, with the exercise's own after what a learner made of it."""
+    """The code to run, in the learner's order, with the exercise's own after what a learner made of it.
+
+    Each cell has a name of its own: one that was copied keeps its name with a number.
+    """
     names = {cell.name for cell in submission.cells}
-    missing = [Cell(name, source) for name, source in exercise.given.items() if name not in names]
-    return unique([*missing, *chain.from_iterable(with_given(cell, exercise) for cell in submission.cells)])
-
-
-def with_given(cell: Cell, exercise: Released) -> Iterator[Cell]:
-    if edited(cell, exercise):
-        yield Cell(f"{cell.name} (as handed in)", cell.source)
-    yield Cell(cell.name, exercise.given.get(cell.name, cell.source))
+    cells = [Cell(name, source) for name, source in exercise.given.items() if name not in names]
+    for cell in submission.cells:
+        if edited(cell, exercise):
+            cells.append(Cell(f"{cell.name} (as handed in)", cell.source))
+        cells.append(Cell(cell.name, exercise.given.get(cell.name, cell.source)))
+    seen: Counter[str] = Counter()
+    for i, cell in enumerate(cells):
+        seen[cell.name] += 1
+        if seen[cell.name] > 1:
+            cells[i] = Cell(f"{cell.name} ({seen[cell.name]})", cell.source)
+    return cells
 
 
 def edited(cell: Cell, exercise: Released) -> bool:
     """Whether a cell is the exercise's own, and came back with another text, be it one line more."""
-    given = exercise.given.get(cell.name, cell.source)
-    return written(cell.source) != written(given)
+    return visible_lines(cell.source) != visible_lines(exercise.given.get(cell.name, cell.source))
 
 
-def written(source: str) -> list[str]:
+def visible_lines(source: str) -> list[str]:
     """Its lines, but for what nobody sees at their ends."""
     return [line.rstrip() for line in source.rstrip().splitlines()]
-
-
-def unique(cells: list[Cell]) -> list[Cell]:
-    """The cells, each with a name of its own: one that was copied keeps its name with a number."""
-    seen: Counter[str] = Counter()
-    named = []
-    for cell in cells:
-        seen[cell.name] += 1
-        copy = f" ({seen[cell.name]})" if seen[cell.name] > 1 else ""
-        named.append(Cell(cell.name + copy, cell.source))
-    return named

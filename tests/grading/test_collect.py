@@ -266,6 +266,13 @@ def test_where_several_students_look_as_one_the_way_out_is_told(names, tmp_path)
     assert not any(each.warnings for each in submissions(tmp_path / "in" / first))
 
 
+def test_one_notebook_with_a_name_of_a_number_alone_is_not_taken_for_several_students(tmp_path):
+    """Without its number the name was empty, and so was that under which names as a system gives them were noted."""
+    put(tmp_path, "ada/bob+x+2026-11-20/-2.ipynb")
+
+    assert [each.warnings for each in submissions(tmp_path)] == [()]
+
+
 def test_every_file_that_gave_way_to_another_is_named(tmp_path):
     for name in ("01_a.ipynb", "01_a-2.ipynb", "old/01_a.ipynb", "all.zip"):
         put(tmp_path, f"ada/{name}", zipped({"01_a.ipynb": NOTEBOOK}) if name == "all.zip" else NOTEBOOK)
@@ -445,6 +452,7 @@ def test_a_broken_zip_is_a_submission_that_cannot_be_read(data, tmp_path):
 
 def test_a_place_without_notebooks_says_so(tmp_path):
     put(tmp_path, "readme.txt")
-    for place in (tmp_path, tmp_path / "nowhere"):
+    (tmp_path / "empty").mkdir()
+    for place in (tmp_path, tmp_path / "empty", tmp_path / "nowhere"):
         with pytest.raises(NothingFound, match="no"):
             submissions(place)

@@ -187,6 +187,18 @@ def test_a_configuration_that_is_there_stays(tmp_path):
     assert (tmp_path / gradebook.CONFIG).read_text() == "# mine\n"
 
 
+def test_an_answer_that_an_editor_has_saved_line_by_line_has_not_changed(tmp_path):
+    """JupyterLab keeps a text as a list of its lines: points that a person gave were to be given again."""
+    mine, handed = result(), read(RIGHT)
+    path = gradebook.place(tmp_path, mine)
+    path.parent.mkdir(parents=True)
+    nb = json.loads(gradebook.readable(handed, mine))
+    path.write_text(json.dumps(nb | {"cells": [c | {"source": c["source"].splitlines(True)} for c in nb["cells"]]}))
+
+    assert gradebook.changed(tmp_path, mine, {mine["where"]: handed}) == set()
+    assert gradebook.changed(tmp_path, mine, {mine["where"]: None}) == {"product"}
+
+
 def test_points_by_hand_wait_again_when_another_answer_is_handed_in(tmp_path, monkeypatch, capsys):
     """A person's 0 for a file that could not be read stood over the points of the next."""
     pytest.importorskip("nbgrader", reason="the gradebook is nbgrader's")

@@ -33,7 +33,7 @@ def grade_all(tmp_path, monkeypatch):
 STAGES = {
     "to open its zip": (collect, "expand"),
     "to tell whose it is": (collect, "owner"),
-    "to look for several students": (collect, "taken_for_one"),
+    "to look for several students": (collect, "several_students"),
     "to choose the newest": (collect, "newest"),
     "to tell which exercise it answers": (batch.Course, "meant"),
     "to read it": (batch, "digest_of"),
