@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import cache
 
 from docutils.nodes import SkipNode, math_block, reference
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import pending_xref
+from sphinx.highlighting import PygmentsBridge
+from sphinx.search.en import SearchEnglish
 
 from book import glossary
 from book.pages import ROOT
 
 project = html_title = html_short_title = "minigrad"
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "book.navigation"]
 suppress_warnings = ["config.cache"]
 html_theme = "furo"
 html_static_path = ["static"]
@@ -44,6 +47,10 @@ html_theme_options = {
     "dark_css_variables": dict.fromkeys(LINKS, "#6cb8ee"),
     "navigation_with_keys": False,  # arrows step widgets
 }
+
+
+PygmentsBridge.get_formatter = cache(PygmentsBridge.get_formatter)  # else a style sheet is made for each block
+SearchEnglish.stem = cache(SearchEnglish.stem)
 
 
 def setup(app):
