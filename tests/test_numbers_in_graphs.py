@@ -5,6 +5,7 @@ a run could answer is refused. Eager mode is the oracle.
 """
 
 import contextlib
+import functools
 import linecache
 from itertools import count
 
@@ -35,9 +36,15 @@ def body(lines):
     )
 
 
+class_name = functools.singledispatch(lambda x: "another ")
+class_name.register(int, lambda x: "int ")
+class_name.register(mg.Tensor, lambda x: "Tensor " if x.shape else "")
+
+
 def written(source):
     """The function f of that source, which it keeps as one in a notebook cell does."""
-    name, names = f"<numbers {next(serial)}>", {"mg": mg, "np": np, "suppress": contextlib.suppress}
+    name = f"<numbers {next(serial)}>"
+    names = {"mg": mg, "np": np, "suppress": contextlib.suppress, "class_name": class_name}
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     exec(compile(source, name, "exec"), names)
     return names["f"]
@@ -104,6 +111,11 @@ KINDS = {
     "in a set": "k in {1, 3}",
     "in a dictionary": "k in {1: 0, 'a': 1} or k not in range(3)",
     "hasattr": "not hasattr(k, 'shape')",
+    "getattr": "getattr(k, 'shape', 3) == 3 and getattr(x, 'shape', 3) != 3",
+    "__class__": "k.__class__ is int and getattr(flag, '__class__') in (bool, str) and k.__class__(2.5) == 2",
+    "map": "list(map(type, [k, flag, x])) == [int, bool, mg.Tensor]",
+    "a tensor": "isinstance(x, int | mg.Tensor) and type(v) is mg.Tensor and x.__class__.__name__ == 'Tensor'",
+    "singledispatch": "class_name(k) + class_name(flag) + class_name(x) == 'int int Tensor '",
 }
 
 

@@ -31,6 +31,7 @@ from .jumps import Unconvertible
 from .operators import REPLACED
 from .scopes import Function, arguments, is_engine, is_foreign, mark_comprehensions
 from .side_effects import warn_of_leaks
+from .state import type_of
 from .statements import Statements, reason_against
 
 OPTIMISED = 0x1  # the flag of a function's code; a class body has not
@@ -91,6 +92,8 @@ def watched(function: Any) -> Any:
 def call(function: Any) -> Any:
     """What is called in the place of a function that a converted one calls."""
     match function:
+        case FunctionType(dispatch=dispatch):
+            return lambda *xs, **options: call(dispatch(type_of(xs[0])))(*xs, **options)
         case FunctionType():
             return REPLACED.get(function) or called(function)
         case MethodType():

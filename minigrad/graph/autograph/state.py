@@ -82,9 +82,9 @@ def as_number(x: Any) -> Any:
 
 
 def type_of(x: Any) -> Any:
-    """type(x); that of the Python number for which x stands."""
+    """type(x); of a symbol, that of the tensor or the Python number for which it stands."""
     if not isinstance(x, Number):
-        return type(x)
+        return Tensor if type(x) is Tracer else type(x)
     x.typed = True
     return x.kind
 
