@@ -7,6 +7,7 @@ a run could answer is refused. Eager mode is the oracle.
 import contextlib
 import functools
 import linecache
+import logging
 from itertools import count
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, EditedError
+from minigrad.base.errors import ConversionError, EditedError, MinigradError, NoValueError
 from minigrad.base.pytree import leaves
 
 serial = count()
@@ -155,6 +156,40 @@ HANDLERS = {
     "a branch": "try:; >y = x; >if x.sum() > 1:; >>y = x[0]; except ValueError:; >y = x * 0; return y",
     "suppress": "k = 0.0; with suppress(RuntimeError):; >k = x.sum().item(); return x * k",
 }
+IN_A_BRANCH = "try:; >return mg.cond(x.sum() > 9, lambda: {}[3], lambda: x); except KeyError:; >return -x"
+
+
+@table("text", [*HANDLERS.values(), IN_A_BRANCH])
+def test_a_handler_in_code_that_is_not_converted_is_refused_too(text):
+    """Under vmap, jit and autograph=False the fallback was traced without a word."""
+    f, x = written(body(text)), mg.tensor([1.0, 1])
+    for call in (mg.function(f, autograph=False), mg.jit(f), lambda x: mg.func.vmap(f)(mg.stack([x, x]))):
+        with pytest.raises(MinigradError, match=r"numbers \d+>:\d+: an `except`, or a `with`|has no value"):
+            call(x)
+
+
+def test_an_op_of_a_session_in_a_handler_of_an_error_of_its_graph_is_refused():
+    f = written(body("try:; >return x * x.sum().item(); except Exception:; >return x * 2"))
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", (2,))
+        with pytest.raises(ConversionError, match="an `except`, or a `with`, around this line catches NoValueError"):
+            f(x)
+        with pytest.raises(NoValueError):
+            x.item()
+        assert (x * 2).shape == (2,)
+
+
+def test_a_handler_of_an_error_that_a_run_raises_too_or_of_a_failed_log_may_stay():
+    f = written(body("log('%f', x.sum()); k = 0; try:; >k = {}[3]; except KeyError:; >k = 2; return x * k"))
+    f.__globals__["log"] = logging.getLogger("a test of numbers").info
+    for call in (mg.function(f, autograph=False), mg.jit(f)):
+        assert call(mg.tensor([1.0])).tolist() == [2]
+
+
+def test_a_handler_of_an_error_about_an_unknown_length_is_refused():
+    f = written(body("k = 0; try:; >k = int(x.shape[0]); except Exception:; >k = 9; return x * k"))
+    with pytest.raises(ConversionError, match="this `except` catches LengthError"):
+        mg.function(f, input_signature=[mg.TensorSpec((None,))])(mg.tensor([1.0]))
 
 
 @table("text", HANDLERS.values())

@@ -21,13 +21,10 @@ from ...core.node import place, spot
 from ...core.op import Op
 from ...tensor.symbol import Symbol
 from ...tensor.tensor import Tensor
+from ...tracing.builder import Retrace as Retrace
 from ...tracing.builder import Tracer
 
 NUMBERS = (bool, int, float)
-
-
-class Retrace(Exception):
-    """The branches, or the body, are to be written down once more, now that this is known."""
 
 
 class Number(Tracer):
