@@ -247,3 +247,32 @@ def test_an_edit_of_a_tensor_that_may_be_a_row_is_refused():
     )
     with pytest.raises(EditedError, match="may be a view"):
         mg.function(f)(mg.tensor([[1.0, 2], [3, 4]]))
+
+
+IN_LOOPS = {  # c is the whole, n is 3 and a number of the graph; after it, whether a graph can be right
+    "a = c[:1]; for v in x:; >c.mul_(1.5); >a = a * 1": False,
+    "a = c[:1]; for v in x:; >a.mul_(2)": True,
+    "a = c.T; t = 0.0; for v in x:; >a.mul_(2)": True,
+    "a = c[:1]; t = 0.0; for v in x:; >a.mul_(2); >t = t + c.sum(); a = a + t": False,
+    "a, b = c[:1], c[1:2]; for v in x:; >a, b = b, a * 2; a = a + b": True,
+    "a, b = c[:1], c[1:2]; for v in x:; >a.mul_(2); >a, b = b, a": False,
+    "a, b = c[0], c[1]; for v in x:; >b.copy_(a * 2); >a, b = b, a": False,
+    "a = c[0]; for i in range(n):; >a = c[i]; >c.mul_(2)": True,
+    "a = c[0]; for i in range(n):; >a.mul_(2); >a = c[i]": False,
+    "a = c[0]; for i in range(n):; >c[i].add_(a); >a = c[i]": True,
+    "a = c[0]; for r in c:; >c.mul_(2); >a = a + r": False,
+    "a = c[0]; for r in c:; >r.add_(a); >a = r": True,
+    "a = c[0]; for r in c:; >a.mul_(2); >a = r": False,
+    "a = c[0]; for i in range(n):; >a = a.view(2); c.mul_(3)": False,
+}
+
+
+@table("text, is_right", IN_LOOPS.items())
+def test_views_beside_their_whole_in_a_loop_are_right_or_refused(text, is_right):
+    f = written(body(f"n = int(x.sum() * 0 + 3); c = x * 1; {text}; return c, a"))
+    x = np.arange(6.0).reshape(3, 2)
+    if is_right:
+        compare(f, x)
+    else:
+        with pytest.raises(EditedError):
+            mg.function(f)(mg.tensor(x))
