@@ -44,23 +44,12 @@ from .state import (
 BOOL = np.dtype(bool)
 
 
-@dataclass
-class FirstLeaf:
-    """What the first branch leaves in one place.
-
-    value     what it is
-    symbol    what stands for it in the graph; None if it is Python's
-    """
-
-    value: Any
-    symbol: Any
-
-
 class Merge:
     """Two branches, and what they leave brought together.
 
     like      (variable, place in it) → spec of the tensor that a number has to fit
     filled    variable → a value of the kind that it gets, to have before it gets one
+    first     of each variable, (value, its symbol; None if it is Python's) in each place, as the first branch leaves it
     """
 
     def __init__(self, names: Sequence[str], kind: str):
@@ -71,7 +60,7 @@ class Merge:
     def chosen(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> list[Any]:
         """The values after the branch that the graph will choose."""
         while True:
-            self.first: list[list[FirstLeaf]] = []
+            self.first: list[list[tuple[Any, Any]]] = []
             self.trees: list[tuple[Any, Any]] = []
             sides = "branches" if self.kind == "`if`" else "sides"
             try:
@@ -87,8 +76,12 @@ class Merge:
             if name in self.filled and isinstance(value, Undefined):
                 value = filling(self.filled[name])
             self.trees.append((value, None))
-            self.first.append([self.leaf(name, i, x) for i, x in enumerate(leaves(value))])
-        return [leaf.symbol for its in self.first for leaf in its if leaf.symbol is not None]
+            symbols = (self.fitted(x, self.like.get((name, i))) for i, x in enumerate(leaves(value)))
+            self.first.append([*zip(leaves(value), symbols)])
+        return self.symbols(self.first)
+
+    def symbols(self, variables: Sequence[Sequence[tuple[Any, Any]]]) -> list[Any]:
+        return [symbol for its in variables for _, symbol in its if symbol is not None]
 
     def unread(self, values: Sequence[Any]) -> Sequence[Any]:
         """The values a branch leaves; if it ends with a jump, what has none there is not read behind it."""
@@ -96,13 +89,10 @@ class Merge:
             return values
         return [NotReturned(x.name) if isinstance(x, Undefined) else x for x in values]
 
-    def leaf(self, name: str, i: int, x: Any) -> FirstLeaf:
-        return FirstLeaf(x, self.fitted(x, self.like.get((name, i))) if is_part(x) else None)
-
     def fitted(self, x: Any, spec: Spec | None) -> Any:
-        """x in the graph, and a number of that dtype."""
-        symbol = lifted(x, spec)
-        return symbol if spec is None or symbol.dtype == spec.dtype else symbol.astype(spec.dtype)
+        """x in the graph, and a number of that dtype; None if it is Python's."""
+        symbol = lifted(x, spec) if is_part(x) else None
+        return symbol if spec is None or symbol is None else symbol.astype(spec.dtype)
 
     def false(self, values: Sequence[Any]) -> list[Any]:
         results = []
@@ -116,7 +106,7 @@ class Merge:
                 y = filling(x)
             self.trees[k] = x, y
             if isinstance(y, Undefined):
-                results += [filling(leaf.symbol) for leaf in self.first[k] if leaf.symbol is not None]
+                results += map(filling, self.symbols(self.first[k : k + 1]))
             elif not isinstance(x, Undefined):
                 results += self.beside(name, k, y)
         return results
@@ -128,14 +118,14 @@ class Merge:
             raise self.refused(name, f"{told(x)} after one branch and {told(y)} after the other")
         results = []
         for i, (first, its) in enumerate(zip(self.first[k], leaves(y))):
-            if first.symbol is not None and is_part(its):
-                results.append(self.second(name, i, first, its))
-            elif not same(first.value, its):
-                raise self.refused(name, f"{told(first.value)} after one branch and {told(its)} after the other")
+            value, symbol = first
+            if symbol is not None and is_part(its):
+                results.append(self.second(name, i, *first, its))
+            elif not same(value, its):
+                raise self.refused(name, f"{told(value)} after one branch and {told(its)} after the other")
         return results
 
-    def second(self, name: str, i: int, first: FirstLeaf, y: Any) -> Any:
-        symbol = first.symbol
+    def second(self, name: str, i: int, value: Any, symbol: Any, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             its = lifted(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lifted(y)
         else:
@@ -144,7 +134,7 @@ class Merge:
                 its = its.astype(symbol.dtype)
         if its.dtype == symbol.dtype:
             return its
-        if is_number(first.value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
+        if is_number(value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
             self.like[name, i] = its.spec
             raise Retrace
         raise self.refused(name, f"{symbol.dtype} after one branch and {its.dtype} after the other")

@@ -19,14 +19,14 @@ import linecache
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial, update_wrapper, wraps
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from ...base.errors import ConversionError
 from ...core.modes import current, in_mode
 from ...tracing.module import ModuleLike
-from . import operators
+from . import branches, loops, operators, state
 from .jumps import Unconvertible
 from .operators import REPLACED
 from .scopes import Function, arguments, is_engine, is_foreign, mark_comprehensions
@@ -166,7 +166,8 @@ def converted(function: Any) -> Any:
     return update_wrapper(new, function)
 
 
-AG = SimpleNamespace(call=call, **{name: its for name, its in vars(operators).items() if not name.startswith("__")})
+CALLED = dict(chain(*(vars(part).items() for part in (state, branches, loops, operators))), call=call)
+AG = SimpleNamespace(**{name: its for name, its in CALLED.items() if not name.startswith("__")})
 
 
 def conversion_of(function: FunctionType) -> Conversion | str:

@@ -1,6 +1,7 @@
 """What generated code calls, as `ag.NAME`: each looks at the values it gets, and lets Python or the graph decide.
 
-Those of branches.py and loops.py, and Python's own functions that ask a tensor for its value, and here need not.
+Here are Python's own functions that ask a tensor for its value, and need not; the others are in branches.py, loops.py
+and state.py.
 """
 
 from __future__ import annotations
@@ -15,24 +16,9 @@ from typing import Any
 import numpy as np
 
 from ...functions.creation import arange
-from .branches import and_ as and_
-from .branches import assert_ as assert_
-from .branches import compare as compare
-from .branches import filter_ as filter_
-from .branches import handled as handled
-from .branches import if_ as if_
-from .branches import if_expression as if_expression
-from .branches import not_ as not_
-from .branches import or_ as or_
-from .branches import subject as subject
-from .branches import truth
+from .branches import handled, if_expression, truth
 from .loops import arange_, enumerate_, len_, range_, reversed_, zip_
-from .loops import for_ as for_
-from .loops import while_ as while_
-from .state import NotReturned as NotReturned
 from .state import Number, Tracer, as_number, symbolic, type_of
-from .state import Undefined as Undefined
-from .state import defined as defined
 
 
 def int_(x: Any = 0, *base: Any) -> Any:
