@@ -46,9 +46,9 @@ class Symbol(Operand):
         op = self.node.op
         who = f"{op.name}, {self.spec}," if isinstance(op, ops.Input) else f"this tensor, {self.node},"
         said = f"{who} has no value: it is symbolic, part of a graph being built. {self.way_out}"
-        raise self.noted(NoValueError(said))
+        raise self.note_error(NoValueError(said))
 
-    def noted(self, error: NoValueError) -> NoValueError:
+    def note_error(self, error: NoValueError) -> NoValueError:
         """The error that is raised here."""
         return error
 

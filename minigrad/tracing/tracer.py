@@ -96,7 +96,7 @@ class Tracer(InPlace, Symbol):
     def at_node(self, node: Node) -> Self:
         return type(self)(node, self.builder)
 
-    def noted(self, error: NoValueError) -> NoValueError:
+    def note_error(self, error: NoValueError) -> NoValueError:
         self.builder.note_early(error)
         return error
 

@@ -22,7 +22,7 @@ from ...base.pytree import leaves, outline, planted
 from ...base.spec import Spec
 from ...ops.effect import PyFunc
 from ..control import cond
-from .side_effects import Changed, Followed, assigned, refuse_changes
+from .side_effects import Changed, Followed, note_assignments, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
@@ -30,6 +30,7 @@ from .state import (
     Retrace,
     Undefined,
     as_number,
+    describe,
     filling,
     here,
     identical,
@@ -38,7 +39,6 @@ from .state import (
     lifted,
     same,
     symbolic,
-    told,
 )
 
 BOOL = np.dtype(bool)
@@ -64,7 +64,7 @@ class Merge:
             self.trees: list[tuple[Any, Any]] = []
             sides = "branches" if self.kind == "`if`" else "sides"
             try:
-                with noted(f"both {sides} of this {self.kind} are", self.place):
+                with explain_early_errors(f"both {sides} of this {self.kind} are", self.place):
                     results = iter(cond(test, lambda: self.true(then()), lambda: self.false(otherwise())))
             except Retrace:
                 continue
@@ -115,14 +115,14 @@ class Merge:
         """What the second branch leaves in a variable, as fits the first."""
         x = self.trees[k][0]
         if outline(x) != outline(y):
-            raise self.refused(name, f"{told(x)} after one branch and {told(y)} after the other")
+            raise self.refused(name, f"{describe(x)} after one branch and {describe(y)} after the other")
         results = []
         for i, (first, its) in enumerate(zip(self.first[k], leaves(y))):
             value, symbol = first
             if symbol is not None and is_part(its):
                 results.append(self.second(name, i, *first, its))
             elif not same(value, its):
-                raise self.refused(name, f"{told(value)} after one branch and {told(its)} after the other")
+                raise self.refused(name, f"{describe(value)} after one branch and {describe(its)} after the other")
         return results
 
     def second(self, name: str, i: int, value: Any, symbol: Any, y: Any) -> Any:
@@ -173,7 +173,7 @@ class Merge:
 
 
 @contextmanager
-def noted(what: str, at: str) -> Iterator[None]:
+def explain_early_errors(what: str, at: str) -> Iterator[None]:
     """A run of a block for the graph: what the user's own code raises there says why it ran."""
     try:
         yield
@@ -252,7 +252,7 @@ def nothing() -> tuple[()]:
     return ()
 
 
-def ignored(state: Sequence[Any]) -> None:
+def ignore(state: Sequence[Any]) -> None:
     """No state to write."""
 
 
@@ -261,7 +261,7 @@ def if_(
     then: Callable[[], None],
     otherwise: Callable[[], None] | None = None,
     get: Callable[[], Sequence[Any]] = nothing,
-    set_: Callable[[Any], None] = ignored,
+    set_: Callable[[Any], None] = ignore,
     names: Sequence[str] = (),
 ) -> None:
     """if test: then() else: otherwise()
@@ -297,7 +297,7 @@ def if_(
     after = merge.chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
     set_((*after[:own], *before[own:]))
     followed.write(after[own:])
-    assigned(names, set_, "`if`")
+    note_assignments(names, set_, "`if`")
 
 
 # -- expressions ---------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def if_expression(
     merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        with refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignored, None):
+        with refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignore, None):
             return [side()]
 
     return merge.chosen(truth(test, kind), lambda: noting(then), lambda: noting(otherwise))[0]
@@ -340,12 +340,12 @@ def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[
     """then() if first else otherwise(), one of which is first: as bools, unless first is a number."""
     as_it_is = first.dtype != BOOL
 
-    def told_true(value: Any) -> list[Any]:
+    def as_truth(value: Any) -> list[Any]:
         return [value if as_it_is or isinstance(value, bool) else truth(lifted(value), kind)]
 
     merge = Merge(["the value"], kind)
 
-    return merge.chosen(truth(first, kind), lambda: told_true(then()), lambda: told_true(otherwise()))[0]
+    return merge.chosen(truth(first, kind), lambda: as_truth(then()), lambda: as_truth(otherwise()))[0]
 
 
 def filter_(test: Any) -> Any:

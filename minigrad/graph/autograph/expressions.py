@@ -107,9 +107,9 @@ class Expressions(ast.NodeTransformer):
         named = self.named(function)
         if self.is_builtin(function):
             if function.id in ("map", "filter"):  # type: ignore[attr-defined]
-                node.args[:1] = map(self.handed, node.args[:1])
+                node.args[:1] = map(self.convert_argument, node.args[:1])
         elif is_left_alone(named):
-            node.args = [self.handed(arg) if is_engine(named) else arg for arg in node.args]
+            node.args = [self.convert_argument(arg) if is_engine(named) else arg for arg in node.args]
         elif not isinstance(function, ast.Lambda):
             node.func = self.operator("call", node.func, like=function)
         return node
@@ -138,7 +138,7 @@ class Expressions(ast.NodeTransformer):
             value = getattr(value, path.pop(), None)
         return value if not path and isinstance(value, FunctionType | BuiltinFunctionType | type) else None
 
-    def handed(self, arg: ast.expr) -> ast.expr:
+    def convert_argument(self, arg: ast.expr) -> ast.expr:
         """A user's function that is handed to one of minigrad's, `mg.func.grad(loss)`, is converted as well."""
         if not isinstance(arg, ast.Name) or arg.id in self.own:
             return arg

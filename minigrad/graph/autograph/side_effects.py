@@ -28,7 +28,7 @@ from ..contents import contents, position
 from ..effects import Probe
 from ..names import is_library
 from .scopes import is_foreign
-from .state import Retrace, is_part, symbolic, told
+from .state import Retrace, describe, is_part, symbolic
 
 NOTHING = object()
 
@@ -165,9 +165,9 @@ class Before:
         for (path, x), its in zip(self.values, self.contents):
             if moves(x) and is_unknown(its):
                 raise ConversionError(
-                    f"{self.at}: {self.kind} over tensors names `{path}`, {told(x)} and an iterator of which Python "
-                    "does not tell how far it has come: taking a value here would take it once, however often the "
-                    "graph runs. Take the value before, v = next(it), or keep the values in a list: xs = list(it)"
+                    f"{self.at}: {self.kind} over tensors names `{path}`, {describe(x)} and an iterator whose position "
+                    "Python does not tell: a value would be taken here once, however often the graph runs. Take the "
+                    "value before, v = next(it), or keep the values in a list: xs = list(it)"
                 )
 
     def refuse_changed_contents(self) -> None:
@@ -334,7 +334,7 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
             )
 
 
-def assigned(names: Sequence[str], set_: Any, kind: str, at: Any = None) -> None:
+def note_assignments(names: Sequence[str], set_: Any, kind: str, at: Any = None) -> None:
     """Note the attributes and globals among what a branch or a loop has assigned."""
     if opened.found is None:
         return
