@@ -1,10 +1,15 @@
 """Loops over `mg.arange(n)`, and lists and dictionaries that a branch or a loop over tensors changes."""
 
 import copy
+import csv
 import random
+import re
 from collections import UserDict, deque
+from contextlib import suppress
 from functools import partial
-from types import GeneratorType, SimpleNamespace
+from io import StringIO
+from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -265,6 +270,24 @@ def squares(i=0):
         i += 1
 
 
+def goes_on(its):
+    yield from its
+
+
+class SlottedIterator:
+    __slots__ = ("n",)
+
+    def __init__(self):
+        self.n = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.n += 1
+        return self.n
+
+
 PARTS = {
     "a number in a dictionary in a dictionary": ({"c": {"n": 0}}, lambda a: a["c"].update(n=1), lambda a: a["c"]["n"]),
     "a list in a list": ([[0]], lambda a: a[0].append(1), lambda a: len(a[0])),
@@ -289,6 +312,14 @@ PARTS = {
     "pairs of iterators": (zip(iter([1, 2, 3] * 9), "a" * 27, strict=True), lambda a: [*a] and None, len),
     "a generator": ((i * i for i in range(99)), lambda a: next(a) and None, next),
     "an endless generator": (squares(1), lambda a: print(next(a)), next),
+    "an iterator in a list": ([iter(range(1, 99))], lambda a: print(next(a[0])), lambda a: next(a[0])),
+    "an iterator with slots": (SlottedIterator(), next, next),
+    "what a generator goes on to": (goes_on(iter(range(1, 99))), next, next),
+    "a file that is read": (StringIO("1 2 3 4 5 6 7 8 9\n" * 9), lambda a: a.read(2), lambda a: int(a.read(2))),
+    "an iterator that hides its place": (csv.reader("1234"), next, lambda a: int(next(a)[0])),
+    "one that calls a method made in C": (re.finditer(r"\d", "1234"), next, lambda a: int(next(a)[0])),
+    "one that another hides": (chain(csv.reader("1234")), next, lambda a: int(next(a)[0])),
+    "a list beside an iterator": ({"a": [0], "i": iter(())}, lambda a: a["a"].append(1), lambda a: len(a["a"])),
     "a list beside a number that becomes state": (
         {"n": 0, "a": [0]},
         lambda a: (a.update(n=1), a["a"].__setitem__(0, 1)),
@@ -320,13 +351,16 @@ def in_expression(x, held, change):
 def test_a_change_in_place_of_what_is_no_state_is_refused(name, block):
     """The change was made once, while tracing: a branch that was not taken had it too, and a loop only one of them."""
     held, change, read = PARTS[name]
-    held = held if isinstance(held, GeneratorType) else copy.deepcopy(held)
+    with suppress(TypeError):  # a generator cannot be copied
+        held = copy.deepcopy(held)
 
     def f(x):
         block(x, held, change)
         return x * read(held)
 
-    with pytest.raises(ConversionError, match=r"something in `held` changes|`held` is a Python|`self.n` is assigned"):
+    with pytest.raises(
+        ConversionError, match=r"something in `held` changes|names `held`|`held` is a Python|`self.n` is assigned"
+    ):
         mg.function(f)(mg.ones(2))
 
 

@@ -5,7 +5,9 @@ a run could answer is refused. Eager mode is the oracle.
 """
 
 import contextlib
+import functools
 import linecache
+import logging
 from itertools import count
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, EditedError
+from minigrad.base.errors import ConversionError, EditedError, MinigradError, NoValueError
 from minigrad.base.pytree import leaves
 
 serial = count()
@@ -35,9 +37,15 @@ def body(lines):
     )
 
 
+class_name = functools.singledispatch(lambda x: "another ")
+class_name.register(int, lambda x: "int ")
+class_name.register(mg.Tensor, lambda x: "Tensor " if x.shape else "")
+
+
 def written(source):
     """The function f of that source, which it keeps as one in a notebook cell does."""
-    name, names = f"<numbers {next(serial)}>", {"mg": mg, "np": np, "suppress": contextlib.suppress}
+    name = f"<numbers {next(serial)}>"
+    names = {"mg": mg, "np": np, "suppress": contextlib.suppress, "class_name": class_name}
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     exec(compile(source, name, "exec"), names)
     return names["f"]
@@ -104,6 +112,11 @@ KINDS = {
     "in a set": "k in {1, 3}",
     "in a dictionary": "k in {1: 0, 'a': 1} or k not in range(3)",
     "hasattr": "not hasattr(k, 'shape')",
+    "getattr": "getattr(k, 'shape', 3) == 3 and getattr(x, 'shape', 3) != 3",
+    "__class__": "k.__class__ is int and getattr(flag, '__class__') in (bool, str) and k.__class__(2.5) == 2",
+    "map": "list(map(type, [k, flag, x])) == [int, bool, mg.Tensor]",
+    "a tensor": "isinstance(x, int | mg.Tensor) and type(v) is mg.Tensor and x.__class__.__name__ == 'Tensor'",
+    "singledispatch": "class_name(k) + class_name(flag) + class_name(x) == 'int int Tensor '",
 }
 
 
@@ -143,6 +156,40 @@ HANDLERS = {
     "a branch": "try:; >y = x; >if x.sum() > 1:; >>y = x[0]; except ValueError:; >y = x * 0; return y",
     "suppress": "k = 0.0; with suppress(RuntimeError):; >k = x.sum().item(); return x * k",
 }
+IN_A_BRANCH = "try:; >return mg.cond(x.sum() > 9, lambda: {}[3], lambda: x); except KeyError:; >return -x"
+
+
+@table("text", [*HANDLERS.values(), IN_A_BRANCH])
+def test_a_handler_in_code_that_is_not_converted_is_refused_too(text):
+    """Under vmap, jit and autograph=False the fallback was traced without a word."""
+    f, x = written(body(text)), mg.tensor([1.0, 1])
+    for call in (mg.function(f, autograph=False), mg.jit(f), lambda x: mg.func.vmap(f)(mg.stack([x, x]))):
+        with pytest.raises(MinigradError, match=r"numbers \d+>:\d+: an `except`, or a `with`|has no value"):
+            call(x)
+
+
+def test_an_op_of_a_session_in_a_handler_of_an_error_of_its_graph_is_refused():
+    f = written(body("try:; >return x * x.sum().item(); except Exception:; >return x * 2"))
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", (2,))
+        with pytest.raises(ConversionError, match="an `except`, or a `with`, around this line catches NoValueError"):
+            f(x)
+        with pytest.raises(NoValueError):
+            x.item()
+        assert (x * 2).shape == (2,)
+
+
+def test_a_handler_of_an_error_that_a_run_raises_too_or_of_a_failed_log_may_stay():
+    f = written(body("log('%f', x.sum()); k = 0; try:; >k = {}[3]; except KeyError:; >k = 2; return x * k"))
+    f.__globals__["log"] = logging.getLogger("a test of numbers").info
+    for call in (mg.function(f, autograph=False), mg.jit(f)):
+        assert call(mg.tensor([1.0])).tolist() == [2]
+
+
+def test_a_handler_of_an_error_about_an_unknown_length_is_refused():
+    f = written(body("k = 0; try:; >k = int(x.shape[0]); except Exception:; >k = 9; return x * k"))
+    with pytest.raises(ConversionError, match="this `except` catches LengthError"):
+        mg.function(f, input_signature=[mg.TensorSpec((None,))])(mg.tensor([1.0]))
 
 
 @table("text", HANDLERS.values())
@@ -200,3 +247,32 @@ def test_an_edit_of_a_tensor_that_may_be_a_row_is_refused():
     )
     with pytest.raises(EditedError, match="may be a view"):
         mg.function(f)(mg.tensor([[1.0, 2], [3, 4]]))
+
+
+IN_LOOPS = {  # c is the whole, n is 3 and a number of the graph; after it, whether a graph can be right
+    "a = c[:1]; for v in x:; >c.mul_(1.5); >a = a * 1": False,
+    "a = c[:1]; for v in x:; >a.mul_(2)": True,
+    "a = c.T; t = 0.0; for v in x:; >a.mul_(2)": True,
+    "a = c[:1]; t = 0.0; for v in x:; >a.mul_(2); >t = t + c.sum(); a = a + t": False,
+    "a, b = c[:1], c[1:2]; for v in x:; >a, b = b, a * 2; a = a + b": True,
+    "a, b = c[:1], c[1:2]; for v in x:; >a.mul_(2); >a, b = b, a": False,
+    "a, b = c[0], c[1]; for v in x:; >b.copy_(a * 2); >a, b = b, a": False,
+    "a = c[0]; for i in range(n):; >a = c[i]; >c.mul_(2)": True,
+    "a = c[0]; for i in range(n):; >a.mul_(2); >a = c[i]": False,
+    "a = c[0]; for i in range(n):; >c[i].add_(a); >a = c[i]": True,
+    "a = c[0]; for r in c:; >c.mul_(2); >a = a + r": False,
+    "a = c[0]; for r in c:; >r.add_(a); >a = r": True,
+    "a = c[0]; for r in c:; >a.mul_(2); >a = r": False,
+    "a = c[0]; for i in range(n):; >a = a.view(2); c.mul_(3)": False,
+}
+
+
+@table("text, is_right", IN_LOOPS.items())
+def test_views_beside_their_whole_in_a_loop_are_right_or_refused(text, is_right):
+    f = written(body(f"n = int(x.sum() * 0 + 3); c = x * 1; {text}; return c, a"))
+    x = np.arange(6.0).reshape(3, 2)
+    if is_right:
+        compare(f, x)
+    else:
+        with pytest.raises(EditedError):
+            mg.function(f)(mg.tensor(x))

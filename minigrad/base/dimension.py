@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import GraphError, ShapeError
+from .errors import LengthError, ShapeError
 
 SIGNS = {
     operator.add: "+", operator.sub: "−", operator.mul: "·", operator.truediv: "/", operator.floordiv: "//",
@@ -79,7 +79,7 @@ class Unknown:
 
     def refuse(self, what: str) -> Any:
         """Raises GraphError: that has no value before a run."""
-        raise GraphError(
+        raise LengthError(
             f"the length {self} is known only when the graph runs, and so is {what}: say the length when the graph is "
             "built, or make a tensor of it, mg.tensor(n), and let the graph calculate. What +, -, *, /, //, % and ** "
             "make of lengths and Python's numbers can be followed"
@@ -334,7 +334,7 @@ def needed(what: str, *ns: Any) -> None:
     """Raises GraphError where one of these lengths is unknown, and no graph can be built without it."""
     for n in map(unsaid, ns):
         if is_unknown(n):
-            raise GraphError(
+            raise LengthError(
                 f"{what} needs the length {n} when the graph is built, and it is known only when the graph "
                 "runs: say the length, or do this outside the graph"
             )
@@ -356,7 +356,7 @@ def decided(operation: Operation, sign: str) -> Any:
         at_ends = operation(low, 0), operation(high, 0)
         is_within = operation in (operator.eq, operator.ne) and low < high and low <= 0 <= high
         if at_ends[0] != at_ends[1] or is_within:
-            raise GraphError(
+            raise LengthError(
                 f"whether {self} {sign} {o} is known only when the graph runs, and Python would decide now: say the "
                 "length when the graph is built, or let the graph decide, with mg.cond or where on a tensor: "
                 "mg.tensor(n)"

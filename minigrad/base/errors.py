@@ -15,6 +15,7 @@ MinigradError
 ├── EditedError       an in-place edit of what backward will need, or of a leaf that is being recorded
 ├── AnomalyError      a NaN that detect_anomaly() met on the way back
 ├── GraphError        a graph that was built, or run, in a way that it cannot be
+│   └── LengthError   a number was asked of a length that only a run knows; a NoValueError too
 ├── CycleError        a node that would need its own result first
 ├── ConversionError   Python code that AutoGraph cannot make part of a graph
 └── GradcheckError    a derivative that finite differences contradict
@@ -84,6 +85,10 @@ class AnomalyError(MinigradError, ArithmeticError, RuntimeError):
 
 class GraphError(MinigradError, ValueError, RuntimeError):
     """A graph that is built before it runs was built, or run, in a way that it cannot be."""
+
+
+class LengthError(GraphError, NoValueError):
+    """A number was asked of a length that only a run knows."""
 
 
 class CycleError(MinigradError, ValueError):

@@ -10,12 +10,21 @@ from io import IOBase
 from itertools import chain
 from logging import Logger
 from marshal import dumps
-from types import FunctionType, GeneratorType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 from warnings import catch_warnings
 
 import numpy as np
 
+from ..base.pytree import leaves
 from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
 from .autograph.scopes import is_foreign
@@ -79,12 +88,20 @@ def position(x: Iterator[Any]) -> list[Any] | object:
     """How far an iterator has come, found without taking its next value; a new object if there is no way."""
     with suppress(Exception), catch_warnings(action="ignore"):  # in Python 3.14 no iterator of itertools can be copied
         if isinstance(x, GeneratorType):
-            parts: list[Any] = [x.gi_frame and x.gi_frame.f_lasti, *getgeneratorlocals(x).values()]
+            parts: list[Any] = [x.gi_frame and x.gi_frame.f_lasti, x.gi_yieldfrom, *getgeneratorlocals(x).values()]
+        elif isinstance(x, IOBase):
+            parts = [x.tell()]
         else:
-            reduced: Any = x.__reduce__()  # (function, arguments, state)
+            reduced: Any = x.__reduce_ex__(2)  # (function, arguments, state); of its slots too
             parts = [*reduced[1], *reduced[2:]]
-        return [position(part) if isinstance(part, Iterator) else contents(part) for part in parts]
+        if not any(map(hides_its_state, leaves(parts))):
+            return [position(part) if isinstance(part, Iterator) else contents(part) for part in leaves(parts)]
     return object()
+
+
+def hides_its_state(f: Any) -> bool:
+    """Whether f is a method, made in C, of an object: file.readline, the scanner of re.finditer()."""
+    return isinstance(f, BuiltinMethodType) and not isinstance(f.__self__, ModuleType | type | None)
 
 
 def state_of(x: Any) -> list[Any]:

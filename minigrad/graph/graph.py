@@ -17,6 +17,7 @@ graph is named, the default graph is meant: that of the innermost `with graph.as
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -85,6 +86,15 @@ class StaticGraph(GraphBuilder):
         self.collections: defaultdict[str, list[Any]] = defaultdict(list)
         self.plans: dict[Any, Any] = {}  # what sessions worked out: see session.py
         self.lock = threading.RLock()
+
+    def note_early(self, error: Exception) -> None:
+        error.__dict__["graph"] = self
+
+    def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
+        error = sys.exception()
+        if getattr(error, "graph", None) is self:  # an op in the handler
+            self.refuse_caught(error)  # type: ignore[arg-type]
+        return super().apply(op, operands)
 
     def as_default(self) -> AbstractContextManager[Self]:
         """A block in which this is the default graph, and takes every op."""

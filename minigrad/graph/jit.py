@@ -98,7 +98,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
     given = [symbol_of(builder, i, x) for i, x in enumerate(leaves((args, options)))]
     with builder.building(), in_mode(recording=True, tracked=False, watchers=()):
         args, options = planted((args, options), iter(given))
-        result = fun(*args, **options)
+        result = builder.call(fun, *args, **options)
     builder.closed = True
     builder.restore()
     found = [

@@ -11,39 +11,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from .. import ops
 from ..autograd.function_in_graph import Custom
 from ..base.errors import NoGradientError
 from ..base.spec import Specs
 from ..core.graph import Graph
 from ..core.node import NamedNode, Node
-from ..ops import (
-    Abs,
-    Add,
-    BroadcastTo,
-    Cast,
-    Clamp,
-    Clone,
-    Const,
-    ControlDep,
-    Div,
-    Input,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Relu,
-    StopGradient,
-    Sub,
-    TupleGet,
-    Where,
-)
 from ..ops.comparison import Question
 from ..ops.pointwise import Flat
 from ..tensor.rewrite import optimise
 from ..tensor.symbol import placeholder
 from ..tracing.gradients import gradients
 
-CHEAP = (Add, Sub, Mul, Div, Neg, Abs, Maximum, Minimum, Clamp, Where, Question, Flat, Relu, Cast, BroadcastTo)
+CHEAP = (
+    ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Abs, ops.Maximum, ops.Minimum, ops.Clamp, ops.Where, ops.Relu,
+    ops.Cast, ops.BroadcastTo, Question, Flat,
+)  # fmt: skip
 
 
 class Partition:
@@ -63,8 +46,8 @@ class Partition:
         self.graph = graph
         self.sources = [x for x, want in zip(graph.inputs, wanted, strict=True) if want]
         rows = [(x, len(x.spec)) for x in graph.nodes if several(x)]  # type: ignore[arg-type]  # a Specs has a length
-        self.pieces = {(x, i): Node(TupleGet(i), (x,)) for x, n in rows for i in range(n)}
-        self.pieces |= {(x.inputs[0], x.op.i): x for x in graph.nodes if isinstance(x.op, TupleGet)}
+        self.pieces = {(x, i): Node(ops.TupleGet(i), (x,)) for x, n in rows for i in range(n)}
+        self.pieces |= {(x.inputs[0], x.op.i): x for x in graph.nodes if isinstance(x.op, ops.TupleGet)}
         self.order = list(dict.fromkeys((*graph.inputs, *graph.nodes, *self.pieces.values())))
         self.nodes = set(self.order)
         self.reached = flowing(self.order, self.sources)
@@ -78,8 +61,8 @@ class Partition:
             before, self.kept = self.kept, chosen(self.order, read)
             if before == self.kept:
                 break
-        copies = [Node(Clone(), (x,)) if x in moved else x for x in self.kept]
-        self.inner = [i for i, x in enumerate(copies) if not isinstance(x.op, Input)]
+        copies = [Node(ops.Clone(), (x,)) if x in moved else x for x in self.kept]
+        self.inner = [i for i, x in enumerate(copies) if not isinstance(x.op, ops.Input)]
         self.forward = Graph(graph.inputs, (*graph.outputs, *(copies[i] for i in self.inner)))
 
     def node(self, number: int) -> Node:
@@ -109,9 +92,9 @@ class Partition:
         slots: dict[Node, Node] = {}
 
         def cut(node: Node, inputs: tuple[Node, ...]) -> Node:
-            if isinstance(node.op, TupleGet):
+            if isinstance(node.op, ops.TupleGet):
                 node = self.pieces.get((node.inputs[0], node.op.i), node)
-            if node not in self.nodes or isinstance(node.op, Const):
+            if node not in self.nodes or isinstance(node.op, ops.Const):
                 return node.with_inputs(inputs)
             if several(node):
                 return node  # of which the pieces are read
@@ -138,7 +121,7 @@ class Partition:
 
 def slot(node: Node, name: str) -> Node:
     """An input for the value of a node, which people know by its own name and place."""
-    return NamedNode(Input(name), (), node.spec, getattr(node, "name", name), getattr(node, "place", None))
+    return NamedNode(ops.Input(name), (), node.spec, getattr(node, "name", name), getattr(node, "place", None))
 
 
 def several(node: Node) -> bool:
@@ -150,7 +133,7 @@ def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
     """Those nodes of `order` from which a gradient comes back to a source."""
     found = set(sources)
     for node in order:
-        is_after, stops = isinstance(node.op, ControlDep), isinstance(node.op, StopGradient)
+        is_after, stops = isinstance(node.op, ops.ControlDep), isinstance(node.op, ops.StopGradient)
         through = node.inputs[:1] if is_after else node.inputs[1:] if stops else node.inputs
         carries = isinstance(node.spec, Specs) or node.spec.is_float
         if carries and not found.isdisjoint(through):
@@ -160,7 +143,7 @@ def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
 
 def is_cheap(node: Node) -> bool:
     """Whether it is made again for less than it costs to keep."""
-    is_look = node.op.is_view and not isinstance(node.op, TupleGet)
+    is_look = node.op.is_view and not isinstance(node.op, ops.TupleGet)
     return bool(node.inputs) and not node.op.effect and (is_look or isinstance(node.op, CHEAP))
 
 
@@ -168,12 +151,12 @@ def chosen(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
     """What is kept so that all of `read` can be had: fewer bytes, where cheap ops bridge the way."""
     price: dict[Node, int] = {}  # bytes to keep for a node, or for what it is made of
     for node in order:
-        own = 0 if isinstance(node.op, Const | Input) else node.spec.nbytes
+        own = 0 if isinstance(node.op, ops.Const | ops.Input) else node.spec.nbytes
         price[node] = min(own, sum(price[x] for x in node.inputs)) if is_cheap(node) else own
     needed = set(read)
     for node in reversed(order):
         if node in needed and is_cheap(node):
-            more = {x for x in node.inputs if x not in needed and not isinstance(x.op, Const)}
+            more = {x for x in node.inputs if x not in needed and not isinstance(x.op, ops.Const)}
             if sum(price[x] for x in more) < node.spec.nbytes:
                 needed.remove(node)
                 needed |= more
@@ -191,7 +174,7 @@ def recomputed(wanted: Sequence[Node], known: dict[Node, Node]) -> list[Node]:
             stack.pop()
         elif missing:
             stack += missing
-        elif isinstance(node.op, Input) or node.op.effect:
+        elif isinstance(node.op, ops.Input) or node.op.effect:
             raise NoGradientError(
                 f"a derivative of this order reads {node}, which a traced function does not keep: call its "
                 ".python_function, whose ops are recorded one by one"

@@ -63,17 +63,16 @@ def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, 
     A traced function has it in a graph of its own.
     """
     called = "Const" if name is None else name
-    builder = current.mode.builder
-    if builder is not None and not isinstance(outermost(builder), StaticGraph):
-        return written_down(value, dtype, shape, called, builder)
-    graph = get_default_graph()
+    builder, graph = current.mode.builder, get_default_graph()
+    if isinstance(value, Tracer):
+        raise GraphError(f"a constant is known when the graph is built, and {value} is not: use identity()")
+    array = array_of(value, dtype, None)
+    array = array.copy() if shape is None else np.broadcast_to(array, tuple(shape)).copy()
+    if builder is not None and not isinstance(outermost(builder), StaticGraph):  # the node holds the elements
+        return Tracer(builder.node(leaf(array), (), Spec(array.shape, array.dtype), called), builder)
     if isinstance(value, int | float) and shape is None:
-        kind = np.dtype(type(value) if dtype is None else dtype)
-        y = Tracer(graph.node(ops.const(kind.type(value).item()), (), Spec((), kind), called), graph)
+        y = Tracer(graph.node(ops.const(array.item()), (), Spec((), array.dtype), called), graph)
     else:
-        refuse_symbol(value)
-        array = array_of(value, dtype, None)
-        array = array.copy() if shape is None else np.broadcast_to(array, tuple(shape)).copy()
         y = graph.constant(array, called)
     (after,) = graph.after_waits([y])
     return after
@@ -82,20 +81,6 @@ def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, 
 def outermost(builder: GraphBuilder) -> GraphBuilder:
     """The builder around all others."""
     return builder if builder.outer is None else outermost(builder.outer)
-
-
-def written_down(value: Any, dtype: Any, shape: Sequence[int] | None, name: str, builder: GraphBuilder) -> Tracer:
-    """A constant of a trace: the node itself holds the elements. Raises GraphError for a symbol."""
-    refuse_symbol(value)
-    array = array_of(value, dtype, None)
-    array = np.ascontiguousarray(array if shape is None else np.broadcast_to(array, tuple(shape)))
-    return Tracer(builder.node(leaf(array), (), Spec(array.shape, array.dtype), name), builder)
-
-
-def refuse_symbol(value: Any) -> None:
-    """Raises GraphError for what only a run can tell."""
-    if isinstance(value, Tracer):
-        raise GraphError(f"a constant is known when the graph is built, and {value} is not: use identity()")
 
 
 @dataclass(frozen=True)

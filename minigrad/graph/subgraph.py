@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.dimension import fits, lengths_of
-from ..base.errors import DTypeError, GraphError, NoGradientError, ShapeError
+from ..base.errors import ConversionError, DTypeError, GraphError, NoGradientError, ShapeError
 from ..base.pytree import leaves, leaves_beside, paths, planted, substituted
 from ..base.spec import Spec
 from ..compiler.control import Cond, Control
@@ -28,7 +28,7 @@ from ..core.op import Op
 from ..methods import Operand
 from ..ops import TupleGet
 from ..tensor.tensor import Tensor
-from ..tracing.builder import Captured, GraphBuilder, Tracer
+from ..tracing.builder import Captured, GraphBuilder, Retrace, Tracer
 from ..tracing.gradients import gradients, total
 from ..tracing.tracer import own_memory
 from ..tracing.views import mark_stale
@@ -69,7 +69,12 @@ class Subgraph(Waits):
         """Run the function on the arguments, which it is here that become symbols."""
         self.place = place_of(f)
         with self.building():
-            result = f(*arguments(self))
+            try:
+                result = self.call(f, *arguments(self))
+            except Exception as error:
+                if not isinstance(error, Retrace | ConversionError):
+                    self.outer.note_early(error)
+                raise
             for op in filter(gives_nothing, leaves(result)):  # an op outside runs whichever branch is taken
                 self.lift(op)
             self.result = normal(without_ops(result))

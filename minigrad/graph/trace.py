@@ -484,7 +484,7 @@ def trace(
     symbols = [builder.given(path, x, spec) for path, x, spec in tensors]
     try:
         with builder.building(), noticing_reads(), modes.in_mode(recording=True, tracked=False, watchers=()):
-            result = call(symbols)
+            result = builder.call(call, symbols)
             return Trace(builder, result, name, reason, compile_options)
     finally:
         builder.closed = True

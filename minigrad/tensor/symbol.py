@@ -45,7 +45,12 @@ class Symbol(Operand):
     def numpy(self) -> NoReturn:
         op = self.node.op
         who = f"{op.name}, {self.spec}," if isinstance(op, ops.Input) else f"this tensor, {self.node},"
-        raise NoValueError(f"{who} has no value: it is symbolic, part of a graph being built. {self.way_out}")
+        said = f"{who} has no value: it is symbolic, part of a graph being built. {self.way_out}"
+        raise self.note_error(NoValueError(said))
+
+    def note_error(self, error: NoValueError) -> NoValueError:
+        """The error that is raised here."""
+        return error
 
     __bool__ = __float__ = __int__ = __index__ = item = numpy
 

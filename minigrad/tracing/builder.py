@@ -10,8 +10,9 @@ A trace of a function, a branch, the body of a loop, and the Graph of a Session 
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Self
 
@@ -20,12 +21,12 @@ import numpy as np
 from .. import ops
 from ..base.dimension import Dimension
 from ..base.dtypes import kind
-from ..base.errors import DTypeError, EditedError, GraphError, ShapeError
+from ..base.errors import ConversionError, DTypeError, EditedError, GraphError, ShapeError
 from ..base.spec import Spec, broadcast_shape
 from ..core.calls import following
 from ..core.graph import Graph
 from ..core.modes import current, in_mode
-from ..core.node import NamedNode, Node, place
+from ..core.node import ENGINE, NamedNode, Node, place, spot
 from ..core.op import Elementwise, Op
 from ..ops.pattern import index_of
 from ..tensor.inplace import KINDS
@@ -35,6 +36,10 @@ from .gradients import Pulled
 from .recompute import CheckpointCall
 from .tracer import Tracer as Tracer
 from .views import is_detached, mark_stale, refresh, write_through
+
+
+class Retrace(Exception):
+    """The branches, or the body, are to be written down once more, now that this is known."""
 
 
 class Captured(NamedTuple):
@@ -65,6 +70,7 @@ class GraphBuilder(Pulled):
     passed      results of branches and loops that may be what was there before
     """
 
+    early: Exception | None = None  # the first error that was noted
     once = True  # Python runs once, for many runs of what it writes down
     chained = True  # effects happen in the order in which they were written
     way_out = Symbol.way_out
@@ -89,6 +95,28 @@ class GraphBuilder(Pulled):
         """A block whose ops become nodes of this graph."""
         with in_mode(builder=self), following():
             yield self
+
+    # -- errors that a run with values would not raise ---------------------------------------------------
+
+    def note_early(self, error: Exception) -> None:
+        """Note an error that building the graph raises, and a run with values may not: no `except` may catch it."""
+        self.early = self.early or error
+
+    def call(self, f: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """f(*args, **options), on symbols. Raises ConversionError if an `except` caught an error that was noted."""
+        result = f(*args, **options)
+        self.refuse_caught(self.early)
+        return result
+
+    def refuse_caught(self, error: Exception | None) -> None:
+        at = None if error is None else error.__traceback__
+        file = None if at is None else at.tb_frame.f_code.co_filename
+        if at is not None and file is not None and not file.startswith((*ENGINE, logging.__file__)):
+            raise ConversionError(
+                f"{spot(file, at.tb_lineno)}: an `except`, or a `with`, around this line "
+                f"catches {type(error).__name__}, which comes of building a graph, and which a run with values need "
+                f"not raise: {error}"
+            ) from error
 
     @contextmanager
     def checkpointing(self) -> Iterator[CheckpointCall]:

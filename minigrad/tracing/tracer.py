@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from .. import ops
 from ..base.device import device as device_called
-from ..base.errors import GraphError
+from ..base.errors import GraphError, NoValueError
 from ..base.spec import Spec
 from ..core.hooks import TRACED
 from ..core.modes import current
@@ -95,6 +95,10 @@ class Tracer(InPlace, Symbol):
 
     def at_node(self, node: Node) -> Self:
         return type(self)(node, self.builder)
+
+    def note_error(self, error: NoValueError) -> NoValueError:
+        self.builder.note_early(error)
+        return error
 
     def apply(self, op: Op, *others: Any) -> Any:
         return (current.mode.door or self.builder).apply(op, (self, *others))

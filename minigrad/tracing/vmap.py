@@ -121,7 +121,7 @@ class Slices(GraphBuilder):
         with modes.in_mode(builder=self, recording=True):
             symbols = iter(slices)
             given = planted(args, iter([x if axis is None else next(symbols) for x, axis in zip(xs, dims)]))
-            result = f(*given, **options)
+            result = self.call(f, *given, **options)
             ys = self.after_effects([self.lift(y) for y in leaves(result)])
         self.refuse_edits(slices)
         graph = self.finished(ys)

@@ -22,7 +22,7 @@ from ...base.pytree import leaves, outline, planted
 from ...base.spec import Spec
 from ...ops.effect import PyFunc
 from ..control import cond
-from .side_effects import Changed, Followed, assigned, refuse_changes
+from .side_effects import Changed, Followed, note_assignments, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
@@ -30,6 +30,7 @@ from .state import (
     Retrace,
     Undefined,
     as_number,
+    describe,
     filling,
     here,
     identical,
@@ -38,22 +39,9 @@ from .state import (
     lifted,
     same,
     symbolic,
-    told,
 )
 
 BOOL = np.dtype(bool)
-
-
-@dataclass
-class FirstLeaf:
-    """What the first branch leaves in one place.
-
-    value     what it is
-    symbol    what stands for it in the graph; None if it is Python's
-    """
-
-    value: Any
-    symbol: Any
 
 
 class Merge:
@@ -61,6 +49,7 @@ class Merge:
 
     like      (variable, place in it) → spec of the tensor that a number has to fit
     filled    variable → a value of the kind that it gets, to have before it gets one
+    first     of each variable, (value, its symbol; None if it is Python's) in each place, as the first branch leaves it
     """
 
     def __init__(self, names: Sequence[str], kind: str):
@@ -71,11 +60,11 @@ class Merge:
     def chosen(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> list[Any]:
         """The values after the branch that the graph will choose."""
         while True:
-            self.first: list[list[FirstLeaf]] = []
+            self.first: list[list[tuple[Any, Any]]] = []
             self.trees: list[tuple[Any, Any]] = []
             sides = "branches" if self.kind == "`if`" else "sides"
             try:
-                with noted(f"both {sides} of this {self.kind} are", self.place):
+                with explain_early_errors(f"both {sides} of this {self.kind} are", self.place):
                     results = iter(cond(test, lambda: self.true(then()), lambda: self.false(otherwise())))
             except Retrace:
                 continue
@@ -87,8 +76,12 @@ class Merge:
             if name in self.filled and isinstance(value, Undefined):
                 value = filling(self.filled[name])
             self.trees.append((value, None))
-            self.first.append([self.leaf(name, i, x) for i, x in enumerate(leaves(value))])
-        return [leaf.symbol for its in self.first for leaf in its if leaf.symbol is not None]
+            symbols = (self.fitted(x, self.like.get((name, i))) for i, x in enumerate(leaves(value)))
+            self.first.append([*zip(leaves(value), symbols)])
+        return self.symbols(self.first)
+
+    def symbols(self, variables: Sequence[Sequence[tuple[Any, Any]]]) -> list[Any]:
+        return [symbol for its in variables for _, symbol in its if symbol is not None]
 
     def unread(self, values: Sequence[Any]) -> Sequence[Any]:
         """The values a branch leaves; if it ends with a jump, what has none there is not read behind it."""
@@ -96,13 +89,10 @@ class Merge:
             return values
         return [NotReturned(x.name) if isinstance(x, Undefined) else x for x in values]
 
-    def leaf(self, name: str, i: int, x: Any) -> FirstLeaf:
-        return FirstLeaf(x, self.fitted(x, self.like.get((name, i))) if is_part(x) else None)
-
     def fitted(self, x: Any, spec: Spec | None) -> Any:
-        """x in the graph, and a number of that dtype."""
-        symbol = lifted(x, spec)
-        return symbol if spec is None or symbol.dtype == spec.dtype else symbol.astype(spec.dtype)
+        """x in the graph, and a number of that dtype; None if it is Python's."""
+        symbol = lifted(x, spec) if is_part(x) else None
+        return symbol if spec is None or symbol is None else symbol.astype(spec.dtype)
 
     def false(self, values: Sequence[Any]) -> list[Any]:
         results = []
@@ -116,7 +106,7 @@ class Merge:
                 y = filling(x)
             self.trees[k] = x, y
             if isinstance(y, Undefined):
-                results += [filling(leaf.symbol) for leaf in self.first[k] if leaf.symbol is not None]
+                results += map(filling, self.symbols(self.first[k : k + 1]))
             elif not isinstance(x, Undefined):
                 results += self.beside(name, k, y)
         return results
@@ -125,17 +115,17 @@ class Merge:
         """What the second branch leaves in a variable, as fits the first."""
         x = self.trees[k][0]
         if outline(x) != outline(y):
-            raise self.refused(name, f"{told(x)} after one branch and {told(y)} after the other")
+            raise self.refused(name, f"{describe(x)} after one branch and {describe(y)} after the other")
         results = []
         for i, (first, its) in enumerate(zip(self.first[k], leaves(y))):
-            if first.symbol is not None and is_part(its):
-                results.append(self.second(name, i, first, its))
-            elif not same(first.value, its):
-                raise self.refused(name, f"{told(first.value)} after one branch and {told(its)} after the other")
+            value, symbol = first
+            if symbol is not None and is_part(its):
+                results.append(self.second(name, i, *first, its))
+            elif not same(value, its):
+                raise self.refused(name, f"{describe(value)} after one branch and {describe(its)} after the other")
         return results
 
-    def second(self, name: str, i: int, first: FirstLeaf, y: Any) -> Any:
-        symbol = first.symbol
+    def second(self, name: str, i: int, value: Any, symbol: Any, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             its = lifted(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lifted(y)
         else:
@@ -144,7 +134,7 @@ class Merge:
                 its = its.astype(symbol.dtype)
         if its.dtype == symbol.dtype:
             return its
-        if is_number(first.value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
+        if is_number(value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
             self.like[name, i] = its.spec
             raise Retrace
         raise self.refused(name, f"{symbol.dtype} after one branch and {its.dtype} after the other")
@@ -183,7 +173,7 @@ class Merge:
 
 
 @contextmanager
-def noted(what: str, at: str) -> Iterator[None]:
+def explain_early_errors(what: str, at: str) -> Iterator[None]:
     """A run of a block for the graph: what the user's own code raises there says why it ran."""
     try:
         yield
@@ -262,7 +252,7 @@ def nothing() -> tuple[()]:
     return ()
 
 
-def ignored(state: Sequence[Any]) -> None:
+def ignore(state: Sequence[Any]) -> None:
     """No state to write."""
 
 
@@ -271,7 +261,7 @@ def if_(
     then: Callable[[], None],
     otherwise: Callable[[], None] | None = None,
     get: Callable[[], Sequence[Any]] = nothing,
-    set_: Callable[[Any], None] = ignored,
+    set_: Callable[[Any], None] = ignore,
     names: Sequence[str] = (),
 ) -> None:
     """if test: then() else: otherwise()
@@ -307,7 +297,7 @@ def if_(
     after = merge.chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
     set_((*after[:own], *before[own:]))
     followed.write(after[own:])
-    assigned(names, set_, "`if`")
+    note_assignments(names, set_, "`if`")
 
 
 # -- expressions ---------------------------------------------------------------------------------------
@@ -322,7 +312,7 @@ def if_expression(
     merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        with refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignored, None):
+        with refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignore, None):
             return [side()]
 
     return merge.chosen(truth(test, kind), lambda: noting(then), lambda: noting(otherwise))[0]
@@ -350,12 +340,12 @@ def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[
     """then() if first else otherwise(), one of which is first: as bools, unless first is a number."""
     as_it_is = first.dtype != BOOL
 
-    def told_true(value: Any) -> list[Any]:
+    def as_truth(value: Any) -> list[Any]:
         return [value if as_it_is or isinstance(value, bool) else truth(lifted(value), kind)]
 
     merge = Merge(["the value"], kind)
 
-    return merge.chosen(truth(first, kind), lambda: told_true(then()), lambda: told_true(otherwise()))[0]
+    return merge.chosen(truth(first, kind), lambda: as_truth(then()), lambda: as_truth(otherwise()))[0]
 
 
 def filter_(test: Any) -> Any:

@@ -19,18 +19,19 @@ import linecache
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial, update_wrapper, wraps
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from ...base.errors import ConversionError
 from ...core.modes import current, in_mode
 from ...tracing.module import ModuleLike
-from . import operators
+from . import branches, loops, operators, state
 from .jumps import Unconvertible
 from .operators import REPLACED
 from .scopes import Function, arguments, is_engine, is_foreign, mark_comprehensions
 from .side_effects import warn_of_leaks
+from .state import type_of
 from .statements import Statements, reason_against
 
 OPTIMISED = 0x1  # the flag of a function's code; a class body has not
@@ -91,6 +92,8 @@ def watched(function: Any) -> Any:
 def call(function: Any) -> Any:
     """What is called in the place of a function that a converted one calls."""
     match function:
+        case FunctionType(dispatch=dispatch):
+            return lambda *xs, **options: call(dispatch(type_of(xs[0])))(*xs, **options)
         case FunctionType():
             return REPLACED.get(function) or called(function)
         case MethodType():
@@ -163,7 +166,8 @@ def converted(function: Any) -> Any:
     return update_wrapper(new, function)
 
 
-AG = SimpleNamespace(call=call, **{name: its for name, its in vars(operators).items() if not name.startswith("__")})
+CALLED = dict(chain(*(vars(part).items() for part in (state, branches, loops, operators))), call=call)
+AG = SimpleNamespace(**{name: its for name, its in CALLED.items() if not name.startswith("__")})
 
 
 def conversion_of(function: FunctionType) -> Conversion | str:

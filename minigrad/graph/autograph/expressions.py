@@ -105,11 +105,19 @@ class Expressions(ast.NodeTransformer):
             return at([given], node)[0]
         self.generic_visit(node)
         named = self.named(function)
-        if named is not None and is_foreign(named) and named.__module__ != "math" and named not in REPLACED:
-            node.args = [self.handed(arg) if is_engine(named) else arg for arg in node.args]
-        elif not isinstance(function, ast.Lambda) and not self.is_builtin(function):
+        if self.is_builtin(function):
+            if function.id in ("map", "filter"):  # type: ignore[attr-defined]
+                node.args[:1] = map(self.convert_argument, node.args[:1])
+        elif is_left_alone(named):
+            node.args = [self.convert_argument(arg) if is_engine(named) else arg for arg in node.args]
+        elif not isinstance(function, ast.Lambda):
             node.func = self.operator("call", node.func, like=function)
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        is_class = node.attr == "__class__" and isinstance(node.ctx, ast.Load)
+        return self.operator("class_of", node.value, like=node) if is_class else node
 
     def is_builtin(self, function: ast.expr) -> bool:
         """Whether a call is one of Python's own functions, and of those that need nothing done for tensors."""
@@ -130,11 +138,12 @@ class Expressions(ast.NodeTransformer):
             value = getattr(value, path.pop(), None)
         return value if not path and isinstance(value, FunctionType | BuiltinFunctionType | type) else None
 
-    def handed(self, arg: ast.expr) -> ast.expr:
+    def convert_argument(self, arg: ast.expr) -> ast.expr:
         """A user's function that is handed to one of minigrad's, `mg.func.grad(loss)`, is converted as well."""
-        if isinstance(arg, ast.Name) and arg.id not in self.own and not is_foreign(self.outer.get(arg.id)):
-            return self.operator("call", arg, like=arg)
-        return arg
+        if not isinstance(arg, ast.Name) or arg.id in self.own:
+            return arg
+        is_special = arg.id in SPECIAL and arg.id not in self.outer
+        return self.operator("call", arg, like=arg) if is_special or not is_foreign(self.outer.get(arg.id)) else arg
 
     # -- names ----------------------------------------------------------------------------------------
 
@@ -174,6 +183,12 @@ class Expressions(ast.NodeTransformer):
         self.defined = before | names
         yield
         self.defined = before
+
+
+def is_left_alone(named: Any) -> bool:
+    """Whether a function that is known by name is called as it is."""
+    is_special = named in REPLACED or hasattr(named, "dispatch")  # as functools.singledispatch makes it
+    return named is not None and is_foreign(named) and named.__module__ != "math" and not is_special
 
 
 def assigns(node: ast.AST) -> bool:

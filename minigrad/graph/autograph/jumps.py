@@ -113,7 +113,7 @@ class JumpLowering:
                 return self.loop(s, here)
             case ast.With():
                 body, flags = self.block(s.body, here)
-                s.body = body or passed(s)
+                s.body = body or pass_line(s)
                 return [s], flags
             case ast.Try() | ast.TryStar():
                 return self.tried(s, here)
@@ -121,7 +121,7 @@ class JumpLowering:
                 flags = NONE
                 for case in s.cases:
                     body, more = self.block(case.body, here)
-                    case.body, flags = body or passed(s), flags | more
+                    case.body, flags = body or pass_line(s), flags | more
                 return [s], flags
         return [s], NONE
 
@@ -140,7 +140,7 @@ class JumpLowering:
         if not then and otherwise:
             test = ast.copy_location(ast.UnaryOp(ast.Not(), s.test), s.test)
             return [ast.copy_location(ast.If(test, otherwise, []), s)], flags | more
-        return [ast.copy_location(ast.If(s.test, then or passed(s), otherwise), s)], flags | more
+        return [ast.copy_location(ast.If(s.test, then or pass_line(s), otherwise), s)], flags | more
 
     def loop(self, s: ast.While | ast.For, here: Here) -> tuple[Block, Flags]:
         own = set(map(type, jumps_in(s.body)))
@@ -157,7 +157,7 @@ class JumpLowering:
             s.test = none_of(leaves, [] if endless else [s.test], s.test)
         returns = leaves - {breaks}
         otherwise, more = self.block(s.orelse, here.inner() if leaves else here)
-        s.body, s.orelse = body or passed(s), []
+        s.body, s.orelse = body or pass_line(s), []
         before = [assign(breaks, "False", s)] if breaks in leaves else []
         after = [guard(leaves, otherwise, otherwise[0])] if leaves and otherwise else otherwise
         return [*before, s, *after], returns | more
@@ -170,10 +170,10 @@ class JumpLowering:
         all_flags = flags
         for handler in s.handlers:
             body, more = self.block(handler.body, here)
-            handler.body, all_flags = body or passed(handler), all_flags | more
+            handler.body, all_flags = body or pass_line(handler), all_flags | more
         otherwise, more = self.block(s.orelse, here.inner() if flags else here)
         s.orelse = [guard(flags, otherwise, s)] if flags and otherwise else otherwise
-        s.body = s.body or passed(s)
+        s.body = s.body or pass_line(s)
         return [s], all_flags | more
 
 
@@ -252,7 +252,7 @@ def assign(name: str, value: str, like: ast.AST) -> ast.stmt:
     return at(ast.parse(f"{name} = {value}").body, like)[0]
 
 
-def passed(like: ast.AST) -> Block:
+def pass_line(like: ast.AST) -> Block:
     return [ast.copy_location(ast.Pass(), like)]
 
 

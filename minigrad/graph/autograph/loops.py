@@ -28,14 +28,15 @@ from ...functions.creation import arange
 from ...tracing.tracer import Tracer
 from ..control import while_loop
 from ..subgraph import Subgraph
-from .branches import BOOL, if_, ignored, noted, nothing, truth
-from .side_effects import Changed, Followed, assigned, refuse_changes
+from .branches import BOOL, explain_early_errors, if_, ignore, nothing, truth
+from .side_effects import Changed, Followed, note_assignments, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
     Retrace,
     Undefined,
     as_number,
+    describe,
     dtype_of,
     filling,
     here,
@@ -44,7 +45,6 @@ from .state import (
     lifted,
     same,
     symbolic,
-    told,
 )
 
 UNROLLED = 256  # the most rows of a loop that is unrolled because a list grows in it
@@ -67,7 +67,7 @@ class Rows:
         return None if symbolic(self.length) or isinstance(self.length, Dimension) else max(0, int(self.length))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(unrolled(self))
+        return iter(unroll(self))
 
 
 def rows(x: Any) -> Any:
@@ -130,7 +130,7 @@ def zip_(*xs: Any, strict: bool = False) -> Any:
     if all(isinstance(x, Rows) for x in its) and its:
         lengths = [x.length for x in its]
         return Rows(reduce(shorter, lengths), lambda i: tuple(x.row(i) for x in its))
-    return zip(*map(unrolled, its), strict=strict)
+    return zip(*map(unroll, its), strict=strict)
 
 
 def number_of(xs: range, i: Any) -> Any:
@@ -143,7 +143,7 @@ def shorter(n: Any, m: Any) -> Any:
     return min(n, m)
 
 
-def unrolled(x: Any) -> Any:
+def unroll(x: Any) -> Any:
     """Rows, one after the other. Raises ConversionError where their number is not known."""
     if not isinstance(x, Rows):
         return x
@@ -203,7 +203,7 @@ class TracedLoop:
                     x = self.before[self.names.index(name)]
                     self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed(name, x, turn)
                 self.write_loop(test, turn)
-                return assigned(
+                return note_assignments(
                     self.names[: len(self.names) - len(self.followed.all)], self.owner[1], self.kind, self.line
                 )
             except Unlike as its:
@@ -232,7 +232,7 @@ class TracedLoop:
     def turn(self, turn: Callable[[], None]) -> None:
         with (
             refuse_changes(self.block, "a loop", self.place, *self.owner, self.followed),
-            noted("the body of this loop is", self.place),
+            explain_early_errors("the body of this loop is", self.place),
         ):
             turn()
 
@@ -247,7 +247,7 @@ class TracedLoop:
 
         def going(*symbols: Any) -> Any:
             self.write(self.state(start, as_numbers(symbols)))
-            with noted("the condition of this loop is", self.place):
+            with explain_early_errors("the condition of this loop is", self.place):
                 return test()
 
         def body(*symbols: Any) -> list[Any]:
@@ -309,8 +309,9 @@ class TracedLoop:
         for x in edited:
             if id(x) in others or sum(x is part for part in parts) > 1:
                 raise ConversionError(
-                    f"{self.place}: this {self.kind} over tensors edits {told(x)} in place, as x += 1 does, and reads "
-                    "it under another name besides. Write x = x + 1, or let the two be different tensors: y = x.clone()"
+                    f"{self.place}: this {self.kind} over tensors edits {describe(x)} in place, as x += 1 does, and "
+                    "reads it under another name besides. Write x = x + 1, or let the two be different tensors: "
+                    "y = x.clone()"
                 )
 
     def state(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
@@ -380,7 +381,7 @@ class TracedLoop:
                 f"A list may grow in a `for` over at most {UNROLLED} rows, if their number is known: it is unrolled. "
                 "Else keep what the loop collects in a tensor: out = mg.zeros(10) and out[i] = y, or mg.lax.scan"
             )
-        return self.refused(name, f"is {told(x)} before a turn and {told(y)} after it", way, uneven=True)
+        return self.refused(name, f"is {describe(x)} before a turn and {describe(y)} after it", way, uneven=True)
 
     def refused(self, name: str, what: str, way: str, uneven: bool = False) -> ConversionError:
         """The error; uneven, if a variable has another structure after a turn, which Python could run."""
@@ -411,7 +412,7 @@ def while_(
     test: Callable[[], Any],
     body: Callable[[], None],
     get: Callable[[], Sequence[Any]] = nothing,
-    set_: Callable[[Any], None] = ignored,
+    set_: Callable[[Any], None] = ignore,
     names: Sequence[str] = (),
     assigns: bool = False,
 ) -> None:
@@ -438,7 +439,7 @@ def for_(
     over: Any,
     body: Callable[[Any], None],
     get: Callable[[], Sequence[Any]] = nothing,
-    set_: Callable[[Any], None] = ignored,
+    set_: Callable[[Any], None] = ignore,
     names: Sequence[str] = (),
     test: Callable[[], Any] | None = None,
 ) -> None:
@@ -451,14 +452,14 @@ def for_(
         if items.most == 0:
             return
         try:
-            counted(items, TracedLoop("`for`", body, get, set_, names, items.most is not None), body, test)
+            run_counted(items, TracedLoop("`for`", body, get, set_, names, items.most is not None), body, test)
         except ConversionError as error:
             if not getattr(error, "uneven", False) or items.most is None or items.most > UNROLLED:
                 raise
         else:
             return
     going: Any = True
-    for item in unrolled(items):
+    for item in unroll(items):
         if symbolic(going):
             if_(going, partial(body, item), None, get, set_, names)
         else:
@@ -468,7 +469,7 @@ def for_(
             return
 
 
-def counted(items: Rows, loop: TracedLoop, body: Callable[[Any], None], test: Callable[[], Any] | None) -> None:
+def run_counted(items: Rows, loop: TracedLoop, body: Callable[[Any], None], test: Callable[[], Any] | None) -> None:
     """The loop over the rows in the graph: a while loop that counts."""
     at: Any = 0
     get, set_ = loop.get, loop.set_

@@ -1,6 +1,7 @@
 """What generated code calls, as `ag.NAME`: each looks at the values it gets, and lets Python or the graph decide.
 
-Those of branches.py and loops.py, and Python's own functions that ask a tensor for its value, and here need not.
+Here are Python's own functions that ask a tensor for its value, and need not; the others are in branches.py, loops.py
+and state.py.
 """
 
 from __future__ import annotations
@@ -15,24 +16,9 @@ from typing import Any
 import numpy as np
 
 from ...functions.creation import arange
-from .branches import and_ as and_
-from .branches import assert_ as assert_
-from .branches import compare as compare
-from .branches import filter_ as filter_
-from .branches import handled as handled
-from .branches import if_ as if_
-from .branches import if_expression as if_expression
-from .branches import not_ as not_
-from .branches import or_ as or_
-from .branches import subject as subject
-from .branches import truth
+from .branches import handled, if_expression, truth
 from .loops import arange_, enumerate_, len_, range_, reversed_, zip_
-from .loops import for_ as for_
-from .loops import while_ as while_
-from .state import NotReturned as NotReturned
-from .state import Number, as_number, symbolic, type_of
-from .state import Undefined as Undefined
-from .state import defined as defined
+from .state import Number, Tracer, as_number, symbolic, type_of
 
 
 def int_(x: Any = 0, *base: Any) -> Any:
@@ -57,12 +43,26 @@ def type_(x: Any, *body: Any, **options: Any) -> Any:
 
 def isinstance_(x: Any, kinds: Any) -> bool:
     """isinstance(x, kinds)"""
-    return issubclass(type_of(x), kinds) if isinstance(x, Number) else isinstance(x, kinds)
+    is_one = not isinstance(x, Number) and isinstance(x, kinds)
+    return is_one or (isinstance(x, Tracer) and issubclass(type_of(x), kinds))
 
 
 def hasattr_(x: Any, name: str) -> bool:
     """hasattr(x, name)"""
     return hasattr(type_of(x), name) if isinstance(x, Number) else hasattr(x, name)
+
+
+def class_of(x: Any) -> Any:
+    """x.__class__"""
+    return type_of(x) if isinstance(x, Tracer) else x.__class__
+
+
+def getattr_(x: Any, name: str, *default: Any) -> Any:
+    """getattr(x, name, default)"""
+    if name == "__class__":
+        return class_of(x)
+    is_none_of_a_number = isinstance(x, Number) and not hasattr_(x, name)
+    return getattr(x.kind() if is_none_of_a_number else x, name, *default)
 
 
 class Suppress(contextlib.suppress):
@@ -123,5 +123,5 @@ def all_(xs: Any) -> Any:
 REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
     bool: bool_, min: min_, max: max_, any: any_, all: all_, arange: arange_,
-    type: type_, isinstance: isinstance_, hasattr: hasattr_, contextlib.suppress: Suppress,
+    type: type_, isinstance: isinstance_, hasattr: hasattr_, getattr: getattr_, contextlib.suppress: Suppress,
 }  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F")
 ENGINE = str(Path(__file__).parents[2])
-SPECIAL = set("all any bool enumerate float hasattr int isinstance len max min range reversed type zip".split())  # noqa: SIM905  (operators.py)
+SPECIAL = set("all any bool enumerate float getattr hasattr int isinstance len max min range reversed type zip".split())  # noqa: SIM905  (operators.py)
 
 
 def is_foreign(function: Any) -> bool:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from io import IOBase
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -27,7 +28,7 @@ from ..contents import contents, position
 from ..effects import Probe
 from ..names import is_library
 from .scopes import is_foreign
-from .state import Retrace, is_part, symbolic
+from .state import Retrace, describe, is_part, symbolic
 
 NOTHING = object()
 
@@ -151,21 +152,30 @@ class Before:
         self.containers = [(its, x, x.copy()) for its, x in self.places if isinstance(x, list | dict | set)]
         self.values = [(its.path, x) for its, x in self.places if not isinstance(x, list | dict | set)]
         self.values += [(its.path, copy) for its, _, copy in self.containers]
+        self.values += [(path, x) for path, held in self.values for x in leaves(held) if x is not held and moves(x)]
         self.contents = self.look()
 
     def look(self) -> list[Any]:
         """The contents of all values, without the containers, which are compared by themselves."""
         seen = {id(x): (i, x) for i, (_, x, _) in enumerate(self.containers)}
-        return [position(x) if isinstance(x, Iterator) else contents(x, seen) for _, x in self.values]
+        return [position(x) if moves(x) else contents(x, seen) for _, x in self.values]
+
+    def refuse_unknown_positions(self) -> None:
+        """Raises ConversionError if the block names an iterator that may move without a trace of it."""
+        for (path, x), its in zip(self.values, self.contents):
+            if moves(x) and is_unknown(its):
+                raise ConversionError(
+                    f"{self.at}: {self.kind} over tensors names `{path}`, {describe(x)} and an iterator whose position "
+                    "Python does not tell: a value would be taken here once, however often the graph runs. Take the "
+                    "value before, v = next(it), or keep the values in a list: xs = list(it)"
+                )
 
     def refuse_changed_contents(self) -> None:
         """Raises ConversionError if an object, or a part of a container, was edited in place."""
         state = self.get()
         self.set_(self.state)  # an attribute that is part of the state may change
-        now = self.look()
-        again = now if now == self.contents else self.look()  # an iterator never equals itself
-        for (path, _), x, y, z in zip(self.values, self.contents, now, again):
-            if x != y == z:
+        for (path, _), x, y in zip(self.values, self.contents, self.look()):
+            if x != y and without_iterators(x) != without_iterators(y):
                 raise ConversionError(
                     f"{self.at}: something in `{path}` changes in {self.kind} over tensors, which is written down once "
                     "and run as the graph decides. Keep it in a variable, in an attribute that is assigned right "
@@ -220,6 +230,7 @@ def refuse_changes(
     followed     lists that are part of it; None, if no list can be
     """
     before = Before(block, kind, at, get, set_)
+    before.refuse_unknown_positions()
     try:
         yield
         before.refuse_other_assignments()
@@ -230,6 +241,21 @@ def refuse_changes(
             before.refuse_changed_contents()
         before.restore()
         raise
+
+
+def moves(x: Any) -> bool:
+    """Whether x is an iterator, or a file that is read."""
+    return isinstance(x, Iterator) and not (isinstance(x, IOBase) and (x.closed or not x.readable()))
+
+
+def is_unknown(its: Any) -> bool:
+    """Whether a position, or the contents of a value, depend on an iterator that does not tell how far it has come."""
+    return type(its) is object or (isinstance(its, list | tuple) and any(map(is_unknown, its)))
+
+
+def without_iterators(its: Any) -> Any:
+    """Contents in which all iterators, of which no two looks are equal, are."""
+    return tuple(map(without_iterators, its)) if type(its) is tuple else None if type(its) is object else its
 
 
 def is_changed(now: Any, before: Any) -> bool:
@@ -308,7 +334,7 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
             )
 
 
-def assigned(names: Sequence[str], set_: Any, kind: str, at: Any = None) -> None:
+def note_assignments(names: Sequence[str], set_: Any, kind: str, at: Any = None) -> None:
     """Note the attributes and globals among what a branch or a loop has assigned."""
     if opened.found is None:
         return

@@ -21,13 +21,10 @@ from ...core.node import place, spot
 from ...core.op import Op
 from ...tensor.symbol import Symbol
 from ...tensor.tensor import Tensor
+from ...tracing.builder import Retrace as Retrace
 from ...tracing.builder import Tracer
 
 NUMBERS = (bool, int, float)
-
-
-class Retrace(Exception):
-    """The branches, or the body, are to be written down once more, now that this is known."""
 
 
 class Number(Tracer):
@@ -63,12 +60,12 @@ class Number(Tracer):
         """The dtype that the Python number takes there (NEP 50)."""
         return result_type(spec.dtype, self.kind(0))
 
-    def rebound(self, other: Any) -> Any:
+    def leave_to_python(self, other: Any) -> Any:
         """Leaves it to Python to take `n = n + other` for `n += other`."""
         return NotImplemented
 
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = rebound
-    __iand__ = __ior__ = __ixor__ = rebound
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = leave_to_python
+    __iand__ = __ior__ = __ixor__ = leave_to_python
 
 
 def is_number(x: Any) -> bool:
@@ -82,9 +79,9 @@ def as_number(x: Any) -> Any:
 
 
 def type_of(x: Any) -> Any:
-    """type(x); that of the Python number for which x stands."""
+    """type(x); of a symbol, that of the tensor or the Python number for which it stands."""
     if not isinstance(x, Number):
-        return type(x)
+        return Tensor if type(x) is Tracer else type(x)
     x.typed = True
     return x.kind
 
@@ -180,13 +177,13 @@ def filling(x: Any) -> Any:
     return tree_map(like, x)
 
 
-def told(x: Any) -> str:
+def describe(x: Any) -> str:
     """What a value is, in a message."""
     if isinstance(x, Symbol | Tensor):
         return str(x.spec)
     if isinstance(x, tuple | list | dict):
         parts = leaves(x)
-        inside = f" ({', '.join(map(told, parts))})" if 0 < len(parts) < 5 else ""
+        inside = f" ({', '.join(map(describe, parts))})" if 0 < len(parts) < 5 else ""
         return f"a {type(x).__name__} of {len(parts)}{inside}"
     if is_part(x) and not isinstance(x, np.ndarray) and np.ndim(x) == 0:
         return f"the number {x!r}"

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .expressions import Expressions, assigns
-from .jumps import Block, JumpLowering, at, exits, passed
+from .jumps import Block, JumpLowering, at, exits, pass_line
 from .scopes import Function, Liveness, arguments, attributes_written, inside, written
 
 
@@ -131,7 +131,7 @@ class Blocks(Expressions):
         if not isinstance(node.target, ast.Name):
             return self.generic_visit(node)
         if node.value is None:
-            return passed(node)
+            return pass_line(node)
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_Delete(self, node: ast.Delete) -> Any:
@@ -211,7 +211,7 @@ class Statements(Blocks):
             self.local |= mine - self.shared.keys()
         self.defined |= given
         body = self.block(body, Frame(mine - self.shared.keys()))
-        function.body = [*head, *body] or passed(function)
+        function.body = [*head, *body] or pass_line(function)
         return function
 
     # -- if, while, for -------------------------------------------------------------------------------
