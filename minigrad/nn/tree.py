@@ -261,7 +261,7 @@ class Tree(ModuleLike):
 
 def learned(x: Any) -> bool:
     """Whether x, once assigned to a module, is a parameter."""
-    return isinstance(x, Parameter) or (isinstance(x, Tensor) and x.requires_grad and x.is_leaf)
+    return isinstance(x, Parameter) or (isinstance(x, Tensor) and bool(x.tracked) and x.is_leaf)
 
 
 def is_traced(x: Any) -> bool:
