@@ -11,6 +11,7 @@ anything but a module) is compared in each call: see contents.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
@@ -33,7 +34,7 @@ class Guards:
     noted       (id, attribute) → (a weak reference to the object, what Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
     counted     the part of `noted` that changes only if an attribute of a module is set
-    modules     (a weak reference to a module, the attributes of it that Python read)
+    modules     (a weak reference to a module, what gets the attributes that Python read of its dictionary)
     ids         the ids of their values when they were last compared. A deleted object is appended, as in Names
     others      weak references to the tensors whose dtype or shape Python may have read, and that were not captured
     reached     what the function's names led to
@@ -51,9 +52,10 @@ class Guards:
             place = self.counted if is_counted(what, attribute, value) else self.watched
             place.append((ref(what), attribute, value))
             if isinstance(what, ModuleLike):
-                read.setdefault(id(what), (what, ["_changes"]))[1].append(attribute)
+                names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
+                names += [attribute] if attribute in vars(what) else []
         self.classes = {type(module) for module, _ in read.values()}
-        self.modules = [(ref(module), names) for module, names in read.values()]
+        self.modules = [(ref(module), itemgetter(*names)) for module, names in read.values()]
         self.ids: list[Any] = []
         same = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
         self.others = [x for x in same if not any(x() is y for y in self.captured)]
@@ -67,7 +69,10 @@ class Guards:
             return False
         if not self.reached.holds() or not holds(self.watched):
             return False
-        values = self.values()
+        try:
+            values = self.values()
+        except KeyError:
+            return False
         if [*map(id, values)] != self.ids:
             if not holds(self.counted):
                 return False
@@ -81,8 +86,13 @@ class Guards:
 
     def values(self) -> list[Any]:
         """What the modules hold in the attributes that were read, and how many hooks they have."""
-        spaces = [(vars(x), names) for of, names in self.modules if (x := of()) is not None]
-        return [x for space, names in spaces for x in (*map(space.get, names), len(space["_hooks"]))]
+        found: list[Any] = []
+        for of, get in self.modules:
+            if (module := of()) is not None:
+                space = vars(module)
+                found += get(space)
+                found.append(len(space["_hooks"]))
+        return found
 
     def broken(self) -> Iterator[str]:
         """Describe each change, in words."""

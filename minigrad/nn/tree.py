@@ -91,7 +91,7 @@ class Tree(ModuleLike):
     def __new__(cls, *_: Any, **__: Any) -> Self:
         # Here and not in __init__, so that a subclass which forgets super().__init__() is whole all the same.
         self = super().__new__(cls)
-        vars(self).update(_parameters=set(), _buffers={})
+        vars(self).update(_parameters=set(), _buffers={}, _changes=0)
         if current.mode.builder is not None:
             current.mode.builder.born[id(self)] = self
         return self
