@@ -5,35 +5,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
+from gc import get_referents
 from inspect import getgeneratorlocals
 from io import IOBase
 from itertools import chain
 from logging import Logger
 from marshal import dumps
-from types import (
-    BuiltinMethodType,
-    FunctionType,
-    GeneratorType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodType,
-    ModuleType,
-)
+from types import BuiltinMethodType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 from warnings import catch_warnings
+from weakref import ReferenceType
 
 import numpy as np
 
 from ..base.pytree import leaves
 from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
-from .autograph.scopes import is_foreign
+from .autograph.scopes import is_engine, is_foreign
 from .names import DEPTH, is_library
-from .signature import IMMUTABLE, Same
+from .signature import FLOATS, IMMUTABLE, Same
 
 PLAIN = IMMUTABLE - {type, type(Ellipsis)}
 CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
-DESCRIPTORS = {MemberDescriptorType, GetSetDescriptorType, property}
+CONSTANT = IMMUTABLE | {CodeType}
+WHOLE = Tensor, Stateful, Logger, IOBase
 
 
 def is_plain(x: Any, seen: Mapping[int, Any]) -> bool:
@@ -58,16 +54,14 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     seen    id → (number, object) of the objects visited so far
     """
     kind: Any = type(x)
-    if kind in IMMUTABLE and (kind is not type or is_library(x)):
-        return kind, repr(x) if kind is float else x  # repr tells 0.0 from −0.0, and makes all NaNs equal
+    if kind in CONSTANT and (kind is not type or is_library(x)):
+        return kind, repr(x) if kind in FLOATS else x
     itself = Same(x) if kind.__weakrefoffset__ else x
     is_container = isinstance(x, tuple | list | set | frozenset | deque | dict)
-    if isinstance(x, Tensor | Stateful | ModuleType | Logger | IOBase) or (
-        kind.__module__.startswith("minigrad.") and not is_container
-    ):
+    if isinstance(x, WHOLE) or (kind.__module__.startswith("minigrad.") and not is_container):
         return itself
-    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
-        return kind, x.dtype.str, x.shape, x.tobytes()
+    if (kind is np.ndarray or isinstance(x, np.generic)) and not x.dtype.hasobject:
+        return kind, x.dtype.str, x.dtype.names, x.shape, x.tobytes()
     if isinstance(x, Iterator):  # its next value cannot be known without taking it, so it never compares equal
         return object()
     seen = {} if seen is None else seen
@@ -76,12 +70,12 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     if id(x) in seen:
         return kind, seen[id(x)][0]
     seen[id(x)] = len(seen), x
-    if is_container:
-        parts: Any = (*x, *x.values()) if isinstance(x, dict) else x
-        own = [contents(vars(x), seen)] if getattr(x, "__dict__", None) else []
-        return kind, *[contents(part, seen) for part in parts], *own, len(x)
-    parts = [contents(part, seen) for part in state_of(x)]
-    return (kind, *parts) if kind is MethodType else (itself, *parts) if parts else itself
+    parts = [*x, *(x.values() if isinstance(x, dict) else ())] if is_container else []
+    own = [] if kind in CONTAINERS else state_of(x)
+    found = [contents(part, seen) for part in (*parts, *own)]
+    if is_container or kind is MethodType:
+        return kind, *found, len(parts)
+    return (itself, *found) if found else itself
 
 
 def position(x: Iterator[Any]) -> list[Any] | object:
@@ -105,33 +99,48 @@ def hides_its_state(f: Any) -> bool:
 
 
 def state_of(x: Any) -> list[Any]:
-    """The values in the attributes and slots of an object and of its class; of a function, its cells and defaults."""
+    """The values in the attributes and slots of an object, and its class; code, defaults and cells of a function."""
     kind: Any = type(x)
-    if isinstance(x, FunctionType):
-        cells = [getattr(cell, "cell_contents", None) for cell in x.__closure__ or ()]
-        return [] if is_foreign(x) else [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).items()]
-    if isinstance(x, MethodType):
-        return [x.__func__, x.__self__]
-    if isinstance(x, memoryview):
-        return [x.tobytes()]
-    classes = [c for c in (x if isinstance(x, type) else kind).__mro__ if not is_library(c)]
-    own: list[Any] = [
-        [v for name, v in vars(c).items() if type(v) not in DESCRIPTORS and name[:2] != "__"] for c in classes
-    ]
-    if isinstance(x, type):
-        return own
-    state = getattr(x, "__dict__", None)  # asked first: a partial has none until then
+    match x:
+        case FunctionType():
+            cells = [getattr(cell, "cell_contents", None) for cell in x.__closure__ or ()]
+            options = [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).items(), *vars(x).items()]
+            return [x.__code__, *cells, *options] if not is_foreign(x) else [] if is_engine(x) else cells
+        case type() if is_library(x) or "_make" in vars(x):  # a namedtuple has no state
+            return []
+        case type():
+            special = {n: v.__code__ for n, v in vars(x).items() if n[:2] == "__" and isinstance(v, FunctionType)}
+            own = {n: v for n, v in vars(x).items() if n[:2] != "__"} | special
+            return [[*own], *own.values(), *x.__bases__, kind]
+        case ModuleType():
+            return [] if is_library(x) else [v for n, v in vars(x).items() if n[:2] != "__"]
+        case MethodType():
+            return [x.__func__, x.__self__]
+        case memoryview():
+            return [x.tobytes()]
+        case ContextVar():
+            return [x.get(None)]
+        case ReferenceType():
+            return [x()]
+    state = [kind]
+    with suppress(Exception):  # where a user's object refuses
+        state += [getattr(x, name, None) for name in ("__dict__", "default_factory", "maxlen") if hasattr(kind, name)]
+        whole = object.__getstate__(x)
+        state += whole[1:] if type(whole) is tuple else ()  # the slots
     is_default = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
-    with suppress(Exception):  # where an object made in C, such as a file, has no state, or a user's refuses
-        own.append(object.__getstate__(x) if is_default else x.__reduce_ex__(2)[1:])
-    return own if is_default else [*own, state]
+    if not (isinstance(x, list | set | dict | deque) or (is_default and not is_library(kind))):
+        try:
+            state.append(x.__reduce_ex__(2)[1:])
+        except Exception:  # an object made in C, such as a property
+            state += get_referents(x)
+    return state
 
 
 def is_settled(value: Any) -> bool:
     """Whether nothing in a value can be edited in place, except tensors: each run reads their elements."""
     match value:
         case (type() as kind, *parts):
-            return kind in IMMUTABLE or (issubclass(kind, tuple | MethodType) and all(map(is_settled, parts)))
+            return kind in CONSTANT or (issubclass(kind, tuple | MethodType) and all(map(is_settled, parts)))
         case tuple() | object() if type(value) is tuple or type(value) is object:
             return False
     return True

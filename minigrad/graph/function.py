@@ -37,10 +37,11 @@ from ..tracing.module import ModuleLike
 from .autograph.convert import convert
 from .compiled import CompileOptions
 from .explain import explained, names_of, said, why
-from .names import Names
+from .guards import observe
+from .names import Names, is_library
 from .placeholder import TensorSpec, specs_only
 from .signature import (
-    BY_VALUE,
+    IMMUTABLE,
     Bound,
     Forgetting,
     Instances,
@@ -212,6 +213,8 @@ class TracedFunction:
         named = self.parameters.leaves(args, options)
         arguments = [(name, said(x)) for name, x in named]
         names = [name for name, x in named if is_tensor(x)]
+        objects = [*objects_in(self.key(args, options, []))]
+        before = [(x, "contents", observe(x(), "contents")) for x in objects if is_library(type(x()))]
         made = trace(
             lambda symbols: self.opened(*substituted((args, options), is_tensor, symbols)),
             list(zip(names, tensors, specs, strict=True)),
@@ -221,7 +224,8 @@ class TracedFunction:
             self.compile_options,
         )
         made.arguments = arguments
-        made.guards.reached = Names(self.python_function, made.guards.classes)
+        made.guards.watched += before
+        made.guards.reached = Names(self.python_function, [*made.guards.classes, *objects])
         return made
 
     def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -335,8 +339,7 @@ def is_tensor(x: Any) -> bool:
 
 def kind_of_call(args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
     """What tells a call from another, for arguments that may be symbols."""
-    values = BY_VALUE | {float}
-    return [x.spec if isinstance(x, Operand) else x if type(x) in values else id(x) for x in leaves((args, options))]
+    return [x.spec if isinstance(x, Operand) else x if type(x) in IMMUTABLE else id(x) for x in leaves((args, options))]
 
 
 def function(

@@ -3,21 +3,24 @@
 A trace depends on the dtype and shape of what it captured; the groups and options of an optimiser, and which parameters
 have made the same number of steps with it; whether a leaf had a .grad, and whether a parameter learns; the code of a
 function, which a notebook's autoreload edits; what names lead to (names.py); and all that Python read of modules,
-schedules and other objects of minigrad's: attributes, parts, hooks, options. Each module counts the assignments to it,
-so most calls make one comparison. Only what can be edited in place (a list, an array, a user's object, an attribute of
+schedules and other objects of minigrad's: attributes, parts, hooks, options. Each call compares
+the ids of what they hold. Only what can be edited in place (a list, an array, a user's object, an attribute of
 anything but a module) is compared in each call: see contents.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
 
+from ..tensor.tensor import Tensor
 from ..tracing.module import MISSING, ModuleLike, Stateful
 from .contents import contents, is_settled
 from .names import Names
-from .signature import IMMUTABLE, Same
+from .signature import IMMUTABLE, Same, objects_in
 
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 # methods that walk through a module: a trace notes what they return
@@ -30,50 +33,66 @@ class Guards:
     captured    name → what the graph reads from outside
     noted       (id, attribute) → (a weak reference to the object, what Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
-    changes     ModuleLike.changes when the notes of modules were last compared: before the trace, to begin with
-    versions    the number of changes of each module that was read, at that time
-    counted     the part of `noted` that changes only if one of the versions does
+    counted     the part of `noted` that changes only if an attribute of a module is set
+    modules     (a weak reference to a module, what gets the attributes that Python read of its dictionary)
+    ids         the ids of their values when they were last compared. A deleted object is appended, as in Names
+    others      weak references to the tensors whose dtype or shape Python may have read, and that were not captured
     reached     what the function's names led to
     """
 
     reached: Names
 
-    def __init__(self, captured: Mapping[str, Any], noted: Noted, pulled: bool, changes: int):
+    def __init__(self, captured: Mapping[str, Any], noted: Noted, pulled: bool):
         self.names, self.captured = list(captured), list(captured.values())
-        self.noted = {key: (ref(what), value) for key, (what, value) in noted.items()}
-        self.pulled, self.changes = pulled, changes
-        modules = {id(what): what for what, _ in noted.values() if isinstance(what, ModuleLike)}
-        self.modules = [*map(ref, modules.values())]
-        versions = self.versions_now()
-        self.versions = versions if ModuleLike.changes == changes else []  # another thread may have changed one since
-        self.classes = {*map(type, modules.values())}
-        self.specs = [x.spec for x in self.captured]
-        self.learned = [x.tracked for x in self.captured]
+        self.pulled = pulled
         self.counted: list[tuple[Any, str, Any]] = []
         self.watched: list[tuple[Any, str, Any]] = []
+        read: dict[int, tuple[Any, list[str]]] = {}
         for (_, attribute), (what, value) in noted.items():
             place = self.counted if is_counted(what, attribute, value) else self.watched
             place.append((ref(what), attribute, value))
+            if isinstance(what, ModuleLike):
+                names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
+                names += [attribute] if attribute in vars(what) else []
+        self.classes = {type(module) for module, _ in read.values()}
+        self.modules = [(ref(module), itemgetter(*names)) for module, names in read.values()]
+        self.ids: list[Any] = []
+        same = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
+        self.others = [x for x in same if not any(x() is y for y in self.captured)]
+        self.specs, self.learned = self.specs_now(), [x.tracked for x in self.captured]
 
     def holds(self) -> bool:
         """Whether everything that the trace depends on is unchanged."""
-        if [x.spec for x in self.captured] != self.specs:
+        if self.specs_now() != self.specs:
             return False
         if self.pulled and [x.tracked for x in self.captured] != self.learned:
             return False
         if not self.reached.holds() or not holds(self.watched):
             return False
-        if self.changes != (changes := ModuleLike.changes):
-            versions = self.versions_now()
-            if versions != self.versions and not holds(self.counted):
+        try:
+            values = self.values()
+        except KeyError:
+            return False
+        if [*map(id, values)] != self.ids:
+            if not holds(self.counted):
                 return False
-            self.changes, self.versions = changes, versions
+            self.ids = ids = []
+            self.kept = [ref(x, ids.append) if type(x).__weakrefoffset__ else x for x in values]
+            ids += map(id, values)
         return True
 
-    def versions_now(self) -> list[Any]:
-        """How often each module was changed, and its hooks."""
-        attributes = [None if (x := of()) is None else vars(x) for of in self.modules]  # which notes no read
-        return [x and (x.get("_changes"), x["_hooks"].changes) for x in attributes]
+    def specs_now(self) -> list[Any]:
+        return [x.spec for x in self.captured] + [getattr(x(), "spec", None) for x in self.others]
+
+    def values(self) -> list[Any]:
+        """What the modules hold in the attributes that were read, and how many hooks they have."""
+        found: list[Any] = []
+        for of, get in self.modules:
+            if (module := of()) is not None:
+                space = vars(module)
+                found += get(space)
+                found.append(len(space["_hooks"]))
+        return found
 
     def broken(self) -> Iterator[str]:
         """Describe each change, in words."""
@@ -82,8 +101,10 @@ class Guards:
                 yield f"{name} was {spec} and is {x.spec}"
             if self.pulled and x.tracked != learned:
                 yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
+        if self.specs_now()[len(self.captured) :] != self.specs[len(self.captured) :]:
+            yield "a tensor of a module has another dtype or shape"
         yield from (f"{name} has another value" for name in self.reached.broken())
-        for (_, attribute), (of, value) in self.noted.items():
+        for of, attribute, value in (*self.counted, *self.watched):
             if not holds([(of, attribute, value)]):
                 yield change(of(), attribute, value, observe(of(), attribute))
 
@@ -101,10 +122,15 @@ def observe(what: Any, attribute: str) -> Any:
         return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
     if attribute == "groups()":
         return what.groups()
+    if attribute == "__class__":
+        return type, type(what)
+    if attribute == "__dict__":  # while tracing, it has the converted `forward`
+        return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
     if isinstance(what, Stateful):
-        return (type, type(what)) if attribute == "__class__" else contents(vars(what).get(attribute, MISSING))
-    if attribute == "value":
-        return contents(what.numpy())
+        is_slot = isinstance(getattr(type(what), attribute, None), MemberDescriptorType)
+        return contents(getattr(what, attribute, MISSING) if is_slot else vars(what).get(attribute, MISSING))
+    if attribute in ("value", "contents"):
+        return contents(what.numpy() if attribute == "value" else what)
     found = getattr(what, attribute, None)
     return found is not None if attribute == "grad" else found
 
@@ -113,7 +139,9 @@ def is_counted(what: Any, attribute: str, value: Any) -> bool:
     """Whether what was noted changes only by assignment to a module, and never in place."""
     if isinstance(what, type):
         return what.__module__.startswith("minigrad.")
-    return isinstance(what, ModuleLike) and (attribute in (*WALKS, "_hooks") or is_settled(value))
+    if not isinstance(what, ModuleLike):
+        return False
+    return attribute in WALKS or (attribute == "_hooks" and not what._hooks) or is_settled(value)
 
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
@@ -125,6 +153,10 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
             return f"the elements of {what.spec}, which Python read, have changed"
         case "grad":
             return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
+        case "contents":
+            return f"a {type(what).__name__} among the arguments has changed"
+        case "requires_grad":
+            return f"a tensor that {'wanted a gradient wants none' if before else 'wanted no gradient wants one'}"
         case "together":
             return "parameters that had made the same number of steps with an optimiser no longer have"
         case "groups()":

@@ -13,9 +13,10 @@ from __future__ import annotations
 import dis
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, pairwise, repeat
+from numbers import Number
 from operator import attrgetter, call
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -30,13 +31,12 @@ WATCHED = (Tensor, Stateful, FunctionType)
 MOST_PARTS = 1000  # a longer container is looked into only if it holds a watched object
 DEPTH = 64
 PARTS = {MethodType: ("__func__", "__self__"), partial: ("func", "args", "keywords"), property: ("fget",)}
+PARTS |= dict.fromkeys((staticmethod, classmethod), ("__func__",))
 OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
-TYPES_OF_FUNCTIONS = frozenset({CodeType, tuple, dict, type(None)})
+UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}
 Look = Callable[[], Iterable[Any]]
-Types = frozenset[Any]
-NONE: Types = frozenset()
 
 
 @lru_cache(4096)
@@ -78,7 +78,7 @@ class Names:
             self.looks: list[Look] = []
             self.leads: dict[int, bool] = {}
             for x in (unwrap(f), *classes):
-                self.open("", x, 0)
+                self.open("", x() if type(x) is Same else x, 0)
         self.ids: list[Any] = []
         values = [*self.values()]
         self.kept = [ref(x, self.ids.append) if type(x).__weakrefoffset__ else x for x in values]
@@ -109,44 +109,42 @@ class Names:
 
     def open(self, name: str, x: Any, depth: int) -> bool:
         """Find what counts in a value. Returns whether the value counts, or leads to something that does."""
-        if type(x) in IMMUTABLE or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
+        if type(x) in IMMUTABLE - {type} or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
             return isinstance(x, Tensor | Stateful)
         if id(x) not in self.leads:
             self.leads[id(x)] = isinstance(x, FunctionType)
-            for part, value, types in self.parts(name, x):
-                if (leads := self.open(part, value, depth + 1)) or type(value) in types:
+            for part, value, counts in self.parts(name, x):
+                if (leads := self.open(part, value, depth + 1)) or counts:
                     self.found.append((part, key_of(value)))
                     self.leads[id(x)] |= leads or value is not None
         return self.leads[id(x)]
 
-    def look_at(self, names: Sequence[str], look: Look, types: Types = NONE) -> Iterator[tuple[str, Any, Types]]:
-        """Look at values in each run. Returns (name, value, types) for each: a value that leads to nothing that counts
-        counts itself if it has one of these types.
-        """
+    def look_at(self, names: Sequence[str], look: Look, counts: bool = False) -> Iterator[tuple[str, Any, bool]]:
+        """Look at values in each run. Returns (name, value, whether it counts though it leads to nothing) for each."""
         if names:
             self.looks.append(look)
-        return zip(names, look(), repeat(types))
+        return zip(names, look(), repeat(counts))
 
-    def parts(self, name: str, x: Any) -> Iterator[tuple[str, Any, Types]]:
+    def parts(self, name: str, x: Any) -> Iterator[tuple[str, Any, bool]]:
         """Look at each part of a value. Returns the same as look_at()."""
         if isinstance(x, list | tuple | set | frozenset | deque | dict):
             look: Look = x.values if isinstance(x, dict) else x.__iter__
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
                 keys: Iterable[Any] = x if isinstance(x, dict) else range(len(x))
                 yield from self.look_at([f"{name}[{key!r}]" for key in keys] or [name], look)
-        elif type(x) in PARTS:
-            yield from (("self" if part == "__self__" else name, getattr(x, part), NONE) for part in PARTS[type(x)])
+        if type(x) in PARTS:
+            yield from (("self" if part == "__self__" else name, getattr(x, part), False) for part in PARTS[type(x)])
         elif isinstance(x, FunctionType):
             yield from self.parts_of_function(x)
-        elif hasattr(x, "__wrapped__") and not isinstance(x, type):
-            yield name, x.__wrapped__, NONE
+        elif "__wrapped__" in getattr(x, "__dict__", ()) and not isinstance(x, type):
+            yield name, x.__wrapped__, False
         elif not type(x).__module__.startswith("minigrad."):
             yield from self.parts_of_object(name, x)
 
-    def parts_of_function(self, f: FunctionType) -> Iterator[tuple[str, Any, Types]]:
+    def parts_of_function(self, f: FunctionType) -> Iterator[tuple[str, Any, bool]]:
         """What a function's cells hold; and, of a user's function, its defaults and the global variables it reads."""
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
-        yield f.__name__, getattr(f, "__wrapped__", None), NONE
+        yield f.__name__, getattr(f, "__wrapped__", None), False
         if not is_foreign(f):
             read, attributes, assigned = names_in(f.__code__)
             self.read, self.assigned = self.read | attributes, self.assigned | assigned
@@ -154,29 +152,37 @@ class Names:
             names = sorted(read & f.__globals__.keys() - cells.keys())
             yield from self.look_at(names, partial(map, f.__globals__.get, names))
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
-            yield from self.look_at(names, partial(attrgetter(*OF_FUNCTIONS), f), TYPES_OF_FUNCTIONS)
+            yield from self.look_at(names, partial(attrgetter(*OF_FUNCTIONS), f), True)
         look = partial(map, getattr, cells.values(), repeat("cell_contents"), repeat(None))
         yield from self.look_at([*cells], look)
 
-    def parts_of_object(self, name: str, x: Any) -> Iterator[tuple[str, Any, Types]]:
+    def parts_of_object(self, name: str, x: Any) -> Iterator[tuple[str, Any, bool]]:
         """What is in the attributes, of a user's object, class or module, that some function reads."""
-        holders = [x] if isinstance(x, ModuleType) else x.__mro__ if isinstance(x, type) else [x, *type(x).__mro__]
-        for holder in holders:
+        classes = (*x.__mro__, *type(x).__mro__) if isinstance(x, type) else (x, *type(x).__mro__)
+        for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
                 space = vars(holder)
-                names = self.read if is_object else self.read & space.keys()
+                names = self.read if is_object else {n for n in space if n in self.read or is_implicit(space, n)}
                 slots = [n for n in names if type(space.get(n)) is MemberDescriptorType]
                 assigned = names & self.assigned
-                for attributes, types in ((names - assigned, IMMUTABLE), (assigned, NONE), (slots, IMMUTABLE)):
+                for attributes, counts in ((names - assigned, True), (assigned, False), (slots, True)):
                     get = partial(getattr, x) if attributes is slots else space.get
                     look = partial(map, get, attributes := sorted(attributes), repeat(None))
-                    yield from self.look_at([f"{name}.{n}" for n in attributes], look, types)
+                    yield from self.look_at([f"{name}.{n}" for n in attributes], look, counts)
+
+
+def is_implicit(space: Mapping[str, Any], name: str) -> bool:
+    """Whether a function of a class is a user's that Python calls without naming it, such as __call__ or __len__."""
+    is_special = name[:2] == "__" and name not in UNCALLED and isinstance(space[name], FunctionType)
+    return is_special and space[name].__code__.co_filename != "<string>"  # which a dataclass writes
 
 
 def key_of(x: Any) -> Any:
     """The key by which snapshots compare a value: a number itself, and the identity of any other object."""
-    return repr(x) if type(x) in IMMUTABLE else Same(x) if type(x).__weakrefoffset__ else id(x)
+    if type(x) is tuple:
+        return tuple(map(key_of, x))
+    return repr(x) if type(x) in IMMUTABLE or isinstance(x, Number) else Same(x) if type(x).__weakrefoffset__ else id(x)
 
 
 def is_library(holder: Any) -> bool:

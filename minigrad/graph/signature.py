@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from pickle import dumps
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
 
 Key = Any  # nested tuples that can be hashed
-BY_VALUE = frozenset({int, bool, str, bytes, complex, type(None), type(Ellipsis), type})
-IMMUTABLE = BY_VALUE | {float}
+FLOATS = frozenset({float, complex})  # their repr tells 0.0 from −0.0, and makes all NaNs equal
+BY_VALUE = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
+IMMUTABLE = BY_VALUE | FLOATS | {type}
 UNKNOWN = inspect.Parameter.empty
 
 
@@ -64,12 +66,12 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
     kind = type(x)
     if kind in BY_VALUE:
         return kind, x
-    if kind is float:
-        return float, x.hex()  # tells 0.0 from −0.0, and one nan is as good as another
+    if kind in FLOATS:
+        return kind, repr(x)
     if isinstance(x, tuple | list):
         return (kind, *[key_of(each, tensors) for each in x])
     if isinstance(x, dict):
-        return (kind, *x, *[key_of(each, tensors) for each in x.values()])
+        return (kind, *x, *map(type, x), *[key_of(each, tensors) for each in x.values()])
     if kind is np.ndarray:
         return key_of(Tensor(x), tensors)
     return key_of_object(x, tensors)
@@ -79,16 +81,24 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
     """What anything else tells by: its value, or itself."""
     if isinstance(x, Tracer):
         raise GraphError(f"{leaked(x)}. Return it from the function that was traced, and call that to see a value")
+    kind: Any = type(x)
     match x:
         case slice():
             return slice, x.start, x.stop, x.step
-        case set():
-            return set, frozenset(x)
+        case set() | frozenset():
+            return kind, frozenset((type(part), repr(part) if type(part) in FLOATS else part) for part in x)
+        case MethodType() if type(x.__self__).__weakrefoffset__:
+            return kind, Same(x.__func__), Same(x.__self__)
+        case np.generic():
+            return kind, x.tobytes()
+        case np.random.Generator() | np.random.RandomState():
+            return kind, dumps(x)
+        case Iterator():  # the next call takes other values of it
+            return object()
         case np.ndarray():  # a matrix, or another kind of array
             return key_of(Tensor(x), tensors)
-    kind: Any = type(x)
     by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
-    return Same(x) if by_itself and kind.__weakrefoffset__ else (kind, x)
+    return Same(x) if by_itself and kind.__weakrefoffset__ else (kind, x, repr(object.__getstate__(x)))
 
 
 def objects_in(key: Key) -> Iterator[Same]:

@@ -356,7 +356,7 @@ def after_assigning(
         if isinstance(builder, StaticGraph):
             builder.become(what, value)
         else:
-            is_leaf = isinstance(what, Tensor) and what.requires_grad and what.is_leaf  # which no gradient passes
+            is_leaf = isinstance(what, Tensor) and what.tracked and what.is_leaf  # which no gradient passes
             with in_mode(recording=current.mode.recording and not is_leaf):
                 builder.take(what, value)
     return builder.after_updates(ys, before)

@@ -29,7 +29,7 @@ from ..ops import StopGradient, TupleGet
 from ..tensor.inplace import renew, settle, write
 from ..tensor.tensor import Tensor, made
 from ..tracing.builder import Captured, GraphBuilder, Tracer
-from ..tracing.module import MISSING, ModuleLike, noticing_reads
+from ..tracing.module import MISSING, noticing_reads
 from .compiled import Compiled, CompileOptions, result_spec
 from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
@@ -58,7 +58,6 @@ class Tracing(GraphBuilder):
     arguments   the tensors that came as arguments, and their symbols
     noted       (id, attribute) → (object, value): what Python read while tracing
     assigned    (id, attribute) → (module, value before the first assignment)
-    changes     ModuleLike.changes when the trace began
     recorded    ids of the tensors that were edited in place where that is recorded
     pulled      whether backward() was called
     closed      whether the trace is over
@@ -82,7 +81,6 @@ class Tracing(GraphBuilder):
         self.arguments: list[tuple[Tensor, Tracer]] = []
         self.noted: dict[tuple[int, str], tuple[Any, Any]] = {}
         self.assigned: dict[tuple[int, str], tuple[Any, Any]] = {}
-        self.changes = ModuleLike.changes
         self.recorded: set[int] = set()
         self.pulled = self.closed = False
 
@@ -305,7 +303,7 @@ class Trace:
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.names = [builder.paths[node.name] for node in inputs]
         captured = dict(zip(self.names[given:], self.captured))
-        self.guards = Guards(captured, builder.noted, builder.pulled, builder.changes)
+        self.guards = Guards(captured, builder.noted, builder.pulled)
         self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
         self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given

@@ -20,7 +20,6 @@ from ..core.modes import current
 from ..functions.creation import zeros_like
 from ..tensor.inplace import write
 from ..tensor.tensor import Tensor
-from ..tracing.module import ModuleLike
 from .tree import Parameter, Tree, dotted, move_to
 
 
@@ -46,22 +45,6 @@ class Hook(NamedTuple):
     moment: str
     function: Callable[..., Any]
     with_kwargs: bool = False
-
-
-class HookBook(dict[int, Hook]):
-    """The hooks of a module. When they change, functions that called the module are traced again."""
-
-    changes = 0
-
-    def __setitem__(self, ticket: int, hook: Hook) -> None:
-        super().__setitem__(ticket, hook)
-        self.changes += 1
-        ModuleLike.changes += 1
-
-    def pop(self, *key: Any) -> Any:
-        self.changes += 1
-        ModuleLike.changes += 1
-        return super().pop(*key)
 
 
 def register(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
@@ -141,11 +124,11 @@ class Module(Tree):
 
     _shown: ClassVar[tuple[str, ...]] = ()  # what its repr says: `p=` with its name, `p` without
     training: bool
-    _hooks: HookBook
+    _hooks: dict[int, Hook]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         self = super().__new__(cls)
-        vars(self).update(training=True, _hooks=HookBook())
+        vars(self).update(training=True, _hooks={})
         return self
 
     def forward(self, *xs: Any, **options: Any) -> Any:

@@ -91,7 +91,7 @@ class Tree(ModuleLike):
     def __new__(cls, *_: Any, **__: Any) -> Self:
         # Here and not in __init__, so that a subclass which forgets super().__init__() is whole all the same.
         self = super().__new__(cls)
-        vars(self).update(_parameters=set(), _buffers={})
+        vars(self).update(_parameters=set(), _buffers={}, _changes=0)
         if current.mode.builder is not None:
             current.mode.builder.born[id(self)] = self
         return self
@@ -261,7 +261,7 @@ class Tree(ModuleLike):
 
 def learned(x: Any) -> bool:
     """Whether x, once assigned to a module, is a parameter."""
-    return isinstance(x, Parameter) or (isinstance(x, Tensor) and x.requires_grad and x.is_leaf)
+    return isinstance(x, Parameter) or (isinstance(x, Tensor) and bool(x.tracked) and x.is_leaf)
 
 
 def is_traced(x: Any) -> bool:

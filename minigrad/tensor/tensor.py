@@ -213,6 +213,8 @@ class Tensor(InPlace, Operand):
     @property
     def requires_grad(self) -> bool:
         """Whether backward will pass through here."""
+        if current.mode.builder is not None:
+            current.mode.builder.note_read(self, "requires_grad")
         return bool(self.tracked)
 
     @requires_grad.setter
@@ -233,7 +235,7 @@ class Tensor(InPlace, Operand):
             )
         if requires_grad and self.tracked is None and not is_inference_mode_enabled():
             raise NoGradientError("what was made in inference_mode has no gradient: take x.clone() outside the block")
-        if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
+        if requires_grad != bool(self.tracked):  # a leaf that is in a graph already stays in it
             before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
             if before is not None:
                 self.node.hooks = before.hooks

@@ -187,7 +187,7 @@ class Pulled:
 
     def leaves(self) -> list[Any]:
         """The captured leaves that require a gradient."""
-        return [c.what for c in self.captured.values() if isinstance(c.what, Tensor) and c.what.requires_grad]
+        return [c.what for c in self.captured.values() if isinstance(c.what, Tensor) and c.what.tracked]
 
 
 def total(gs: Sequence[Any]) -> Any:

@@ -5,6 +5,7 @@ While a function is traced, the builder is notified of each attribute of a modul
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -25,11 +26,9 @@ class ModuleLike(Stateful):
     modules             itself and the modules below
     named_parameters    prefix → (name, tensor) of what it learns
     named_buffers       prefix → (name, tensor) of its other state
-    changes             how often an attribute, a part or a hook of any module was set or removed; in an instance,
-                        `_changes` counts its own
+    _changes            how often an attribute or a part was set or removed
     """
 
-    changes: ClassVar[int] = 0
     _changes = 0
     _hooks: Any
     forward: Callable[..., Any]
@@ -39,12 +38,12 @@ class ModuleLike(Stateful):
 
 
 MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that is not set
+PYTHON = {*dir(object), "__weakref__", "__module__"}  # what each object has
 BOOKS = "_parameters", "_buffers"  # read by walks through a module, whose results are noted instead
 
 
 def note_change(module: Any, name: str, before: Any) -> None:
     """Count a change of an attribute of a module, and notify the builder if a graph is being built."""
-    ModuleLike.changes += 1
     vars(module)["_changes"] = vars(module).get("_changes", 0) + 1
     builder = current.mode.builder
     if builder is not None and not builder.is_own(module):
@@ -54,10 +53,12 @@ def note_change(module: Any, name: str, before: Any) -> None:
 def read_attribute(module: Any, name: str) -> Any:
     """Return the attribute, and notify the builder: this is Stateful.__getattribute__ during a trace."""
     builder = current.mode.builder
-    skipped = name.startswith("__") or name in BOOKS or name in type(module).unnoted
+    skipped = name in PYTHON or name in BOOKS or name in type(module).unnoted
+    if name == "__dict__":  # which the engine reads all the time
+        skipped = sys._getframe(1).f_globals.get("__name__", "").startswith("minigrad.")
     if not (builder is None or skipped or builder.is_own(module)):
         builder.note_read(module, name)
-        if name not in vars(module):
+        if name not in object.__getattribute__(module, "__dict__"):
             builder.note_read(type(module), name)
             builder.note_read(module, "__class__")
     return object.__getattribute__(module, name)
