@@ -93,7 +93,7 @@ class StaticGraph(GraphBuilder):
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         error = sys.exception()
         if getattr(error, "graph", None) is self:  # an op in the handler
-            self.refuse_caught(error)  # type: ignore[arg-type]
+            self.refuse_caught(error)
         return super().apply(op, operands)
 
     def as_default(self) -> AbstractContextManager[Self]:

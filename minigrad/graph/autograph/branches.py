@@ -95,7 +95,7 @@ class Merge:
         return symbol if spec is None or symbol is None else symbol.astype(spec.dtype)
 
     def false(self, values: Sequence[Any]) -> list[Any]:
-        results = []
+        results: list[Any] = []
         values = self.unread(values)
         for k, (name, y) in enumerate(zip(self.names, values)):
             x = self.trees[k][0]

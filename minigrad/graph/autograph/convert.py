@@ -92,8 +92,8 @@ def watched(function: Any) -> Any:
 def call(function: Any) -> Any:
     """What is called in the place of a function that a converted one calls."""
     match function:
-        case FunctionType(dispatch=dispatch):
-            return lambda *xs, **options: call(dispatch(type_of(xs[0])))(*xs, **options)
+        case FunctionType() if hasattr(function, "dispatch"):
+            return lambda *xs, **options: call(function.dispatch(type_of(xs[0])))(*xs, **options)
         case FunctionType():
             return REPLACED.get(function) or called(function)
         case MethodType():

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from ...functions.creation import arange
+from ...tracing.builder import Tracer
 from .branches import handled, if_expression, truth
 from .loops import arange_, enumerate_, len_, range_, reversed_, zip_
-from .state import Number, Tracer, as_number, symbolic, type_of
+from .state import Number, as_number, symbolic, type_of
 
 
 def int_(x: Any = 0, *base: Any) -> Any:
