@@ -447,3 +447,45 @@ def test_an_attribute_of_an_object_holds_another_constant(before, after):
         return x * (a.stop if isinstance(a, slice | range) else a[0] if isinstance(a, tuple) else a)
 
     compare(lambda: Gain(before), lambda way, held: way(lambda x: read(held, x)), give(after))
+
+
+# -- hooks of tensors, which backward() calls while it is traced -----------------------------------------
+
+
+HOOKS = {
+    "a first hook": (lambda w: None, lambda w, _, scale: w.register_hook(lambda g: g * 5)),
+    "one more hook": (lambda w: w.register_hook(lambda g: g * 2), lambda w, _, scale: w.register_hook(lambda g: g * 5)),
+    "a hook is removed": (lambda w: w.register_hook(lambda g: g * 5), lambda w, handle, scale: handle.remove()),
+    "what a hook reads": (None, lambda w, _, scale: put(5.0)(scale)),
+    "a hook after the gradient": (
+        lambda w: None,
+        lambda w, _, scale: w.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(5)),
+    ),
+}
+
+
+def gradient_of(w):
+    def gradient(x):
+        w.grad = None
+        (w * x).sum().backward()
+        return w.grad * 1
+
+    return gradient
+
+
+def scaling(scale):
+    return lambda g: g * scale[0]
+
+
+@table("name", HOOKS)
+def test_the_hooks_of_a_tensor_change(name):
+    before, change = HOOKS[name]
+    found = []
+    for way in (mg.function, lambda f: f):
+        w, scale = nn.Parameter(mg.ones(2)), [1.0]
+        handle = before(w) if before else w.register_hook(scaling(scale))
+        f = way(gradient_of(w))
+        results = [f(X).numpy(), f(X).numpy()]
+        change(w, handle, scale)
+        found.append([*results, f(X).numpy(), f(X).numpy()])
+    np.testing.assert_array_equal(*found)

@@ -22,7 +22,7 @@ import numpy as np
 from ..base.pytree import leaves
 from ..tensor.tensor import Tensor
 from ..tracing.module import Stateful
-from .autograph.scopes import is_engine, is_foreign
+from .autograph.scopes import is_foreign
 from .names import DEPTH, is_library
 from .signature import FLOATS, IMMUTABLE, Same
 
@@ -105,7 +105,7 @@ def state_of(x: Any) -> list[Any]:
         case FunctionType():
             cells = [getattr(cell, "cell_contents", None) for cell in x.__closure__ or ()]
             options = [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).items(), *vars(x).items()]
-            return [x.__code__, *cells, *options] if not is_foreign(x) else [] if is_engine(x) else cells
+            return cells if is_foreign(x) else [x.__code__, *cells, *options]
         case type() if is_library(x) or "_make" in vars(x):  # a namedtuple has no state
             return []
         case type():

@@ -3,9 +3,9 @@
 A trace depends on the dtype and shape of what it captured; the groups and options of an optimiser, and which parameters
 have made the same number of steps with it; whether a leaf had a .grad, and whether a parameter learns; the code of a
 function, which a notebook's autoreload edits; what names lead to (names.py); and all that Python read of modules,
-schedules and other objects of minigrad's: attributes, parts, hooks, options. Each call compares
-the ids of what they hold. Only what can be edited in place (a list, an array, a user's object, an attribute of
-anything but a module) is compared in each call: see contents.py.
+schedules and other objects of minigrad's: attributes, parts, hooks, options. Each call compares the ids of what modules
+hold. Only what can be edited in place (a list, an array, a user's object, an attribute of anything but a module) is
+compared by its contents in each call: see contents.py.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class Guards:
         self.classes = {type(module) for module, _ in read.values()}
         self.modules = [(ref(module), itemgetter(*names)) for module, names in read.values()]
         self.ids: list[Any] = []
-        same = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
-        self.others = [x for x in same if not any(x() is y for y in self.captured)]
-        self.specs, self.learned = self.specs_now(), [x.tracked for x in self.captured]
+        tensors = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
+        self.others = [*tensors - {Same(x) for x in self.captured if isinstance(x, Tensor)}]
+        self.specs, self.learned = self.specs_now(), self.learned_now()
 
     def holds(self) -> bool:
         """Whether everything that the trace depends on is unchanged."""
         if self.specs_now() != self.specs:
             return False
-        if self.pulled and [x.tracked for x in self.captured] != self.learned:
+        if self.pulled and self.learned_now() != self.learned:
             return False
         if not self.reached.holds() or not holds(self.watched):
             return False
@@ -84,6 +84,9 @@ class Guards:
     def specs_now(self) -> list[Any]:
         return [x.spec for x in self.captured] + [getattr(x(), "spec", None) for x in self.others]
 
+    def learned_now(self) -> list[Any]:
+        return [(x.tracked, getattr(x.node, "hooks", None)) for x in self.captured]
+
     def values(self) -> list[Any]:
         """What the modules hold in the attributes that were read, and how many hooks they have."""
         found: list[Any] = []
@@ -96,9 +99,11 @@ class Guards:
 
     def broken(self) -> Iterator[str]:
         """Describe each change, in words."""
-        for name, x, spec, learned in zip(self.names, self.captured, self.specs, self.learned):
+        for name, x, spec, (learned, hooks) in zip(self.names, self.captured, self.specs, self.learned):
             if x.spec != spec:
                 yield f"{name} was {spec} and is {x.spec}"
+            if self.pulled and getattr(x.node, "hooks", None) != hooks:
+                yield f"{name} has its first hook"
             if self.pulled and x.tracked != learned:
                 yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
         if self.specs_now()[len(self.captured) :] != self.specs[len(self.captured) :]:
@@ -122,6 +127,8 @@ def observe(what: Any, attribute: str) -> Any:
         return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
     if attribute == "groups()":
         return what.groups()
+    if attribute == "hooks":
+        return contents((*what.node.hooks.arriving.values(), None, *what.node.hooks.after.values()))
     if attribute == "__class__":
         return type, type(what)
     if attribute == "__dict__":  # while tracing, it has the converted `forward`
@@ -153,6 +160,8 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
             return f"the elements of {what.spec}, which Python read, have changed"
         case "grad":
             return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
+        case "hooks":
+            return f"the hooks of {what.spec} have changed"
         case "contents":
             return f"a {type(what).__name__} among the arguments has changed"
         case "requires_grad":

@@ -155,7 +155,9 @@ class Pulled:
                         "begin with zero_grad() inside the traced function, or take autograd.grad(loss, parameters)"
                     )
                 hooks = origin(x).hooks
-                g = g if hooks is None else hooks(g)
+                if hooks is not None:
+                    self.note_read(x, "hooks")
+                    g = hooks(g)
                 if before is None or self.outer is not None:  # in a branch set_grad() refuses either
                     x.grad = g
                 else:
