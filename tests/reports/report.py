@@ -34,7 +34,7 @@ class Inputs:
 def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, raises=None, refused=None):
     """A decorator that makes a program a test of its value and gradients in each mode.
 
-    source       where it was reported: owner/repository#number
+    source       where it was reported: owner/repository#number; of a lambda, ": " and what it found wrong, too
     arrays       what the program is called with; Python numbers become float64
     value        what it returns
     gradients    of the sum of the result, an array for each float input; None if no input requires a gradient
@@ -59,7 +59,7 @@ def report(source, *arrays, value, gradients=None, modes=MODES, rtol=1e-12, rais
                 for i, (found, expected) in enumerate(zip(slopes, gradients, strict=True)):
                     np.testing.assert_allclose(found, expected, rtol, rtol, err_msg=f"{source}: gradient {i}")
 
-        test.__doc__ = f"{source}: {program.__doc__}"
+        test.__doc__ = f"{source}: {program.__doc__}" if program.__doc__ else source
         return test
 
     return decorate
