@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from onnx_engines import session_of
 
 import minigrad as mg
 
@@ -114,10 +115,10 @@ def run_vmap(program, inputs):
 
 
 def run_onnx(program, inputs):
-    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxruntime")
     file = inputs.folder / "report.onnx"
     with warnings.catch_warnings(action="ignore"):
         mg.onnx.export(program, tuple(map(mg.tensor, inputs.arrays)), file)
-    session = runtime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    session = session_of(file)
     names = [x.name for x in session.get_inputs()]
     return session.run(None, dict(zip(names, inputs.arrays, strict=True)))[0]
