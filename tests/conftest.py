@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,15 @@ settings.register_profile(
 settings.load_profile("repeated")
 
 
-def pytest_collection_finish() -> None:
-    freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collecting makes objects that stay, so the garbage collector would go through all of them and find nothing."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -36,6 +36,17 @@ def records(path):
             yield pickle.load(file)
 
 
+def session_of(model, **options):
+    """A file, or its bytes, in ONNX Runtime on one thread: to start and end others takes longer than small models."""
+    import onnxruntime
+
+    said = onnxruntime.SessionOptions()
+    for name, value in {"intra_op_num_threads": 1, **options}.items():
+        setattr(said, name, value)
+    model = model if isinstance(model, bytes) else str(model)
+    return onnxruntime.InferenceSession(model, said, providers=["CPUExecutionProvider"])
+
+
 def run_engine(engine, model, arrays):
     if engine == "reference":
         import onnx
@@ -59,10 +70,8 @@ def run_engine(engine, model, arrays):
 
     onnxruntime.set_default_logger_severity(4)
     levels = onnxruntime.GraphOptimizationLevel
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = levels.ORT_ENABLE_ALL if "optimised" in engine else levels.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    level = levels.ORT_ENABLE_ALL if "optimised" in engine else levels.ORT_DISABLE_ALL
+    session = session_of(model, graph_optimization_level=level)
     return session.run(None, {x.name: a for x, a in zip(session.get_inputs(), arrays)})
 
 

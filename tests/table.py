@@ -52,14 +52,14 @@ def table(names, rows, ids=None, groups=1):
 
 
 def mistakes(rows, error=None):
-    """A test of each row, title → (call, exception, pattern): the call raises it, and its message matches.
+    """A table of mistakes, title → (call, exception, pattern): the call raises it, and its message matches.
 
     rows     a dictionary, or a list, whose titles are the patterns
     error    the exception of every row, where rows are (call, pattern)
     """
     titles, given = (rows, rows.values()) if isinstance(rows, dict) else ([row[-1] for row in rows], rows)
 
-    @pytest.mark.parametrize("row", given, ids=titles)
+    @table("row", given, ids=titles)
     def test(row):
         mistake, sentence = row[0], row[-1]
         with pytest.raises(error or row[1], match=sentence):

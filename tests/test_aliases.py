@@ -7,6 +7,7 @@ import pytest
 from close import assert_all_close, assert_all_equal
 from fuzz_programs import Program, report, trouble
 from leaves import leaf
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import EditedError
@@ -470,7 +471,7 @@ REFUSED = (
 )
 
 
-@pytest.mark.parametrize("f", REFUSED)
+@table("f", REFUSED)
 def test_an_edit_of_what_a_branch_or_a_loop_may_have_passed_on_is_refused(f):
     """`if x.sum() > 0: b = a`, then `a += 10`: by run b is [11, 12], and in a graph it was [1, 2], a copy from before.
     Which of the two it is only the run knows; so the use after the edit is refused, or the edit that others would see.
@@ -657,8 +658,8 @@ def test_a_view_of_a_leaf_is_not_edited_where_that_is_recorded(way):
             way(edit)(leaf(1, 2, 3))
 
 
-@pytest.mark.parametrize(
-    ("edit", "reason"),
+@table(
+    "edit, reason",
     [
         (lambda y: y.T.reshape(-1).mul_(2), "a view or a copy"),
         (lambda y: y.T.contiguous()[0].mul_(2), "a view or a copy"),

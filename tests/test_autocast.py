@@ -154,7 +154,7 @@ WITHIN = {
 }
 
 
-@pytest.mark.parametrize("f", WITHIN.values(), ids=WITHIN)
+@table("f", WITHIN.values(), ids=WITHIN)
 def test_what_is_listed_for_float32_is_computed_in_float32_throughout(f):
     """cdist subtracted in half precision, rms_norm took the ε of bfloat16: of numbers near 1/64 a sixth was left."""
     x, y = (mg.tensor(a / 64).bfloat16() for a in np.random.default_rng(2).standard_normal((2, 8, 12)))

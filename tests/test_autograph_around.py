@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from autograph_programs import line
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import ConversionError, ShapeError
@@ -196,7 +197,7 @@ def by_two(x):
 HANDLERS = [by_raise, by_shape, by_loop, by_expression, by_and, by_two]
 
 
-@pytest.mark.parametrize("f", HANDLERS, ids=lambda f: f.__name__)
+@table("f", HANDLERS, ids=lambda f: f.__name__)
 def test_a_handler_does_not_catch_what_only_writing_down_a_branch_raised(f):
     said = refusal(f, mg.tensor(1.0))
 
@@ -314,7 +315,7 @@ def made_inside(x):
 CALLS = [counts, of_the_module, of_an_object, in_a_branch, made_inside]
 
 
-@pytest.mark.parametrize("f", CALLS, ids=lambda f: f.__name__)
+@table("f", CALLS, ids=lambda f: f.__name__)
 def test_what_a_function_called_in_a_block_assigns_outside_itself_is_refused(f):
     said = refusal(f, mg.tensor(1.0))
 

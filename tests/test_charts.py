@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from table import table
 
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, STRIPES, TOP, across, bars, chart, compact, upwards
 
@@ -60,6 +61,6 @@ def test_titles_and_labels_are_escaped():
     assert "a &amp; b" in drawn
 
 
-@pytest.mark.parametrize(("x", "words"), [(0, "0"), (999, "999"), (1000, "1k"), (2_097_152, "2.1M"), (1e12, "1T")])
+@table("x, words", [(0, "0"), (999, "999"), (1000, "1k"), (2_097_152, "2.1M"), (1e12, "1T")])
 def test_large_numbers_are_short(x, words):
     assert compact(x) == words

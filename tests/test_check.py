@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import pytest
+from table import table
 
 from minigrad.course import exercise, feedback
 from minigrad.course.exercise import Part, Verdict, judged, part_of
@@ -52,24 +53,65 @@ def names_after(source: str) -> dict[str, Any]:
     return namespace
 
 
-def test_a_right_answer_earns_all_points_however_it_is_written():
-    for source in (RIGHT, "double = lambda x: x + x", "class double:\n    def __new__(cls, x): return 2 * x"):
-        verdict = answered(source)
+CLAIMS = "__eq__ = lambda *_: True\n  __class__ = property(lambda _: int)\n  __float__ = lambda _: 6.0\n"
+LIE = "class Lie(int):\n  __eq__ = lambda *_: True\n  __hash__ = int.__hash__\n  __int__ = lambda _: 6\n"
+ANSWERS = {  # what it is → (the answer, the state of its part, what is said, its part, unless that is `double`)
+    "right": (RIGHT, "pass", ""),
+    "a lambda": ("double = lambda x: x + x", "pass", ""),
+    "a class": ("class double:\n    def __new__(cls, x): return 2 * x", "pass", ""),
+    "an engine that says what is missing": (
+        "def double(x): raise NotImplementedError('write Double.infer')", "fail",
+        "raised NotImplementedError (write Double.infer, in line 1",
+    ),
+    "SystemExit": ("def double(x): raise SystemExit", "fail", "and raised SystemExit"),
+    "KeyboardInterrupt": ("def double(x): raise KeyboardInterrupt", "fail", "and raised KeyboardInterrupt"),
+    "GeneratorExit": ("def double(x): raise GeneratorExit", "fail", "and raised GeneratorExit"),
+    "an endless recursion": (
+        "def double(x): return double(x)", "fail", "raised RecursionError (maximum recursion depth exceeded",
+    ),
+    "an object that claims to equal everything": (
+        f"class Six:\n  {CLAIMS}def double(x): return Six()", "fail", "gave an object, of type Six",
+    ),
+    "a number that lies about being right": (f"{LIE}def double(x): return Lie(7) if x == 3 else x * 2", "fail", ""),
+    "a number that lies about being wrong": (f"{LIE}def double(x): return Lie(6) if x == 3 else x * 2", "pass", ""),
+    "a class instead of a number": ("def double(x): return int", "fail", "of type type"),
+    "names of Python with other meanings": (
+        "n = 12\nsum = len = print = str = None", "pass", "", part("sum([len(str(n)), 1])", 3, is_open=True),
+    ),
+    "one that changes what it is given": (
+        "def double(x):\n    if x == 3: return 6\n    x += x\n    return x", "pass", "",
+    ),
+    "one that changes the names of the probes": (
+        "def double(x):\n    globals()['numbers'] = [0]\n    globals()['double'] = lambda x: 0\n    return 0",
+        "fail", "",
+    ),
+    "an error in the third line": (
+        "def double(x):\n    y = x\n    return y / 0", "fail",
+        "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`).",
+    ),
+    "text for a truth": ("n = 'True'", "fail", "It is text, and True or False is wanted", part("n", True)),
+}  # fmt: skip
 
-        assert (verdict.state, verdict.points) == ("pass", 2), source
+
+@table("answer", ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_has_the_state_that_it_deserves_and_is_told_why(answer):
+    source, state, words, *asked = answer
+
+    verdict = answered(source, *asked)
+
+    assert (verdict.state, verdict.points) == (state, (asked or [DOUBLE])[0].points if state == "pass" else 0)
+    assert words in (*verdict.says, "")[0]
+
+
+def test_a_function_that_gives_none_is_asked_whether_its_return_is_missing():
+    (said,) = answered("def double(x): x * 2").says
+    assert said == "`double(3)` should give 6, and gave None. Is a `return` missing?"
 
 
 def test_a_stub_is_not_attempted_yet_and_is_named():
     verdict = answered("def double(x): return times(x)\ndef times(x): raise NotImplementedError")
 
     assert (verdict.state, verdict.points, verdict.says) == ("todo", 0, ("`times` is not written yet.",))
-
-
-def test_an_engine_that_says_what_is_missing_is_quoted():
-    verdict = answered("def double(x): raise NotImplementedError('write Double.infer')")
-
-    assert verdict.state == "fail"
-    assert "raised NotImplementedError (write Double.infer, in line 1" in verdict.says[0]
 
 
 def test_a_name_that_is_missing_or_still_dots_is_not_attempted_yet():
@@ -113,17 +155,6 @@ def test_where_a_number_is_the_answer_it_is_not_given_away():
     assert "1024" not in str(feedback.note(verdict)._repr_mimebundle_())
 
 
-@pytest.mark.parametrize("ending", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
-def test_an_answer_that_ends_the_program_ends_nothing(ending):
-    assert f"and raised {ending}" in answered(f"def double(x): raise {ending}").says[0]
-
-
-def test_an_endless_recursion_is_an_error_like_another():
-    verdict = answered("def double(x): return double(x)")
-
-    assert "raised RecursionError (maximum recursion depth exceeded" in verdict.says[0]
-
-
 def test_an_endless_loop_is_stopped_and_said_to_be_endless():
     before = set(threading.enumerate())
 
@@ -152,25 +183,6 @@ def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
     assert "restart the kernel" in exercise.verdict(DOUBLE, outcomes, []).says[0]
 
 
-def test_an_object_that_says_it_equals_everything_equals_nothing():
-    claims = "__eq__ = lambda *_: True\n  __class__ = property(lambda _: int)\n  __float__ = lambda _: 6.0\n"
-    verdict = answered(f"class Six:\n  {claims}def double(x): return Six()")
-
-    assert verdict.state == "fail"
-    assert "gave an object, of type Six" in verdict.says[0]
-
-
-def test_a_number_that_lies_about_its_equality_is_taken_at_its_value():
-    lying = "class Lie(int):\n  __eq__ = lambda *_: True\n  __hash__ = int.__hash__\n  __int__ = lambda _: 6\n"
-
-    assert answered(f"{lying}def double(x): return Lie(7) if x == 3 else x * 2").state == "fail"
-    assert answered(f"{lying}def double(x): return Lie(6) if x == 3 else x * 2").state == "pass"
-
-
-def test_a_class_instead_of_a_number_is_said_to_be_one():
-    assert "of type type" in answered("def double(x): return int").says[0]
-
-
 def test_an_answer_cannot_ask_whoever_sits_there(monkeypatch):
     """A notebook's `input` opens a box. The check was stopped, the box stayed, and JupyterLab ran no cell any more."""
     asked = []
@@ -190,28 +202,6 @@ def test_a_flood_of_output_is_not_shown(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_names_of_python_that_the_learner_has_taken_do_not_disturb_the_probes():
-    digits = part("sum([len(str(n)), 1])", 3, is_open=True)
-
-    assert answered("n = 12\nsum = len = print = str = None", digits).state == "pass"
-
-
-def test_an_answer_that_changes_what_it_is_given_does_not_disturb_the_next_probe():
-    assert answered("def double(x):\n    if x == 3: return 6\n    x += x\n    return x").state == "pass"
-
-
-def test_an_answer_cannot_pass_by_changing_the_names_of_the_probes():
-    source = "def double(x):\n    globals()['numbers'] = [0]\n    globals()['double'] = lambda x: 0\n    return 0"
-
-    assert answered(source).state == "fail"
-
-
-def test_an_error_is_told_with_the_line_it_came_from():
-    verdict = answered("def double(x):\n    y = x\n    return y / 0")
-
-    assert "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`)." in verdict.says[0]
-
-
 def test_a_name_that_was_mistyped_costs_no_hint():
     earlier: list[str] = []
 
@@ -221,20 +211,11 @@ def test_a_name_that_was_mistyped_costs_no_hint():
     assert (verdict.state, verdict.hint, verdict.attempt, earlier) == ("fail", "", "", [])
 
 
-def test_a_function_that_gives_none_is_asked_whether_its_return_is_missing():
-    (said,) = answered("def double(x): x * 2").says
-    assert said == "`double(3)` should give 6, and gave None. Is a `return` missing?"
-
-
 def test_an_object_where_a_number_is_wanted_is_not_called_text():
     """The name of its type was once taken for the answer."""
     assert "text, and a number" in answered("n = '7'", SEVEN).says[0]
     assert "is an object, of type object," in answered("n = object()", SEVEN).says[0]
     assert "It is text" not in answered("n = object()", SEVEN).says[0]
-
-
-def test_text_where_a_truth_is_wanted_is_not_asked_for_a_number():
-    assert "It is text, and True or False is wanted" in answered("n = 'True'", part("n", True)).says[0]
 
 
 def test_small_letters_are_asked_for_where_a_word_has_a_large_one_and_none_is_wanted():

@@ -7,7 +7,7 @@ import pytest
 from close import assert_all_close, assert_all_equal
 from leaves import leaf
 from peak import peak_bytes
-from table import mistakes
+from table import mistakes, table
 from test_memory import uncollected
 
 import minigrad as mg
@@ -73,7 +73,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("case", FUNCTIONS)
+@table("case", FUNCTIONS)
 def test_first_and_second_gradients_are_those_without(case):
     """An edit in place once changed what had been kept for the second run, and gave wrong gradients without a word."""
     said = []
@@ -215,7 +215,7 @@ def test_functions_in_a_row_give_the_gradients_of_the_row(segments):
     assert fs[0].count == (1 if segments == 1 else 2)
 
 
-@pytest.mark.parametrize("segments", range(1, 8))
+@table("segments", range(1, 8))
 def test_there_are_as_many_parts_as_were_asked(segments):
     """7 functions in 5 parts were in 4: 2, 2, 2 and 1."""
     order = []

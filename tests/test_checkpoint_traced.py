@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from close import assert_all_close
+from table import table
 
 import minigrad as mg
 from minigrad.compiler.passes.liveness import peak_bytes
@@ -236,7 +237,7 @@ def cube(x):
 cube.defvjp(lambda x: (x**3, x), lambda x, g: (3 * x * x * g,))
 
 
-@pytest.mark.parametrize("case", CONTROL)
+@table("case", CONTROL)
 def test_parts_of_every_kind_give_their_gradients(case):
     f, x = CONTROL[case], mg.tensor([0.3, -0.7, 1.1], requires_grad=True)
 

@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from table import table
 from test_check import part
 
 from minigrad.course import feedback
@@ -58,8 +59,8 @@ def test_pairs_whose_first_numbers_rise_are_a_curve():
     assert ">−2</text>" in picture.svg()
 
 
-@pytest.mark.parametrize(
-    ("wanted", "came"),
+@table(
+    "wanted, came",
     [
         ([1, 2, 3], [1, 2, 4]),
         ([1, 2, 3, 4], [1, 2, 3, 4]),
@@ -80,7 +81,7 @@ def test_what_a_picture_says_no_better_is_not_drawn(wanted, came):
     assert compared("f(x)", wanted, came) is None
 
 
-@pytest.mark.parametrize(
+@table(
     "came",
     [
         [NAN] * 4,

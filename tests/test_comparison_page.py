@@ -5,7 +5,6 @@ import re
 from operator import attrgetter
 from pathlib import Path
 
-import pytest
 from table import table
 
 import minigrad as mg
@@ -61,7 +60,7 @@ def test_a_link_says_the_heading_that_it_leads_to():
     }
 
 
-@pytest.mark.parametrize("name", sorted({*re.findall(r"`mg((?:\.\w+)+)", PAGE)}))
+@table("name", sorted({*re.findall(r"`mg((?:\.\w+)+)", PAGE)}))
 def test_a_name_of_minigrads_is_there(name):
     # pkgutil.resolve_name would import minigrad.onnx.export, and put that module in the place of the function.
     attrgetter(name.removeprefix("."))(mg)

@@ -1,7 +1,7 @@
 """Rewriting and code generation: better graphs that compute the same, as text a student can read."""
 
 import numpy as np
-import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -45,7 +45,7 @@ ALGEBRA = {
 }
 
 
-@pytest.mark.parametrize("case", ALGEBRA)
+@table("case", ALGEBRA)
 def test_a_rewritten_graph_computes_the_same_in_as_many_ops_as_it_needs(case):
     f, needed = ALGEBRA[case]
     graph = graph_of(f, A)
@@ -87,7 +87,7 @@ KEPT_APART = {
 }
 
 
-@pytest.mark.parametrize("case", KEPT_APART)
+@table("case", KEPT_APART)
 def test_what_is_written_over_was_read_for_the_last_time(case):
     f = KEPT_APART[case]
     given = A.copy()

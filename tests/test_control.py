@@ -6,6 +6,7 @@ import weakref
 import numpy as np
 import pytest
 from close import assert_all_equal
+from table import table
 from written import Written
 
 import minigrad as mg
@@ -111,8 +112,8 @@ def test_results_have_any_structure_and_numbers_become_constants_of_it():
     assert [y.tolist() for y in written(-X)] == [(-2 * X).tolist(), 2, 0.0, False]
 
 
-@pytest.mark.parametrize(
-    ("yes", "no", "error", "words"),
+@table(
+    "yes, no, error, words",
     [
         (lambda x: (x, x), lambda x: [x], ShapeError, "structure of (·, ·), and got that of [·]"),
         (lambda x: {"h": x}, lambda x: {"h": x.sum()}, ShapeError, "result['h'] is f64[3] in the true branch"),
@@ -318,8 +319,8 @@ def test_every_length_of_a_run_runs_by_one_graph():
         np.testing.assert_allclose(written.compiled(x)[0], f(mg.tensor(x)).numpy(), rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("body", "error", "words"),
+@table(
+    "body, error, words",
     [
         (lambda i, x: (i + 1, x.sum()), ShapeError, "result[1] is f64[3] before the step, and f64[] after it"),
         (lambda i, x: (i + 1, mg.cat([x, x])), ShapeError, "None in shape_invariants="),
@@ -506,7 +507,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("f", "error", "sentence"), REFUSED.values(), ids=REFUSED)
+@table("f, error, sentence", REFUSED.values(), ids=REFUSED)
 def test_a_clear_sentence_answers(f, error, sentence):
     with pytest.raises(error, match=sentence):
         Written(f, X)

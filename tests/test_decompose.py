@@ -6,6 +6,7 @@ from close import assert_all_close, assert_all_equal
 from examples import EXAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
+from table import table
 
 import minigrad as mg
 from minigrad import laws, ops
@@ -51,7 +52,7 @@ def count(graph, *kinds):
 # -- expansions -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", COMPACT, ids=lambda case: str(case[0]))
+@table("case", COMPACT, ids=lambda case: str(case[0]))
 def test_an_op_is_what_it_says_it_is_made_of(case):
     laws.expanded_is_forward(*case)
 
@@ -75,7 +76,7 @@ EXPONENTIALS = {
 }
 
 
-@pytest.mark.parametrize("case", EXPONENTIALS.values(), ids=EXPONENTIALS)
+@table("case", EXPONENTIALS.values(), ids=EXPONENTIALS)
 def test_a_softmax_takes_one_exponential_forwards_and_backwards(case):
     graph = with_gradients(*case)
     after = verify(optimised(graph, FAST), graph)

@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 from plugins.tiers import slow_tests
+from table import table
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFECTS: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "tests" / "defects.toml").read_text("utf-8"))
@@ -31,7 +32,7 @@ TIERS = {name: defect.get("tier", "default") for name, defect in DEFECTS.items()
 PYTEST = [sys.executable, "-m", "pytest", "--nbval", "-x", "-q", "-n0", "-p", "no:cacheprovider"]
 
 
-@pytest.mark.parametrize("name", DEFECTS)
+@table("name", DEFECTS)
 def test_a_defect_changes_one_place_and_names_tests_that_exist(name):
     """A name stands once in the table: TOML refuses a second."""
     defect = DEFECTS[name]

@@ -204,7 +204,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@table("wrong", WRONG)
 def test_a_value_out_of_bounds_is_told_at_once_on_the_cpu_and_on_a_device_when_a_value_is_read(wrong):
     error = ValueError if wrong in ("no probability", "no number") else IndexError
 
@@ -263,7 +263,7 @@ BREACHES = {
 }
 
 
-@pytest.mark.parametrize("breach", BREACHES)
+@table("breach", BREACHES)
 def test_the_simulated_device_refuses_what_cupy_refuses(breach):
     f, error = BREACHES[breach]
 

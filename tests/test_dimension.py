@@ -83,7 +83,7 @@ def test_what_has_no_value_before_a_run_is_refused():
         math.sqrt(B)
 
 
-@pytest.mark.parametrize(
+@table(
     "halved",
     [
         lambda n: (n + 1) // 2,

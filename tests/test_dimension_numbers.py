@@ -192,7 +192,7 @@ def test_a_large_number_that_is_fed_is_a_number():
         assert session.run(y, {x: [1 << 45, 1]}) == (1 << 45) - 2
 
 
-@pytest.mark.parametrize("shape", [("",), ("?1",), ("rows + 1",), (-1, 3), (2.5,)])
+@table("shape", [("",), ("?1",), ("rows + 1",), (-1, 3), (2.5,)])
 def test_a_length_is_a_number_or_a_word(shape):
     with pytest.raises(ShapeError, match="a length is a whole number, None where a run says it, or a word"):
         mg.placeholder("float64", shape)
@@ -217,7 +217,7 @@ def test_zeros_of_either_sign_are_two_numbers():
         assert [y.numpy()[0] for y in f(mg.ones(2))] == [np.inf, -np.inf]
 
 
-@pytest.mark.parametrize("read", [math.log, math.log2, math.isqrt, lambda n: math.gcd(n, 6), math.sqrt])
+@table("read", [math.log, math.log2, math.isqrt, lambda n: math.gcd(n, 6), math.sqrt])
 def test_math_does_not_take_an_unknown_length_for_a_number(read):
     f = mg.function(lambda x: x.sum() * (1 + read(x.shape[0])), input_signature=[mg.TensorSpec((None,), np.float64)])
     with pytest.raises(GraphError, match="the length batch is known only when the graph runs"):

@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import random
@@ -89,7 +90,7 @@ def test_each_bit_of_a_word_is_set_half_the_time():
     assert (np.abs(bits.mean(0) - 0.5) < 5 * 0.5 / math.sqrt(N)).all()
 
 
-@pytest.mark.parametrize("p", [0.0, 1e-4, 0.3, 0.5, 0.9999, 1.0])
+@table("p", [0.0, 1e-4, 0.3, 0.5, 0.9999, 1.0])
 def test_bernoulli_is_true_with_its_probability(p):
     hits = int(random.bernoulli(random.key(11), p, (N,)).numpy().sum())
 
@@ -111,8 +112,8 @@ def test_integers_fill_their_range_evenly():
     assert chi_squared(np.bincount(y + 50, minlength=100), N / 100) < CHI_SQUARED_99
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "dtype"),
+@table(
+    "low, high, dtype",
     [(-(2**63), 2**63, "i8"), (0, 2**64, "u8"), (-128, 128, "i1"), (-(2**63), -(2**63) + 3, "i8"), (7, 8, "u1")],
 )
 def test_a_range_may_be_as_wide_as_its_dtype(low, high, dtype):
@@ -162,7 +163,7 @@ def test_the_quantile_is_that_of_the_standard_library():
     np.testing.assert_allclose(quantile(np, p), [NormalDist().inv_cdf(v) for v in p], rtol=1e-13, atol=1e-15)
 
 
-@pytest.mark.parametrize(("low", "high"), [(-2, 2), (5, 6), (-9, -8), (9, math.inf), (-math.inf, -3)])
+@table("low, high", [(-2, 2), (5, 6), (-9, -8), (9, math.inf), (-math.inf, -3)])
 def test_a_truncated_normal_stays_between_its_bounds_even_far_out(low, high):
     y = random.truncated_normal(random.key(19), low, high, 20_000).numpy()
     Phi = lambda x: math.erfc(-x / math.sqrt(2)) / 2  # noqa: E731  (exact far out, where NormalDist().cdf is not)

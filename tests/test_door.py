@@ -5,7 +5,7 @@ import threading
 import traceback
 
 import numpy as np
-import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -26,7 +26,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@table("name", CALLS)
 def test_the_door_written_out_is_the_door(name):
     op, count = CALLS[name]
 
@@ -46,7 +46,7 @@ def test_the_door_written_out_is_the_door(name):
         np.testing.assert_array_equal(gx, gz)
 
 
-@pytest.mark.parametrize("other", [2, 2.0, True, [2.0, 3.0], np.array([2.0, 3.0]), np.float64(2)], ids=repr)
+@table("other", [2, 2.0, True, [2.0, 3.0], np.array([2.0, 3.0]), np.float64(2)], ids=repr)
 def test_what_is_no_tensor_becomes_one_on_its_way_in(other):
     x = mg.tensor([1.0, 4.0], requires_grad=True)
 
@@ -118,8 +118,8 @@ def test_a_thread_that_comes_second_to_make_a_spec_takes_the_firsts():
     assert Spec._made((5, 3, 17), np.dtype(float), CPU) is first
 
 
-@pytest.mark.parametrize(
-    ("op", "found"),
+@table(
+    "op, found",
     [
         (ops.Add(), np.add),
         (ops.Mul(), np.multiply),

@@ -17,6 +17,7 @@ from pathlib import Path
 import lazy_loader
 import pytest
 from contrast import contrast
+from table import table
 
 from minigrad.draw import Drawing, LayoutError, draw
 from minigrad.draw import layout as layouts
@@ -129,8 +130,8 @@ def test_what_is_not_yet_computed_is_a_dot_and_never_zero():
     assert {box.name: box.grad for box in draw(z).picture.boxes} == {"x": "0", "y": "2", "z": "1"}
 
 
-@pytest.mark.parametrize(
-    ("x", "text"),
+@table(
+    "x, text",
     [
         (2.0, "2"),
         (-1.5, "−1.5"),
@@ -181,7 +182,7 @@ def test_the_rules_in_words_are_the_slopes_the_engine_stores():
 # -- the picture ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("graph", COURSE_GRAPHS)
+@table("graph", COURSE_GRAPHS)
 def test_inputs_come_before_users_and_every_use_is_an_arrow(graph: Callable[[], Value]):
     y = graph()
 
@@ -209,7 +210,7 @@ def test_the_svg_has_every_box_and_arrow_and_speaks_to_a_screen_reader():
     assert not [element for element in svg.iter() if "id" in element.attrib]  # two drawings may share a page
 
 
-@pytest.mark.parametrize("graph", COURSE_GRAPHS)
+@table("graph", COURSE_GRAPHS)
 def test_an_arrow_leads_from_its_operand_to_the_box_that_reads_it(graph: Callable[[], Value]):
     drawing, svg = draw(graph()), "{http://www.w3.org/2000/svg}"
     drawn = {part.attrib["data-id"]: part for part in ElementTree.fromstring(drawing.svg).iter() if part.get("data-id")}

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from peak import peak_bytes
-from table import mistakes
+from table import mistakes, table
 
 import minigrad as mg
 from minigrad import nn, ops, zoo
@@ -317,9 +317,7 @@ def test_a_parameter_that_two_modules_share_is_counted_once():
     assert estimate(net, (2, 4)).parameters == 16 + 4 + 4
 
 
-@pytest.mark.parametrize(
-    "f", [lambda x: x.sum(0), lambda x: x.prod(0), nn.Linear(8, 3), nn.LayerNorm(8), nn.GroupNorm(2, 8)]
-)
+@table("f", [lambda x: x.sum(0), lambda x: x.prod(0), nn.Linear(8, 3), nn.LayerNorm(8), nn.GroupNorm(2, 8)])
 def test_an_empty_batch_costs_nothing_or_more(f):
     """A sum of no rows was said to take −8 additions, and so the gradient of a bias as many."""
     found = estimate(f, mg.zeros(0, 8).requires_grad_())

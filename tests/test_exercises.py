@@ -16,6 +16,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbgrader.preprocessors import CheckCellMetadata
+from table import table
 
 from minigrad.course import exercise, feedback, score
 
@@ -99,7 +100,7 @@ def test_a_known_wrong_answer_loses_its_part_and_gets_its_own_hint(source, numbe
         assert len(set(hints)) == len(hints) >= 3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_nothing_of_a_solution_is_in_the_exercise(name):
     source = notebook(ROOT / "solutions" / "source" / f"{name}.py").cells
     asides = [cell.source for cell in source if any(key in cell.metadata for key in making.ASIDE)]
@@ -123,7 +124,7 @@ def test_nothing_of_a_solution_is_in_the_exercise(name):
         assert not new & secrets
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercise(name):
     """Not in a cell, its metadata, its outputs or the notebook's: the bytes are searched, as a learner could."""
     nb = json.loads((ROOT / "exercises" / f"{name}.ipynb").read_text("utf-8"))
@@ -134,7 +135,7 @@ def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercis
             assert secret in part.defines or not any(secret in text for text in everything), secret
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_every_part_says_its_points_and_minutes_to_the_learner_too(name):
     header = notebook(ROOT / "solutions" / "source" / f"{name}.py").metadata.minigrad
     tasks = {cell["id"]: "".join(cell["source"]) for cell in cells("exercises", name)}

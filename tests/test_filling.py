@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base import errors
@@ -44,7 +45,7 @@ def test_it_takes_random_numbers_in_its_own_memory(name, place):
     np.testing.assert_array_equal(row.numpy(), x.numpy()[3])
 
 
-@pytest.mark.parametrize("name", FILLED)
+@table("name", FILLED)
 def test_the_numbers_are_those_of_the_seed_or_of_the_generator(name):
     def drawn(**source):
         return FILLED[name](mg.zeros(50), **source).numpy().tolist()

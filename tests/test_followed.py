@@ -40,7 +40,7 @@ def nested(x):
 FUNCTIONS = [branch, loop, no_turn, rows, rows_backwards, nested]
 
 
-@pytest.mark.parametrize("f", FUNCTIONS)
+@table("f", FUNCTIONS)
 def test_tangents_through_control_flow_are_those_of_the_python_function(f):
     y, dy = mg.func.jvp(mg.function(f), (X,), (DX,))
     z, dz = mg.func.jvp(f, (X,), (DX,))

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from endless import endless, stubborn
+from table import table
 
 import minigrad as mg
 from minigrad.draw.words import number
@@ -135,8 +136,8 @@ def broken(x):
     raise IndexError(f"no {x}")
 
 
-@pytest.mark.parametrize(
-    ("f", "inputs", "error", "match"),
+@table(
+    "f, inputs, error, match",
     [
         (endless, (1.0,), ValueError, "did not come to its end: TooLong: endless has run 2000 lines"),
         (stubborn, (1.0,), ValueError, "did not come to its end: TooLong: stubborn has run 2000 lines"),

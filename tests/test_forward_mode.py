@@ -160,7 +160,7 @@ def unrecorded(x):
 EDITS = (edited, view_edited, seen_through_a_view, element_set, copied_into_a_view, overwritten, unrecorded)
 
 
-@pytest.mark.parametrize("f", EDITS, ids=lambda f: f.__name__.replace("_", " "))
+@table("f", EDITS, ids=lambda f: f.__name__.replace("_", " "))
 def test_edits_move_with_what_is_written_also_seen_from_elsewhere(f):
     """An edited view told the tensor behind it only where something was recorded, and the tangent there stayed old."""
     x, dx = mg.tensor([0.5, 1.0, 1.5]), mg.tensor([1.0, -1.0, 2.0])

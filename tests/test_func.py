@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from table import mistakes
+from table import mistakes, table
 from test_forward_mode import moved
 
 import minigrad as mg
@@ -82,7 +82,7 @@ def test_jacobians_by_rows_and_by_columns_are_one():
         near(J.select(1, i), moved(curve, [x], [UNITS[i]]), 1e-6)
 
 
-@pytest.mark.parametrize(
+@table(
     "derivative",
     [
         lambda f, x: func.jacrev(f)(x),
@@ -100,9 +100,7 @@ def test_a_jacobian_runs_the_function_once(derivative):
     assert len(runs) == 1
 
 
-@pytest.mark.parametrize(
-    ("shape", "out"), [((), ()), ((2,), ()), ((2, 3), (3, 2)), ((0,), ()), ((2, 0), (0, 2)), ((1,), (1, 1))]
-)
+@table("shape, out", [((), ()), ((2,), ()), ((2, 3), (3, 2)), ((0,), ()), ((2, 0), (0, 2)), ((1,), (1, 1))])
 def test_a_jacobian_has_the_shape_of_the_output_and_then_of_the_input(shape, out):
     def f(x):
         return x.sum() if out == () else x.reshape(out).sin()

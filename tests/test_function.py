@@ -5,6 +5,7 @@ import weakref
 import numpy as np
 import pytest
 from leaves import leaf
+from table import table
 from test_memory import uncollected
 
 import minigrad as mg
@@ -89,7 +90,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_first_second_and_third_derivatives_are_those_of_the_composition(case):
     by_hand, composed = CASES[case]
     said = []
@@ -104,7 +105,7 @@ def test_first_second_and_third_derivatives_are_those_of_the_composition(case):
     np.testing.assert_allclose(*said, rtol=1e-10)
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_finite_differences_agree(case):
     x = mg.tensor([0.3, 0.8])
 
@@ -196,7 +197,7 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", MISTAKES)
+@table("case", MISTAKES)
 def test_a_clear_sentence_answers(case):
     forward, backward, error, sentence = MISTAKES[case]
     with pytest.raises(error, match=sentence):

@@ -5,6 +5,7 @@ import pytest
 from close import assert_all_equal
 from hypothesis import given
 from hypothesis import strategies as st
+from table import table
 
 from minigrad import ops
 from minigrad.base.errors import ShapeError
@@ -76,7 +77,7 @@ FUSED = {
 }
 
 
-@pytest.mark.parametrize("case", FUSED)
+@table("case", FUSED)
 def test_ops_share_a_loop_where_none_waits_for_another(case):
     f, shapes, expected = FUSED[case]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 from test_function import written
 
 import minigrad as mg
@@ -67,7 +68,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@table("case", WRONG)
 def test_what_is_wrong_is_refused(case):
     """A result cut off from its input broke gradcheck itself, in place of being refused."""
     with pytest.raises(errors.GradcheckError, match=r"backward says .*, finite differences say "):
@@ -75,7 +76,7 @@ def test_what_is_wrong_is_refused(case):
     assert mg.gradcheck(WRONG[case], X, raise_exception=False) is False
 
 
-@pytest.mark.parametrize("case", RIGHT)
+@table("case", RIGHT)
 def test_what_is_right_is_passed_twice(case):
     assert mg.gradcheck(RIGHT[case], X)
     assert mg.gradgradcheck(RIGHT[case], X)

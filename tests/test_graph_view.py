@@ -7,6 +7,7 @@ from weakref import ref
 import numpy as np
 import pytest
 from peak import peak_bytes
+from table import table
 
 import minigrad as mg
 from minigrad import nn
@@ -359,8 +360,8 @@ def test_two_runs_of_one_cell_say_the_same():
     assert GraphView(net, X).text == GraphView(net, X).text
 
 
-@pytest.mark.parametrize(
-    ("x", "args", "error", "match"),
+@table(
+    "x, args, error, match",
     [
         (3, (), TypeError, "3 of type int has none"),
         (nn.Linear(2, 2), (), TypeError, r"GraphView\(linear, x\)"),

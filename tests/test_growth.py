@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from peak import peak_bytes
 from python_calls import count_calls
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -176,7 +177,7 @@ def test_ever_new_shapes_do_not_fill_the_memory_with_plans():
     assert len(ops.Exp().plans) <= rules.MOST_PLANS
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1,), (2, 0, 3)])
+@table("shape", [(), (0,), (0, 3), (1,), (2, 0, 3)])
 def test_empty_and_axisless_arrays_pass_through(shape):
     x = mg.tensor(np.ones(shape), requires_grad=True)
     loss = ((x * 2 + 1).tanh() * x.logsumexp(keepdims=True).exp()).sum()

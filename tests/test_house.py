@@ -30,10 +30,6 @@ def test_the_route_needs_nothing_that_comes_after_it(house):
         seen.add(name)
 
 
-def test_no_folders_import_one_another_in_a_circle(house):
-    assert house.knot() == []
-
-
 def test_few_modules_lie_beside_the_folders(house):
     assert len(house.beside()) <= 8
 

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from elsewhere import run_in_threads
+from table import table
 
 import minigrad as mg
 from minigrad.base import errors
@@ -131,7 +132,7 @@ def what_no_rule_had_kept_may_be_edited(x, w):
     return z.sum()
 
 
-@pytest.mark.parametrize("case", PAIRS)
+@table("case", PAIRS)
 def test_edited_and_plain_agree_in_value_and_in_first_and_second_gradients(case):
     said = []
     for f in PAIRS[case]:
@@ -150,7 +151,7 @@ TWINS = {"add_": 1, "sub_": 1, "mul_": 1, "div_": 1, "pow_": 1, "neg_": 0, "abs_
 TWINS |= {"sin_": 0, "cos_": 0, "tanh_": 0, "sigmoid_": 0, "relu_": 0}
 
 
-@pytest.mark.parametrize("name", TWINS)
+@table("name", TWINS)
 def test_every_method_with_an_underscore_has_the_gradients_of_its_twin(name):
     gradients = []
     for method in (name, name.removesuffix("_")):
@@ -235,7 +236,7 @@ def unrecorded(f):
         return f()
 
 
-@pytest.mark.parametrize("how", REFUSED)
+@table("how", REFUSED)
 def test_an_edit_of_what_backward_reads_is_refused_when_it_reads(how):
     with pytest.raises(errors.EditedError, match=r"reads its operand 0, which was edited.*clone\(\)"):
         kept_then(REFUSED[how])

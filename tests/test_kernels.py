@@ -6,6 +6,7 @@ import shim
 from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import table
 
 from minigrad import ops
 from minigrad.backends.c import C, Expr, NotWritten, literal, named
@@ -188,8 +189,8 @@ def test_the_index_of_an_operand_is_where_its_element_lies(loop, data):
     assert found == np.broadcast_to(x, loop).reshape(-1).tolist()
 
 
-@pytest.mark.parametrize(
-    ("loop", "shape", "order", "index"),
+@table(
+    "loop, shape, order, index",
     [
         ((4, 8), (4, 8), None, "i"),
         ((4, 8), (8,), None, "i % 8u"),
@@ -363,8 +364,8 @@ def test_what_an_op_uses_twice_is_computed_once():
     assert sum(str(part).count("expf") for _, part in lines) + str(result).count("expf") == 1
 
 
-@pytest.mark.parametrize(
-    ("number", "dtype", "text"),
+@table(
+    "number, dtype, text",
     [
         (0.1, "f4", "0.1f"),
         (0.1, "f8", "0.1"),

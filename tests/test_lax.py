@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 from test_control import agree
 
 import minigrad as mg
@@ -16,7 +17,7 @@ def test_cond_takes_its_operands_one_by_one(x):
     agree(lambda x: lax.cond(x.sum() > 0, lambda x, y: x + y, lambda x, y: x - y, x, x * 2), x)
 
 
-@pytest.mark.parametrize(("index", "factor"), [(-3, 1), (0, 1), (1, 2), (2, 3), (9, 3)])
+@table("index, factor", [(-3, 1), (0, 1), (1, 2), (2, 3), (9, 3)])
 def test_switch_keeps_its_index_among_the_branches(index, factor):
     def f(i, x):
         return lax.switch(i, [lambda x: x, lambda x: x * 2, lambda x: x * 3], x)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from table import table
 
 from minigrad.course import quiz
 
@@ -62,8 +63,8 @@ def test_a_lesson_that_keeps_every_law_is_built():
     refuse_unfinished(lesson(), f"lessons/{NAME}.ipynb")
 
 
-@pytest.mark.parametrize(
-    ("without", "problem"),
+@table(
+    "without, problem",
     [
         ("Predict(", "it lacks a prediction"),
         ("**Where it breaks.**", "it lacks a place where it breaks"),
@@ -145,8 +146,8 @@ def test_a_fold_ends_at_the_next_heading_that_is_as_high():
     assert "".join("x" if hidden else "." for hidden in inside(new_notebook(cells=cells))) == "..xxx..x.x."
 
 
-@pytest.mark.parametrize(
-    ("cells", "problem"),
+@table(
+    "cells, problem",
     [
         ([folded("No heading.")], "cell 19 is folded, and has no heading to unfold it by"),
         ([folded(), ran("Predict('m', '?')")], "cell 20 is folded, and has a Predict: what is asked stays on the road"),
@@ -217,7 +218,7 @@ def test_stars_in_code_are_not_bold():
     assert list(bold_in([said("`x**2 + y**2` and\n\n```python\nx**2, y**2\n```")])) == []
 
 
-@pytest.mark.parametrize("word", ["simply", "magic", "Obviously", "of course", "powerful", "seamlessly"])
+@table("word", ["simply", "magic", "Obviously", "of course", "powerful", "seamlessly"])
 def test_hollow_words_are_refused(word):
     assert list(problems(lesson(said(f"This is {word} so.")), NAME)) == [f"cell 19 says {word!r}, which helps nobody"]
 

@@ -1,7 +1,7 @@
 """Schedules by themselves: asked about any step, stopped and continued, refused."""
 
 import pytest
-from table import mistakes
+from table import mistakes, table
 from test_optim import leaf
 
 import minigrad as mg
@@ -122,7 +122,7 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize("make", LATE.values(), ids=LATE)
+@table("make", LATE.values(), ids=LATE)
 def test_a_group_added_after_a_schedule_follows_the_same_curve_from_its_own_rate(make):
     """zip() raised an error. PyTorch gives the same rates in the schedules that accept late groups."""
     optimizer, whole = sgd(), mg.optim.SGD([{"params": leaf(1.0)}, {"params": leaf(2.0), "lr": 0.05}], lr=0.1)
@@ -202,7 +202,7 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
+@table("change", SPOILT.values(), ids=SPOILT)
 def test_a_schedule_refuses_an_invalid_state_and_keeps_its_own(change):
     schedule = lr_scheduler.StepLR(sgd(), 3)
     state = schedule.state_dict()
@@ -213,7 +213,7 @@ def test_a_schedule_refuses_an_invalid_state_and_keeps_its_own(change):
     assert schedule.state_dict() == state
 
 
-@pytest.mark.parametrize("name", LATE)
+@table("name", LATE)
 def test_a_schedule_refuses_the_state_of_every_other_kind(name):
     for other, make in LATE.items():
         if other != name:

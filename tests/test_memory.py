@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.autograd import forward_ad
@@ -244,7 +245,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("case", KEPT)
+@table("case", KEPT)
 def test_what_no_rule_reads_is_not_kept(case):
     f, expected = KEPT[case]
     x, w, d = leaf(4, 4), leaf(4, 4), leaf(4, 4).detach()

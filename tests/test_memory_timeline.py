@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.profiler.books import CONSUMERS
@@ -225,8 +226,8 @@ class Endless(nn.Linear):
             x = (x + super().forward(x)).tanh()
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "match"),
+@table(
+    "change, error, match",
     [
         ({"model": lambda x: x}, TypeError, "trains a Module"),
         ({"x": np.ones((64, 16))}, TypeError, r"got ndarray and f32\[64, 1\]"),

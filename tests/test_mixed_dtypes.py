@@ -39,7 +39,7 @@ def test_a_small_integer_beside_floats_gives_their_gradient(f, dtype):
         np.testing.assert_allclose(mine, of_floats, 1e-9)
 
 
-@pytest.mark.parametrize("dtype", SMALL)
+@table("dtype", SMALL)
 def test_attention_of_integer_queries_is_not_cut_to_integers(dtype):
     query, key = np.array([[1], [0], [1]]), mg.tensor([0.7, 1.9, 2.3])[:, None]
 

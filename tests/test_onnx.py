@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from examples import CASES, title
+from onnx_engines import session_of
 from table import table
 
 import minigrad as mg
@@ -48,13 +49,9 @@ def classes(n, *shape):
     return mg.tensor(np.random.default_rng(1).integers(0, n, shape))
 
 
-def session(path):
-    return runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-
-
 def run(path, *args):
     """What ONNX Runtime gives for these."""
-    made = session(path)
+    made = session_of(path)
     return made.run(None, {x.name: a.numpy() for x, a in zip(made.get_inputs(), args, strict=True)})
 
 
@@ -98,7 +95,7 @@ def test_every_op_is_exported_with_its_numbers_or_refused_by_name(case, precisio
 
     if not_there:
         with pytest.raises(Exception, match="NOT_IMPLEMENTED"):
-            session(path)
+            session_of(path)
         model = onnx.load(path)
         got = reference.ReferenceEvaluator(model).run(None, {i.name: x.numpy() for i, x in zip(model.graph.input, xs)})
     else:
@@ -368,7 +365,7 @@ def test_names_are_those_that_were_said(path):
     args = ({"a": f4(2), "b": f4(3)}, 2.0)
     mg.onnx.export(f, args, path, input_names=["left", "right"], output_names=["x", "same", "y"])
 
-    made = session(path)
+    made = session_of(path)
     assert [[x.name for x in xs] for xs in (made.get_inputs(), made.get_outputs())] == [
         ["left", "right"], ["x", "same", "y"]
     ]  # fmt: skip
@@ -381,7 +378,7 @@ def test_results_in_a_dictionary_have_its_keys_for_names(path):
 
     check_export(f, f4(2), path)
 
-    assert [x.name for x in session(path).get_outputs()] == ["score", "rest___0", "rest___1"]
+    assert [x.name for x in session_of(path).get_outputs()] == ["score", "rest___0", "rest___1"]
 
 
 def test_nodes_are_named_after_their_modules(path):

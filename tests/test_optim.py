@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import ShapeError
@@ -30,7 +31,7 @@ def down(optimizer, steps=1):
         optimizer.step()
 
 
-@pytest.mark.parametrize("kind", EVERY)
+@table("kind", EVERY)
 def test_a_step_goes_down(kind):
     w = leaf([1.0, -2.0])
 
@@ -66,7 +67,7 @@ CONSTANT = {  # optimiser → its t-th step in units of lr under a constant grad
 }
 
 
-@pytest.mark.parametrize("name", CONSTANT)
+@table("name", CONSTANT)
 def test_steps_under_a_constant_gradient_are_those_of_the_closed_form(name):
     w, places = leaf(0.0), [0.0]
     optimizer = getattr(mg.optim, name)([w], lr=1e-3)
@@ -117,7 +118,7 @@ def test_an_update_makes_no_arrays_but_a_piece_of_scratch(kind):
     assert not optimizer.scratch
 
 
-@pytest.mark.parametrize("kind", EVERY)
+@table("kind", EVERY)
 def test_a_parameter_is_moved_where_it_lies_and_in_its_own_precision(kind):
     for dtype in (np.float16, np.float32, np.float64):
         w = leaf(rng.normal(size=(3, 2)), dtype)
@@ -129,7 +130,7 @@ def test_a_parameter_is_moved_where_it_lies_and_in_its_own_precision(kind):
         assert w.dtype == dtype
 
 
-@pytest.mark.parametrize("kind", EVERY)
+@table("kind", EVERY)
 def test_pieces_and_layouts_do_not_matter(kind):
     numbers = rng.normal(size=(290, 300))
     whole, turned, lone = leaf(numbers), leaf(0 * numbers.T), [leaf(x) for x in numbers[:2, 0]]
@@ -252,7 +253,7 @@ def test_an_optimiser_of_ones_own_says_only_how_it_moves():
 # -- checkpoints --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", EVERY)
+@table("kind", EVERY)
 def test_a_run_that_is_stopped_and_continued_is_the_same_run(kind):
     through, stopped = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     down(kind([through], lr=0.1), 5)
@@ -315,7 +316,7 @@ def take_steps(kind):
     return optimizer, optimizer.state_dict()
 
 
-@pytest.mark.parametrize("kind", [*EVERY, mg.optim.Muon], ids=lambda kind: kind.__name__)
+@table("kind", [*EVERY, mg.optim.Muon], ids=lambda kind: kind.__name__)
 def test_an_optimiser_refuses_the_state_of_every_other_kind(kind):
     """Adam loaded RAdam's state, and AdamW became Adam with L2. Only AdamW's state fits Adam, as in PyTorch."""
     optimizer, own = take_steps(kind)
@@ -347,7 +348,7 @@ SPOILT_STATES = {
 }
 
 
-@pytest.mark.parametrize(("change", "words"), SPOILT_OPTIONS.values(), ids=SPOILT_OPTIONS)
+@table("change, words", SPOILT_OPTIONS.values(), ids=SPOILT_OPTIONS)
 def test_options_that_the_constructor_refuses_are_refused_on_loading(change, words):
     optimizer, own = take_steps(mg.optim.Adam)
     spoilt = {**own, "param_groups": [own["param_groups"][0] | change]}
@@ -357,7 +358,7 @@ def test_options_that_the_constructor_refuses_are_refused_on_loading(change, wor
     assert repr(optimizer.state_dict()) == repr(own)
 
 
-@pytest.mark.parametrize("change", SPOILT_STATES.values(), ids=SPOILT_STATES)
+@table("change", SPOILT_STATES.values(), ids=SPOILT_STATES)
 def test_a_spoilt_state_is_refused_and_nothing_of_it_is_loaded(change):
     optimizer, own = take_steps(mg.optim.Adam)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 from test_optim import leaf
 
 import minigrad as mg
@@ -47,7 +48,7 @@ def used_up():
     return parameters
 
 
-@pytest.mark.parametrize(("make", "error", "words"), REFUSED.values(), ids=REFUSED)
+@table("make, error, words", REFUSED.values(), ids=REFUSED)
 def test_a_mistake_is_said_at_the_door(make, error, words):
     with pytest.raises(error, match=words):
         make(leaf(1.0))

@@ -6,6 +6,7 @@ That none changes a result by a bit is shown on random graphs, in test_random_gr
 import numpy as np
 import pytest
 from python_calls import count_calls
+from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -92,7 +93,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("case", EXACT)
+@table("case", EXACT)
 def test_exact_rules_apply_where_every_bit_stays(case):
     f, expected = EXACT[case]
 
@@ -142,7 +143,7 @@ FAST_MATH = {
 }
 
 
-@pytest.mark.parametrize("case", FAST_MATH)
+@table("case", FAST_MATH)
 def test_loose_rules_apply_only_where_they_are_asked_for(case):
     f, expected = FAST_MATH[case]
     graph = graph_of(f, f8(3, 4))
@@ -226,7 +227,7 @@ def test_a_product_with_a_row_is_a_layer():
 # -- constants --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("each", [p for p in FAST if name_of(p) not in ("fuse", "ordered")], ids=name_of)
+@table("each", [p for p in FAST if name_of(p) not in ("fuse", "ordered")], ids=name_of)
 def test_a_pass_that_finds_nothing_to_change_gives_the_graph_itself_whose_order_is_known(each):
     graph = graph_of(lambda x, y: (x * y).tanh() @ y, f8(3, 3), f8(3, 3))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.widgets import Precision
@@ -16,8 +17,8 @@ def spread(n=4000):
     return np.exp2(rng.normal(-20, 5, n)).astype(np.float32) * rng.choice([-1, 1], n).astype(np.float32)
 
 
-@pytest.mark.parametrize(
-    ("value", "fate"),
+@table(
+    "value, fate",
     [
         (2.0**-26, "zero"),
         (2.0**-25, "zero"),  # half of the smallest, to even
@@ -35,8 +36,8 @@ def test_the_ends_of_float16(value, fate):
     assert FATES[fates(FLOAT16, np.array([value], np.float64), 0)[0]] == fate
 
 
-@pytest.mark.parametrize(
-    ("value", "fate"),
+@table(
+    "value, fate",
     [
         (2.0**-24, "normal"),
         (2.0**-126, "normal"),
@@ -130,8 +131,8 @@ def test_of_one_gradient_its_words_are_in_the_singular():
     assert "0 are subnormal and lose bits, 1 is normal, 0 overflow to infinity" in Precision(np.ones(1)).text
 
 
-@pytest.mark.parametrize(
-    ("args", "error", "match"),
+@table(
+    "args, error, match",
     [
         ((nn.Linear(2, 2),), TypeError, "call backward"),
         ((np.ones(3, int),), TypeError, "floating-point"),

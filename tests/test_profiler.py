@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import nn, optim, profiler
@@ -82,9 +83,7 @@ def test_a_schedule_says_what_pytorchs_says(numbers):
     assert [ours(i).name for i in range(40)] == [theirs(i).name for i in range(40)]
 
 
-@pytest.mark.parametrize(
-    ("name", "n"), [("wait", -1), ("warmup", 1.5), ("active", 0), ("repeat", -2), ("skip_first", -1)]
-)
+@table("name, n", [("wait", -1), ("warmup", 1.5), ("active", 0), ("repeat", -2), ("skip_first", -1)])
 def test_a_schedule_refuses_a_number_by_name(name, n):
     with pytest.raises(ValueError, match=f"{name} to be a whole number of at least"):
         schedule(**{"wait": 0, "warmup": 0, "active": 1} | {name: n})

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from table import table
 
 import minigrad as mg
 from minigrad import functional as F
@@ -197,8 +198,8 @@ def test_one_answer_and_an_answer_for_each_element():
     assert x.eq(mg.tensor([1.0, 3.0])).numpy().tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("name", "width"),
+@table(
+    "name, width",
     [("half", "f2"), ("float", "f4"), ("double", "f8"), ("short", "i2"), ("int", "i4"), ("long", "i8"), ("bool", "?")],
 )
 def test_dtypes_have_short_names(name, width):

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import nn
@@ -283,7 +284,7 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@table("write", WRITES.values(), ids=WRITES)
 def test_what_is_written_to_a_pruned_weight_is_not_lost_without_a_word(write):
     """The product was written to, and let go; or a parameter came in its place, and the mask did nothing."""
     layer = prune_l1(6)
@@ -347,7 +348,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("said", REFUSED)
+@table("said", REFUSED)
 def test_nonsense_is_refused_by_name(said):
     error, call = REFUSED[said]
     with pytest.raises(error, match=said):

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import nn, ops
@@ -625,7 +626,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("said", REFUSED)
+@table("said", REFUSED)
 def test_nonsense_is_refused_by_name(said):
     error, call = REFUSED[said]
     with pytest.raises(error, match=said):

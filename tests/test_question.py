@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.course.question import Question, question
@@ -17,8 +18,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "given", "value"),
+@table(
+    "kind, given, value",
     [
         ("number", "4", 4),
         ("number", " −2.5 ", -2.5),
@@ -44,8 +45,8 @@ def test_an_answer_is_read_from_text_and_from_values(kind, given, value):
     assert type(read) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("kind", "given", "words"),
+@table(
+    "kind, given, words",
     [
         ("number", "four", "'four' is not a number, such as 2 or 0.5."),
         ("number", "1,5", "A decimal fraction has a point: 1.5."),
@@ -71,8 +72,8 @@ def test_what_is_no_answer_is_refused_with_what_is_wanted(kind, given, words):
     assert words in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("guess", "actual", "words"),
+@table(
+    "guess, actual, words",
     [
         (6, 6.0, "and so it is."),
         (0.3, 0.1 + 0.2, "and so it is."),
@@ -112,8 +113,8 @@ def test_a_number_within_the_tolerance_is_right_and_one_beyond_is_not():
     assert not KINDS["number"].right(4.4, float("nan"))
 
 
-@pytest.mark.parametrize(
-    ("said", "words"),
+@table(
+    "said, words",
     [
         ({"kind": "essay"}, "number, option, truth, shape, order, and not 'essay'"),
         ({"kind": "option", "options": ("a",)}, "at least two options"),
@@ -128,6 +129,6 @@ def test_a_question_without_an_answer_is_refused(said, words):
         Question(**{"name": "n", "text": "How much?", **said})
 
 
-@pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
+@table("asked", KINDS.values(), ids=KINDS)
 def test_a_question_survives_being_written_down(asked):
     assert question({**asked.plain(), "when": "now"}) == asked

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import table
 
 from minigrad.course import CourseError, Quiz, quiz
 from minigrad.course.progress import answers
@@ -142,7 +143,7 @@ def test_a_quiz_that_there_is_not_names_those_that_there_are():
         Quiz("99")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_each_quiz_of_the_course_can_be_read_and_belongs_to_a_lesson(name):
     items = quiz.quiz(name)
 
@@ -152,7 +153,7 @@ def test_each_quiz_of_the_course_can_be_read_and_belongs_to_a_lesson(name):
         assert item.wrong or item.question.kind in ("order", "shape"), item.question.name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_no_notebook_holds_what_is_said_with_an_answer(name):
     file = re.sub(r"\s+", " ", (ROOT / "lessons" / f"{name}.ipynb").read_text("utf-8"))
 
@@ -161,7 +162,7 @@ def test_no_notebook_holds_what_is_said_with_an_answer(name):
             assert words not in file
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_what_a_quiz_calls_by_its_name_in_code_is_in_its_lesson(name):
     """The lesson's by_session had become in_session, and a hint asked for a line of by_session."""
     lesson = (ROOT / "lessons" / "source" / f"{name}.py").read_text("utf-8")

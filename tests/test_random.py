@@ -72,7 +72,7 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWS)
+@table("name", DRAWS)
 def test_the_same_key_gives_the_same_numbers_and_another_key_others(name):
     key, other = random.split(random.key(1))
 
@@ -83,7 +83,7 @@ def test_the_same_key_gives_the_same_numbers_and_another_key_others(name):
     assert first.shape == (40, 5)
 
 
-@pytest.mark.parametrize("name", DRAWS)
+@table("name", DRAWS)
 def test_numbers_do_not_depend_on_the_device_nor_on_the_size_of_its_pieces(name):
     """The simulated device works in larger pieces than the CPU."""
     key = random.key(2)
@@ -96,7 +96,7 @@ def test_numbers_do_not_depend_on_the_device_nor_on_the_size_of_its_pieces(name)
     np.testing.assert_array_equal(there.numpy(), DRAWS[name](key, (n,)).numpy())
 
 
-@pytest.mark.parametrize("name", [n for n in DRAWS if "normal" not in n])
+@table("name", [n for n in DRAWS if "normal" not in n])
 def test_a_longer_draw_begins_like_a_shorter_one(name):
     key = random.key(3)
 

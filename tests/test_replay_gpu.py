@@ -459,8 +459,8 @@ def test_what_a_recording_doubts_is_asked_again_at_each_replay():
 # -- the simulated recording ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("refused", "what"),
+@table(
+    "refused, what",
     [
         (lambda x: x.get(), "reading a value"),
         (lambda x: float(x.sum()), "reading a value"),

@@ -5,6 +5,7 @@ from math import log10
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base import clock
@@ -80,8 +81,8 @@ def test_points_lie_where_they_were_measured(widget):
             assert float(cy) == pytest.approx(BOTTOM - up * (BOTTOM - TOP), abs=0.06)
 
 
-@pytest.mark.parametrize(
-    ("point", "says"),
+@table(
+    "point, says",
     [
         (Point("@", 10**9, 10**7, 0.0125), "80 percent of what main memory and peak allow. Arithmetic bounds it"),
         (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Main memory bounds it"),

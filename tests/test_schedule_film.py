@@ -4,6 +4,7 @@ import re
 
 import pytest
 from endless import endless, stubborn
+from table import table
 
 import minigrad as mg
 from minigrad.compiler.schedule import HANDOVER, critical_path, estimate, schedule
@@ -119,8 +120,8 @@ def deep(x):
     return x
 
 
-@pytest.mark.parametrize(
-    ("args", "options", "error", "match"),
+@table(
+    "args, options, error, match",
     [
         ((3, A), {}, TypeError, "traces a function"),
         ((endless, A), {}, TooLong, "has run 2000 lines while it was traced"),

@@ -91,7 +91,7 @@ class Worker:
         self.schedule.step()
 
 
-@pytest.mark.parametrize(("kind", "options"), RULES)
+@table("kind, options", RULES)
 def test_every_optimizer_takes_the_same_steps_when_they_are_staged(kind, options):
     """Staged and eager steps follow one another, and a scheduler changes the learning rate of both."""
     one, other = Worker(kind, options), Worker(kind, options)
@@ -409,7 +409,7 @@ MODULES = {
 }
 
 
-@pytest.mark.parametrize("module", MODULES)
+@table("module", MODULES)
 def test_a_module_made_in_the_block_of_a_graph_is_the_one_made_before_it(module):
     """Its parameters were to be drawn with a key that only a run would have."""
     mg.manual_seed(0)

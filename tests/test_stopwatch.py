@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from table import table
 
 from minigrad.base import clock as timing
 from minigrad.course.stopwatch import Rounds, in_turns
@@ -84,8 +85,8 @@ def test_a_difference_that_is_lost_in_noise_gives_no_verdict():
     assert f"{ratio:.0f}".startswith("anything up to")
 
 
-@pytest.mark.parametrize(
-    ("rounds", "place"),
+@table(
+    "rounds, place",
     [
         ((0.9, 1.0, 1.1, 1.0), 0),
         ((1.3, 1.5, 1.4, 1.6), 1),
@@ -98,7 +99,7 @@ def test_a_place_among_limits_is_told_where_the_rounds_agree(rounds, place):
     assert Rounds(rounds).among(1.15, 2) == place
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+@table("lesson", LESSONS, ids=lambda path: path.stem)
 def test_no_lesson_has_a_clock_of_its_own(lesson):
     """Eight of them had, each way timed by itself: under load they contradicted the sentence below."""
     text = lesson.read_text(encoding="utf-8")

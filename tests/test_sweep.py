@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.core.modes import watching
@@ -31,7 +32,7 @@ def found():
 # -- slopes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("power", [0, 0.5, 1, 2, 3])
+@table("power", [0, 0.5, 1, 2, 3])
 def test_the_slope_of_a_power_is_its_exponent(power):
     ns = [3, 10, 40, 100, 700]
     slope, residual, _ = fit(ns, [7.0 * n**power for n in ns])
@@ -259,7 +260,7 @@ def test_progress_is_shown_where_it_is_wanted(capsys):
     assert "n=6" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@table(
     "lengths",
     [
         *({"n": 5}, {"n": [1, 2]}, {"n": [2, 2, 2]}, {"n": [0, 1, 2]}, {"n": [1, 2, "3"]}),
@@ -355,7 +356,7 @@ def test_the_roofline_is_a_table_and_a_picture():
     ElementTree.fromstring(found.svg)
 
 
-@pytest.mark.parametrize(("seconds", "says"), [
+@table("seconds, says", [
     (1.5e-6, "call"), (1e-2, "neither 10.0%"), (1.25e-3, "memory 80.0%"), (2e-4, "cache 50.0%"),
     (6e-4, "neither 16.7%"),
 ])  # fmt: skip

@@ -123,7 +123,9 @@ def test_each_tier_takes_its_tests_and_the_default_reports_what_it_did_not_run(p
 
 def test_a_slow_test_runs_in_one_share_of_four(project):
     project.write("test_engine.py", TESTS)
-    project.write("plugins/slow_tests.txt", "# slow\n\ntests/test_engine.py\n    test_law\n")
+    project.write(
+        "plugins/slow_tests.txt", "# slow\n\ntests/test_page.py test_x\n    test_y\ntests/test_engine.py test_law\n"
+    )
 
     runs = [names(project.run("--tier", "default", "--share", share)[1]) for share in "0123"]
 

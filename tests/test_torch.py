@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 
@@ -45,7 +46,7 @@ SAME_TEXT = {
 FUNCTIONS |= {name: (f, f, arrays) for name, (f, arrays) in SAME_TEXT.items()}
 
 
-@pytest.mark.parametrize(("ours", "theirs", "arrays"), FUNCTIONS.values(), ids=FUNCTIONS)
+@table("ours, theirs, arrays", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_value_and_gradients_are_pytorchs(ours, theirs, arrays):
     xs = [mg.tensor(a, requires_grad=True) for a in arrays]
     ts = [torch.tensor(a, requires_grad=True) for a in arrays]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from elsewhere import run_in_threads
 from python_calls import count_calls
+from table import table
 
 import minigrad as mg
 from minigrad import graph as G
@@ -40,7 +41,7 @@ def test_python_runs_once_for_each_kind_of_call():
     assert len(runs) == f.trace_count == 1
 
 
-@pytest.mark.parametrize(
+@table(
     "other",
     [
         lambda: mg.tensor(X[0]),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import GraphError, NoGradientError, NoValueError
@@ -21,7 +22,7 @@ def here(word):
 kept = []
 
 
-@pytest.mark.parametrize(
+@table(
     "use",
     [
         lambda y: y + 1,
@@ -42,7 +43,7 @@ def test_a_symbol_that_was_kept_says_where_it_was_built(use):
         use(kept[0])
 
 
-@pytest.mark.parametrize("ask", [float, int, lambda y: y.numpy(), lambda y: y.item(), np.asarray, lambda y: y.tolist()])
+@table("ask", [float, int, lambda y: y.numpy(), lambda y: y.item(), np.asarray, lambda y: y.tolist()])
 def test_a_value_is_not_to_be_had_while_tracing(ask):
     f = mg.function(lambda x: ask(x.sum()), autograph=False)
     with pytest.raises(NoValueError, match=r"it is symbolic.*Return it from the function"):
@@ -87,7 +88,7 @@ def test_data_that_is_replaced_in_a_trace_is_refused_with_the_way_out(change, tr
     assert (module.buf.tolist(), module.w.tolist()) == ([0.0, 0.0], [1.0, 1.0])
 
 
-@pytest.mark.parametrize(
+@table(
     "change",
     [
         lambda m, x: setattr(m, "buf", m.buf + x),

@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad.base.errors import EditedError, FreedError, NoGradientError
@@ -277,7 +278,7 @@ def with_tape(x):
 INSIDE["GradientTape"] = with_tape
 
 
-@pytest.mark.parametrize("f", INSIDE.values(), ids=INSIDE)
+@table("f", INSIDE.values(), ids=INSIDE)
 def test_a_derivative_taken_inside_a_trace_is_what_it_is_outside(f):
     found, expected = function(f)(leaf()), f(leaf())
 

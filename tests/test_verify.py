@@ -1,6 +1,7 @@
 """The verifier: every law of a graph, broken once."""
 
 import pytest
+from table import table
 from test_passes import Noise
 
 from minigrad import ops
@@ -89,7 +90,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("what", BROKEN)
+@table("what", BROKEN)
 def test_a_broken_law_is_named(what):
     with pytest.raises(GraphError, match=BROKEN[what]):
         verify(broken(what))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 from minigrad import func
@@ -242,7 +243,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("mistake", "error", "sentence"), REFUSED.values(), ids=REFUSED)
+@table("mistake, error, sentence", REFUSED.values(), ids=REFUSED)
 def test_a_clear_sentence_answers(mistake, error, sentence):
     before = X.numpy().copy(), NORM.running_mean.numpy().copy()
     with pytest.raises(error, match=sentence):

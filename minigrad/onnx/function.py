@@ -98,6 +98,8 @@ class OnnxFunction(Module):
     variables    name → tensor: those that learn are parameters, the others buffers
     """
 
+    unnoted = frozenset({"body"})  # nothing edits it, and a traced function would go through it at each call
+
     def __init__(self, model: onnx.ModelProto) -> None:
         graph = model.graph
         self.name = graph.name
@@ -108,7 +110,7 @@ class OnnxFunction(Module):
         self.inputs = {x.name: announced(x) for x in graph.input if x.name not in self.variables}
         self.outputs = [x.name for x in graph.output]
         self.reader = Reader(model.opset_import, {(f.domain, f.name, f.overload): f for f in model.functions}, {})
-        self.body = self.reader.body(graph)._replace(arrays=self.variables)
+        self.body = self.reader.body(graph)._replace(arrays={})
         refuse(self.name or "the model", self.reader.unread(graph.node, set()))
 
     def _own_parameters(self) -> Any:
@@ -124,7 +126,7 @@ class OnnxFunction(Module):
             came = f"{len(xs)} by place{', and ' if named else ''}{', '.join(named)}"
             raise TypeError(f"{self.name} takes {', '.join(self.inputs) or 'no inputs'}, and was called with {came}")
         found = {name: fitting(name, x, *self.inputs[name]) for name, x in given.items()}
-        ys = self.body(found)
+        ys = self.body({**self.variables, **found})
         return ys[0] if len(ys) == 1 else ys
 
     def extra_repr(self) -> str:

@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
+from table import table
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -19,7 +20,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@table("name", CALLS)
 def test_nccls_calls_take_what_they_are_given(name):
     pytest.importorskip("cupy", reason="CuPy is not installed: python -m pip install cupy-cuda13x")
     nccl = importlib.import_module("cupy.cuda.nccl")

@@ -78,10 +78,10 @@ def slow_tests() -> Iterator[str]:
     """What slow_tests.txt lists, as file::test."""
     file = ""
     for line in (Path(__file__).parent / "slow_tests.txt").read_text("utf-8").splitlines():
+        names = [] if line.startswith("#") else line.split()
         if line.startswith("tests/"):
-            file = line
-        elif not line.startswith("#"):
-            yield from (f"{file}::{name}" for name in line.split())
+            file = names.pop(0)
+        yield from (f"{file}::{name}" for name in names)
 
 
 class Tiers:

@@ -12,6 +12,7 @@ WITHOUT_ONNX = [mode for mode in MODES if mode != "onnx"]
 LOGITS = [[1.0, 2.0], [3.0, 0.4], [0.5, 0.25]]
 
 
+# fmt: off
 def log_softmax(logits):
     logits = np.asarray(logits)
     return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
@@ -51,47 +52,28 @@ def test_the_sum_of_smooth_losses_without_the_ignored(x):
     return F.cross_entropy(x, mg.tensor([0, 1, -100]), weights, label_smoothing=0.1, reduction="sum")
 
 
-@report("pytorch/pytorch#73205", LOGITS, value=mean_of([0, 2], [1, 0], smoothing=0.2))
-def test_smooth_labels_of_an_ignored_sample(x):
-    """The uniform part of the loss counted ignored samples."""
-    return F.cross_entropy(x, mg.tensor([1, -100, 0]), label_smoothing=0.2)
-
-
-@report("pytorch/pytorch#116349", LOGITS, value=np.nan)
-def test_the_mean_of_no_losses(x):
-    """All are ignored: 0 / 0, as documented."""
-    return F.cross_entropy(x, mg.tensor([-100, -100, -100]))
-
-
-@report("pytorch/pytorch#116349", LOGITS, value=[0, 0, 0], gradients=[np.zeros((3, 2))])
-def test_losses_that_are_all_ignored(x):
-    """Each is 0, and so is its gradient."""
-    return F.cross_entropy(x, mg.tensor([-100, -100, -100]), reduction="none")
-
-
-@report("pytorch/pytorch#12670", LOGITS, value=None, modes=["eager", "function", "compiled", "session"], raises="-4")
-def test_a_negative_label_that_is_not_the_ignored_one(x):
-    """It was taken without a word, and the loss was garbage."""
-    return F.cross_entropy(x, mg.tensor([0, 1, -4]), ignore_index=-1)
-
-
-@report("tinygrad/tinygrad#3570", LOGITS, value=mean_of([0, 1], [0, 1], smoothing=0.3))
-def test_a_mean_over_what_is_not_ignored(x):
-    """The mean was taken over all samples."""
-    return F.cross_entropy(x, mg.tensor([0, 1, 7]), ignore_index=7, label_smoothing=0.3)
-
-
-@report(
-    "pytorch/pytorch#71155",
-    np.zeros((2, 2)),
-    [6, 7],
-    value=None,
-    modes=["eager", "function", "session"],
-    raises="index_add",
-)
-def test_to_add_a_vector_at_rows(x, v):
-    """It was broadcast, and its gradient had another shape."""
-    return x.index_add(0, mg.tensor([0, 1]), v)
+test_smooth_labels_of_an_ignored_sample = report(
+    "pytorch/pytorch#73205: The uniform part of the loss counted ignored samples.", LOGITS,
+    value=mean_of([0, 2], [1, 0], smoothing=0.2),
+)(lambda x: F.cross_entropy(x, mg.tensor([1, -100, 0]), label_smoothing=0.2))
+test_the_mean_of_no_losses = report(
+    "pytorch/pytorch#116349: All are ignored: 0 / 0, as documented.", LOGITS, value=np.nan,
+)(lambda x: F.cross_entropy(x, mg.tensor([-100, -100, -100])))
+test_losses_that_are_all_ignored = report(
+    "pytorch/pytorch#116349: Each is 0, and so is its gradient.", LOGITS, value=[0, 0, 0], gradients=[np.zeros((3, 2))],
+)(lambda x: F.cross_entropy(x, mg.tensor([-100, -100, -100]), reduction="none"))
+test_a_negative_label_that_is_not_the_ignored_one = report(
+    "pytorch/pytorch#12670: It was taken without a word, and the loss was garbage.", LOGITS, value=None,
+    modes=["eager", "function", "compiled", "session"], raises="-4",
+)(lambda x: F.cross_entropy(x, mg.tensor([0, 1, -4]), ignore_index=-1))
+test_a_mean_over_what_is_not_ignored = report(
+    "tinygrad/tinygrad#3570: The mean was taken over all samples.", LOGITS,
+    value=mean_of([0, 1], [0, 1], smoothing=0.3),
+)(lambda x: F.cross_entropy(x, mg.tensor([0, 1, 7]), ignore_index=7, label_smoothing=0.3))
+test_to_add_a_vector_at_rows = report(
+    "pytorch/pytorch#71155: It was broadcast, and its gradient had another shape.", np.zeros((2, 2)), [6, 7],
+    value=None, modes=["eager", "function", "session"], raises="index_add",
+)(lambda x, v: x.index_add(0, mg.tensor([0, 1]), v))
 
 
 def test_running_statistics_are_of_the_batch():
@@ -121,16 +103,10 @@ def test_a_chain_of_norms_in_evaluation():
     np.testing.assert_allclose(norm.eval()(x).numpy(), (np.asarray(x) - np.asarray(x).mean(0)) / unbiased, rtol=1e-10)
 
 
-@report(
-    "pytorch/pytorch#187092",
-    np.float32([[[0.99999, 0.99999, 1.00001, 1.00001]]]),
-    value=[[[-0.7096] * 2 + [0.7096] * 2]],
-    rtol=2e-3,
-    modes=["eager", "function"],
-)
-def test_group_norm_of_nearly_equal_numbers(x):
-    """Their variance came out as 0."""
-    return F.group_norm(x, 1, eps=1e-10)
+test_group_norm_of_nearly_equal_numbers = report(
+    "pytorch/pytorch#187092: Their variance came out as 0.", np.float32([[[0.99999, 0.99999, 1.00001, 1.00001]]]),
+    value=[[[-0.7096] * 2 + [0.7096] * 2]], rtol=2e-3, modes=["eager", "function"],
+)(lambda x: F.group_norm(x, 1, eps=1e-10))
 
 
 @pytest.mark.parametrize("steps", [1, 3, 5])

@@ -12,6 +12,8 @@ WITHOUT_ONNX = [mode for mode in MODES if mode != "onnx"]
 TRACED = ["eager", *COMPILED, "session"]
 
 
+# ruff: noqa: PLW0108  (the program of a report is a function of its own)
+# fmt: off
 @report("pytorch/pytorch#94773", [1, 2], value=[11, 12], gradients=[[1, 1]], modes=TRACED)
 def test_a_whole_slice_is_the_same_memory(x):
     """An edit through x[:] was lost."""
@@ -39,7 +41,7 @@ def test_an_edit_of_a_tensor_that_is_expanded(x):
 
 
 @report(
-    "pytorch/pytorch#198102", np.arange(6.0), value=[0, 1, 2, 3, 4, 10], gradients=[[2, 1, 1, 1, 1, 2]], modes=TRACED
+    "pytorch/pytorch#198102", np.arange(6.0), value=[0, 1, 2, 3, 4, 10], gradients=[[2, 1, 1, 1, 1, 2]], modes=TRACED,
 )
 def test_an_edit_through_windows_with_gaps(x):
     """What no window covers became 0."""
@@ -78,7 +80,7 @@ def test_a_loop_that_halves_what_it_adds(x):
 
 
 @report(
-    "tensorflow/tensorflow#43111", [1, 4, 2, 3, 0], value=4, gradients=[[-1, 1, -1, 1, 0]], modes=["eager", *COMPILED]
+    "tensorflow/tensorflow#43111", [1, 4, 2, 3, 0], value=4, gradients=[[-1, 1, -1, 1, 0]], modes=["eager", *COMPILED],
 )
 def test_a_flag_that_a_loop_over_prices_keeps(x):
     """Buy below 2.5, sell above: the flag was decided once for all turns."""
@@ -105,10 +107,10 @@ def test_descent_until_a_residual_is_small(x):
     return y
 
 
-@report("pytorch/pytorch#100775", np.full((2, 3), 0.1, "f4"), value=np.full((2, 3), 1 / 3), rtol=1e-6)
-def test_softmax_of_large_equal_numbers(x):
-    """A fused multiply and subtract left a difference, and exp of it was infinite."""
-    return (x * 1e7).softmax(-1)
+test_softmax_of_large_equal_numbers = report(
+    "pytorch/pytorch#100775: A fused multiply and subtract left a difference, and exp of it was infinite.",
+    np.full((2, 3), 0.1, "f4"), value=np.full((2, 3), 1 / 3), rtol=1e-6,
+)(lambda x: (x * 1e7).softmax(-1))
 
 
 @report("openvinotoolkit/openvino#33456", np.array([np.inf, 1, 2], "f4"), value=[np.nan] * 3, modes=TRACED)
@@ -117,52 +119,27 @@ def test_softmax_of_infinity(x):
     return x.softmax(-1)
 
 
-@report(
-    "microsoft/onnxruntime#14727",
-    np.array([-7.8477, 7.332, -7.8008, 6.6016], "f2"),
-    value=[3.9053e-4, 0.99935, 4.0913e-4, 0.99864],
-    modes=["eager", *COMPILED],
-    rtol=6e-4,
-)
-def test_sigmoid_in_half_precision(x):
-    """0 for -7.8, for exp was rounded to half precision on the way."""
-    return x.sigmoid()
-
-
-@report("tenstorrent/tt-metal#55798", np.array([-1e7, -8.8e6, -100, 100], "f4"), value=[0, 0, 3.8e-44, 100], rtol=1e-6)
-def test_softplus_far_below_zero(x):
-    """Infinite, where the result has long become 0."""
-    return F.softplus(x)
-
-
-@report(
-    "tenstorrent/tt-metal#53787",
-    np.array([-4, -5, -30, 5], "f4"),
-    value=[-4.0181499, -5.0067153, -30, -0.0067153],
-    rtol=1e-6,
-)
-def test_the_logarithm_of_a_sigmoid(x):
-    """x itself from -4 on, 1 % off."""
-    return F.logsigmoid(x)
-
-
-@report("tinygrad/tinygrad#14278", [1, 2], value=[1, 2], gradients=[[1, 1]])
-def test_a_function_that_returns_its_input(x):
-    """The compiled program gave its caller a buffer that it wrote again."""
-    return x
-
-
-@report(
-    "jax-ml/jax#845",
-    np.arange(6.0).reshape(3, 2),
-    np.ones(3),
-    value=[6, 9],
-    gradients=[np.ones((3, 2)), [1, 5, 9]],
-    modes=["eager"],
-)
-def test_a_product_with_a_vector_that_all_slices_share(x, y):
-    """vmap over axis 1 of one, and none of the other."""
-    return mg.func.vmap(mg.dot, in_dims=(1, None))(x, y)
+test_sigmoid_in_half_precision = report(
+    "microsoft/onnxruntime#14727: 0 for -7.8, for exp was rounded to half precision on the way.",
+    np.array([-7.8477, 7.332, -7.8008, 6.6016], "f2"), value=[3.9053e-4, 0.99935, 4.0913e-4, 0.99864],
+    modes=["eager", *COMPILED], rtol=6e-4,
+)(lambda x: x.sigmoid())
+test_softplus_far_below_zero = report(
+    "tenstorrent/tt-metal#55798: Infinite, where the result has long become 0.",
+    np.array([-1e7, -8.8e6, -100, 100], "f4"), value=[0, 0, 3.8e-44, 100], rtol=1e-6,
+)(lambda x: F.softplus(x))
+test_the_logarithm_of_a_sigmoid = report(
+    "tenstorrent/tt-metal#53787: x itself from -4 on, 1 % off.", np.array([-4, -5, -30, 5], "f4"),
+    value=[-4.0181499, -5.0067153, -30, -0.0067153], rtol=1e-6,
+)(lambda x: F.logsigmoid(x))
+test_a_function_that_returns_its_input = report(
+    "tinygrad/tinygrad#14278: The compiled program gave its caller a buffer that it wrote again.", [1, 2], value=[1, 2],
+    gradients=[[1, 1]],
+)(lambda x: x)
+test_a_product_with_a_vector_that_all_slices_share = report(
+    "jax-ml/jax#845: vmap over axis 1 of one, and none of the other.", np.arange(6.0).reshape(3, 2), np.ones(3),
+    value=[6, 9], gradients=[np.ones((3, 2)), [1, 5, 9]], modes=["eager"],
+)(lambda x, y: mg.func.vmap(mg.dot, in_dims=(1, None))(x, y))
 
 
 @report("jax-ml/jax#2264", [1, -2], value=None, modes=["eager", "function", "session"], raises=r"where\(\)")
@@ -204,15 +181,14 @@ def test_the_mean_of_a_window_beyond_the_padding(x):
     return F.avg_pool2d(x, 3, 2, 1, ceil_mode=True)
 
 
-@report("pytorch/pytorch#71549", np.arange(1, 5, dtype="f4").reshape(1, 1, 2, 2), value=[[[[10 / 9]]]], rtol=1e-6)
-def test_a_window_that_would_start_behind_the_image(x):
-    """The exported file had another shape."""
-    return F.avg_pool2d(x, 3, 3, 1, ceil_mode=True)
+test_a_window_that_would_start_behind_the_image = report(
+    "pytorch/pytorch#71549: The exported file had another shape.", np.arange(1, 5, dtype="f4").reshape(1, 1, 2, 2),
+    value=[[[[10 / 9]]]], rtol=1e-6,
+)(lambda x: F.avg_pool2d(x, 3, 3, 1, ceil_mode=True))
 
 
 @report(
-    "microsoft/onnxruntime#15446",
-    np.arange(90, dtype="f4").reshape(1, 1, 3, 6, 5),
+    "microsoft/onnxruntime#15446", np.arange(90, dtype="f4").reshape(1, 1, 3, 6, 5),
     value=[[[[[36, 39], [51, 54], [56, 59]], [[66, 69], [81, 84], [86, 89]]]]],
 )
 def test_the_largest_in_volumes_with_padding(x):
