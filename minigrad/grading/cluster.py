@@ -41,17 +41,14 @@ class There(Here):
         return result
 
     def missing(self) -> list[str]:
-        told = self.client.run(missing_there, self.limits, self.unsafe, on_error="ignore")
+        limits, unsafe = self.limits, self.unsafe
+        told = self.client.run(lambda: sandbox_of(limits, unsafe).missing(), on_error="ignore")
         nobody = "no worker is connected to the cluster, and nothing is graded until one is"
         return sorted({each for said in told.values() for each in said}) if self.client.nthreads() else [nobody]
 
     def end(self) -> None:
         """Wait for nothing any more; what runs on the workers is forgotten there."""
         self.client.close(timeout=1)
-
-
-def missing_there(limits: Limits, unsafe: bool) -> list[str]:
-    return sandbox_of(limits, unsafe).missing()
 
 
 def there(data: bytes, task: Task, limits: Limits, unsafe: bool) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
         """Write the pages of one submission. Returns the code in it that is its author's."""
         submission = read_again[result["where"]]
         with isolate_failure(result):
-            title = titles.get(result["exercise"], result["file"])
+            title = titles.get(result["exercise"], str(result["file"]))
             write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
             if gradebook.is_there() and result["parts"]:
                 write(gradebook.place(out, result), gradebook.readable(submission, result))

@@ -24,7 +24,7 @@ KINDS = ("as_it_should_be", "slopes_swapped", "untouched", "no_json")
 def cluster():
     sandbox_here()
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster
 
@@ -56,7 +56,7 @@ def test_what_the_workers_do_not_enforce_is_said_once(cluster):
 
 def test_where_no_worker_is_connected_a_sentence_says_so():
     """The command waited without a word."""
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty:
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty:
         there = There(empty.scheduler_address)
         assert there.missing() == ["no worker is connected to the cluster, and nothing is graded until one is"]
         there.client.close()
