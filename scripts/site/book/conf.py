@@ -16,11 +16,11 @@ from sphinx.addnodes import pending_xref
 from sphinx.highlighting import PygmentsBridge
 from sphinx.search.en import SearchEnglish
 
-from book import glossary
+from book import glossary, navigation
 from book.pages import ROOT
 
 project = html_title = html_short_title = "minigrad"
-extensions = ["myst_nb", "book.navigation"]
+extensions = ["myst_nb"]
 suppress_warnings = ["config.cache"]
 html_theme = "furo"
 html_static_path = ["static"]
@@ -55,6 +55,8 @@ SearchEnglish.stem = cache(SearchEnglish.stem)
 
 def setup(app):
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+    app.connect("builder-inited", navigation.make_once)
+    app.connect("html-page-context", navigation.adapt, priority=600)  # the theme's handler has 500
     app.connect("doctree-read", link)
     app.connect("doctree-resolved", glossary.explain)
 

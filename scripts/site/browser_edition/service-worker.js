@@ -17,8 +17,11 @@
     return answer;
   }
 
-  async function keep() {
-    for (const name of FILES) await kept(new Request(new URL(name, registration.scope))).catch(() => null);
+  async function keep() { // a file that does not come within two minutes is left out
+    for (const name of FILES) {
+      const signal = AbortSignal.timeout(120_000);
+      await kept(new Request(new URL(name, registration.scope), { signal })).catch(() => null);
+    }
   }
 
   async function forget() {
