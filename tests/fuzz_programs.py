@@ -32,6 +32,7 @@ except ImportError:
 
 SMALL, LARGE = (0, 1, 2, 3, 4, 5), (255, 256, 257, 300, 400)
 LONG = (65535, 65537, 131073)  # around the elements of a block, and of two
+BLOCK = re.compile(r"(with|for) .*:\n\s*")  # what a line of a program may stand in
 MOST = 200_000  # elements of a value
 ROOM = 1 << 30  # bytes that a line may take on the way to one
 
@@ -411,9 +412,10 @@ def check(made, counts=None, ways=WAYS):
 def live(made):
     """The program without lines whose value nobody reads: no result, and no line but edits of that value alone."""
     for line in made.lines:
-        name = line.removeprefix("with L.no_grad():\n").lstrip().split(" = ")[0]
+        name = BLOCK.sub("", line).split(" = ")[0]
         others = [text for text in made.lines if name in re.findall(r"\w+", text) and text is not line]
-        if not name.isalnum() or name in made.results or not all(re.match(rf"{name}\W", text) for text in others):
+        edits = all(re.match(rf"{name}\W", BLOCK.sub("", text)) for text in others)
+        if not name.isalnum() or name in made.results or not edits:
             continue
         if not others or is_alone(made, name):
             return live(replace(made, lines=tuple(text for text in made.lines if text not in (line, *others))))
