@@ -480,7 +480,7 @@ EXPLAINED = {
     "numbers of a Net was a list and is another": lambda m: m.numbers.append(5.0),
     "plain of a Net was a Tensor and is another": lambda m: setattr(m, "plain", mg.ones(3, dtype=float)),
     "gain of a Net was a Gain and is another": lambda m: setattr(m.gain, "by", 2.0),
-    "_hooks of a Sequential was a HookBook": lambda m: m.body.register_forward_hook(lambda *_: None),
+    "_hooks of a Sequential was a dict": lambda m: m.body.register_forward_hook(lambda *_: None),
 }
 
 

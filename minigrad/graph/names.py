@@ -1,8 +1,8 @@
 """What a traced function reaches by names: tensors, modules, optimisers and functions, in variables and in objects.
 
 A function is traced again if a name is bound to another of these objects, if a container or an object that leads to
-one is replaced or grows by one, or if an attribute of a user's object holds another number or text. A number in a
-variable, or in a list or dictionary outside of modules, is a constant of the trace.
+one is replaced or grows by one, or if an attribute of a user's object holds another value. A number in a variable, or
+in a list or dictionary outside of modules, is a constant of the trace.
 
 A snapshot is taken after tracing. Each run first compares the ids of all values, without a call of a Python function
 for each, as there may be thousands. Only if an id differs, a second snapshot is taken and compared.

@@ -3,7 +3,7 @@
 Of a tensor it is the spec, and whether it requires a gradient; an array is a tensor. Everything else that comes as an
 argument is a constant of the trace, and tells by its value: numbers, text, functions, whatever can be hashed. An object
 that is equal to itself alone, such as a module, tells by being that object, and the signature does not keep it alive;
-nor does the cache of traces that each instance with a traced method has.
+nor does the cache of traces that each instance with a traced method has. How such an object changes, guards see.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any])
 
 def part_of(trace: Trace, name: str) -> SavedGraph:
     """A trace, as it is saved. Raises StateError for what a graph alone does not do again."""
-    before = {key: value for (key, attribute), (_, value) in trace.guards.noted.items() if attribute == "grad"}
+    before = {id(of()): value for of, attribute, value in trace.guards.watched if attribute == "grad"}
     after = {id(leaf): g for leaf, g in trace.grads}
     strange = any(isinstance(g, Tensor) for g in after.values()) or bool(after) > trace.is_flat
     if strange or any(before.values()) or not before.keys() <= after.keys():
