@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.sandbox import RIGHTS, STRANGER, shown, system
+from minigrad.grading.sandbox import RIGHTS, STRANGER, needed_folders, outermost, shown, system
 
 from .suite import ROOT
 
@@ -95,8 +95,8 @@ def fonts() -> tuple[str, str]:
 
 def folders(pythons: Sequence[str]) -> list[Path]:
     """What is read there: this checkout, this Python, and the graders'."""
-    found = {ROOT, *shown(), *(Path(python).absolute().parents[1] for python in pythons)}
-    return sorted(f for f in found if not any(f != other and f.is_relative_to(other) for other in found))
+    found = {ROOT, *shown(needed_folders()), *(Path(python).absolute().parents[1] for python in pythons)}
+    return outermost(found)
 
 
 def bounds() -> list[str]:
