@@ -76,7 +76,8 @@ class Guards:
         if [*map(id, values)] != self.ids:
             if not holds(self.counted):
                 return False
-            self.ids = ids = []
+            ids: list[Any] = []
+            self.ids = ids
             self.kept = [ref(x, ids.append) if type(x).__weakrefoffset__ else x for x in values]
             ids += map(id, values)
         return True

@@ -156,7 +156,7 @@ class Pulled:
                     )
                 hooks = origin(x).hooks
                 if hooks is not None:
-                    self.note_read(x, "hooks")
+                    self.note_read(x, "hooks")  # type: ignore[attr-defined]
                     g = hooks(g)
                 if before is None or self.outer is not None:  # in a branch set_grad() refuses either
                     x.grad = g
