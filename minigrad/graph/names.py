@@ -158,7 +158,8 @@ class Names:
 
     def parts_of_object(self, name: str, x: Any) -> Iterator[tuple[str, Any, bool]]:
         """What is in the attributes, of a user's object, class or module, that some function reads."""
-        classes: Any = (*x.__mro__, *type(x).__mro__) if isinstance(x, type) else (x, *type(x).__mro__)
+        bases = x.__mro__ if isinstance(x, type) else (x,)
+        classes: tuple[Any, ...] = (*bases, *type.mro(type(x)))
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
