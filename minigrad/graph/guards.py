@@ -11,7 +11,8 @@ compared by its contents in each call: see contents.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from itertools import chain
+from operator import call, itemgetter
 from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
@@ -22,6 +23,7 @@ from .contents import contents, is_settled
 from .names import Names
 from .signature import IMMUTABLE, Same, objects_in
 
+HOOKS = itemgetter("_hooks")
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 # methods that walk through a module: a trace notes what they return
 WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"
@@ -34,7 +36,8 @@ class Guards:
     noted       (id, attribute) → (a weak reference to the object, what Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
     counted     the part of `noted` that changes only if an attribute of a module is set
-    modules     (a weak reference to a module, what gets the attributes that Python read of its dictionary)
+    modules     weak references to the modules that were read
+    readers     for each, what gets the attributes that Python read of its dictionary
     ids         the ids of their values when they were last compared. A deleted object is appended, as in Names
     others      weak references to the tensors whose dtype or shape Python may have read, and that were not captured
     reached     what the function's names led to
@@ -55,7 +58,8 @@ class Guards:
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) else []
         self.classes = {type(module) for module, _ in read.values()}
-        self.modules = [(ref(module), itemgetter(*names)) for module, names in read.values()]
+        self.modules = [ref(module) for module, _ in read.values()]
+        self.readers = [itemgetter(*names) for _, names in read.values()]
         self.ids: list[Any] = []
         tensors = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
         self.others = [*tensors - {Same(x) for x in self.captured if isinstance(x, Tensor)}]
@@ -90,13 +94,13 @@ class Guards:
 
     def values(self) -> list[Any]:
         """What the modules hold in the attributes that were read, and how many hooks they have."""
-        found: list[Any] = []
-        for of, get in self.modules:
-            if (module := of()) is not None:
-                space = vars(module)
-                found += get(space)
-                found.append(len(space["_hooks"]))
-        return found
+        try:
+            spaces = [*map(vars, map(call, self.modules))]
+        except TypeError:  # one is gone
+            alive = [(of, get) for of, get in zip(self.modules, self.readers) if of() is not None]
+            self.modules, self.readers = [of for of, _ in alive], [get for _, get in alive]
+            return self.values()
+        return [*chain.from_iterable(map(call, self.readers, spaces)), *map(len, map(HOOKS, spaces))]
 
     def broken(self) -> Iterator[str]:
         """Describe each change, in words."""
