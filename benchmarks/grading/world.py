@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.sandbox import RIGHTS, STRANGER, needed_folders, outermost, shown, system
+from minigrad.grading.sandbox import RIGHTS, STRANGER, folders_to_bind, needed_folders, outermost, system
 
 from .suite import ROOT
 
@@ -95,7 +95,7 @@ def fonts() -> tuple[str, str]:
 
 def folders(pythons: Sequence[str]) -> list[Path]:
     """What is read there: this checkout, this Python, and the graders'."""
-    found = {ROOT, *shown(needed_folders()), *(Path(python).absolute().parents[1] for python in pythons)}
+    found = {ROOT, *folders_to_bind(needed_folders()), *(Path(python).absolute().parents[1] for python in pythons)}
     return outermost(found)
 
 

@@ -78,7 +78,7 @@ class Unknown:
         return self.refuse(f"np.{ufunc.__name__} of {self}")
 
     def refuse(self, what: str) -> Any:
-        """Raises GraphError: that has no value before a run."""
+        """Raises LengthError: that has no value before a run."""
         raise LengthError(
             f"the length {self} is known only when the graph runs, and so is {what}: say the length when the graph is "
             "built, or make a tensor of it, mg.tensor(n), and let the graph calculate. What +, -, *, /, //, % and ** "
@@ -331,7 +331,7 @@ def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any
 
 
 def needed(what: str, *ns: Any) -> None:
-    """Raises GraphError where one of these lengths is unknown, and no graph can be built without it."""
+    """Raises LengthError where one of these lengths is unknown, and no graph can be built without it."""
     for n in map(unsaid, ns):
         if is_unknown(n):
             raise LengthError(
@@ -344,7 +344,7 @@ def needed(what: str, *ns: Any) -> None:
 
 
 def decided(operation: Operation, sign: str) -> Any:
-    """A comparison, which answers if the answer is the same in every run. Raises GraphError where it is not."""
+    """A comparison, which answers if the answer is the same in every run. Raises LengthError where it is not."""
 
     def compared(self: Dimension, o: Any) -> Any:
         n, m = self.number, unsaid(o)

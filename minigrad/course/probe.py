@@ -37,7 +37,7 @@ MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
 BASES: Any = ((int, int.__int__), (float, float.__float__), (str, str.__str__))
-compiled = lru_cache(2)(compile)  # probes of one part share their preparation
+compile_cached = lru_cache(2)(compile)  # probes of one part share their preparation
 
 
 class Outcome(NamedTuple):
@@ -104,8 +104,8 @@ def evaluated(probe: Probe, namespace: dict[str, Any]) -> Outcome:
     """One probe. A name such as `sum` is Python's own here, whatever the learner has put under it."""
     scope = {name: value for name, value in namespace.items() if not hasattr(builtins, name)}
     try:
-        exec(compiled(probe.preparation, "<probe>", "exec"), scope)
-        value = eval(compiled(probe.expression, "<probe>", "eval"), scope)
+        exec(compile_cached(probe.preparation, "<probe>", "exec"), scope)
+        value = eval(compile_cached(probe.expression, "<probe>", "eval"), scope)
         return Outcome("todo") if value is ... else Outcome("gave", plain(value))
     except Odd as odd:
         return Outcome("odd", str(odd))

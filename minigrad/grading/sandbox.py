@@ -186,7 +186,7 @@ def engine() -> str | None:
 
 
 def in_bubblewrap(limits: Limits, user: int, rules: int) -> list[str]:
-    return bubblewrap(limits, user, rules, compiled())
+    return bubblewrap(limits, user, rules, compile_program())
 
 
 def program(file: str) -> list[str]:
@@ -194,7 +194,7 @@ def program(file: str) -> list[str]:
 
 
 @cache
-def compiled() -> list[str]:
+def compile_program() -> list[str]:
     """The program, compiled as all that submissions load: a sandbox keeps nothing, and would do it for each anew."""
     for name in ("minigrad", "ml_dtypes", "numpy", "matplotlib"):
         for folder in getattr(find_spec(name), "submodule_search_locations", None) or []:
@@ -245,7 +245,7 @@ def readable(*needed: Path) -> list[str]:
     """The system's programs and libraries, this Python, its packages and minigrad, but for what nobody may read."""
     import matplotlib
 
-    folders, found = shown(needed), [*system()]
+    folders, found = folders_to_bind(needed), [*system()]
     found += [("--perms", "0755", "--dir", str(above))  # it can be entered, and holds nothing else
               for path in (*folders, *links(needed)) for above in reversed(path.parents[:-1])]  # fmt: skip
     found += map(bound, folders)
@@ -267,7 +267,7 @@ def bound(path: Path, place: str = "") -> tuple[str, str, str]:
     return "--ro-bind-try", str(path), place or str(path)
 
 
-def shown(needed: Iterable[Path]) -> list[Path]:
+def folders_to_bind(needed: Iterable[Path]) -> list[Path]:
     """The folders to bind: this Python, its packages, and minigrad; none of them lies inside another.
 
     Links are resolved, so that no folder is bound twice: a link would show the files that are hidden in the folder.
@@ -277,7 +277,7 @@ def shown(needed: Iterable[Path]) -> list[Path]:
 
 def links(needed: Iterable[Path]) -> list[Path]:
     """The paths through links by which this Python refers to bound folders, except paths inside a bound folder."""
-    bound = (*map(Path, SYSTEM), *shown(needed))
+    bound = (*map(Path, SYSTEM), *folders_to_bind(needed))
     return outermost({way for way in needed if way != way.resolve() and not any(map(way.is_relative_to, bound))})
 
 
@@ -296,7 +296,7 @@ def seen(place: Path) -> Path | None:
     place = place.resolve()
     if any(place.is_relative_to(PACKAGE / name) for name in HIDDEN):
         return None
-    folders = (*map(Path, SYSTEM), *shown(needed_folders()))
+    folders = (*map(Path, SYSTEM), *folders_to_bind(needed_folders()))
     return next((folder for folder in folders if place.is_relative_to(folder.resolve())), None)
 
 

@@ -114,8 +114,8 @@ class GraphBuilder(Pulled):
         if at is not None and file is not None and not file.startswith((*ENGINE, logging.__file__)):
             raise ConversionError(
                 f"{spot(file, at.tb_lineno)}: an `except`, or a `with`, around this line "
-                f"catches {type(error).__name__}, which comes of building a graph, and which a run with values need "
-                f"not raise: {error}"
+                f"catches {type(error).__name__}. It was raised because a graph is being built; a run with values may "
+                f"not raise it, and the graph would keep the handler's result for good. Do not catch it here: {error}"
             ) from error
 
     @contextmanager

@@ -16,7 +16,7 @@ from grading.sandboxes import job, sandbox_here
 
 from minigrad.grading import cgroup, users, watch
 from minigrad.grading.grade import grade, task
-from minigrad.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compiled
+from minigrad.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compile_program
 
 pytestmark = pytest.mark.share(1)
 
@@ -155,7 +155,7 @@ def test_what_it_loads_is_compiled_before(inside):
     """A sandbox writes nothing down: NumPy and the engine, not compiled, cost each submission a second and more."""
     file = Path(cache_from_source(PACKAGE / "scalar" / "value.py"))
     file.unlink(missing_ok=True)
-    compiled.cache_clear()
+    compile_program.cache_clear()
     assert inside("import minigrad.scalar.value as module, os", "os.path.exists(module.__cached__)") is True
 
 

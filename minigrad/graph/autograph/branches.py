@@ -269,10 +269,8 @@ def if_(
     names    of the state; values beyond them are dead afterwards, and only put back before the second branch
     """
     if not symbolic(test):
-        if test:
-            then()
-        elif otherwise is not None:
-            otherwise()
+        if (block := then if test else otherwise) is not None:
+            block()
         return
 
     before, at, own = get(), here(), len(names)
