@@ -26,9 +26,7 @@ from .core.modes import (
 )
 from .draw import draw as draw
 from .func import vmap as vmap
-from .functional import (
-    cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, mse_loss as mse_loss, where as where,
-)
+from .functional import cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, mse_loss as mse_loss
 from .functions.algebra import cdist as cdist, chain_matmul as chain_matmul, cross as cross, einsum as einsum
 from .functions.creation import (
     Size as Size, arange as arange, as_tensor as as_tensor, detach as detach, empty as empty, empty_like as empty_like,
@@ -96,7 +94,7 @@ from .functions.faces import (
     var as var, var_mean as var_mean, vdot as vdot, vsplit as vsplit,
     xlogy as xlogy,
 )
-from .functions.indexing import bucketize as bucketize, searchsorted as searchsorted
+from .functions.indexing import bucketize as bucketize, searchsorted as searchsorted, where as where
 from .functions.movement import (
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .base.pytree import leaves, planted
-from .functional import where
+from .functions.indexing import where
 from .graph import control
 from .graph.control import fori_loop as fori_loop
 from .graph.control import scan as scan

@@ -18,7 +18,7 @@ from ..functions.activation import (
     softshrink as softshrink, softsign as softsign, tanhshrink as tanhshrink, threshold as threshold,
 )
 from ..functions.faces import log_softmax as log_softmax, sigmoid as sigmoid, softmax as softmax, tanh as tanh
-from ..functions.indexing import one_hot as one_hot
+from ..functions.indexing import one_hot as one_hot, where as where
 from ..functions.movement import pad as pad
 from .activation import (
     alpha_dropout as alpha_dropout, cosine_similarity as cosine_similarity, dropout as dropout, dropout1d as dropout1d,
@@ -31,7 +31,7 @@ from .convolution import (
     conv_transpose2d as conv_transpose2d, conv_transpose3d as conv_transpose3d, fold as fold, linear as linear,
     unfold as unfold,
 )
-from .indexing import embedding as embedding, embedding_bag as embedding_bag, where as where
+from .indexing import embedding as embedding, embedding_bag as embedding_bag
 from .loss import (
     binary_cross_entropy as binary_cross_entropy, binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     cosine_embedding_loss as cosine_embedding_loss, cross_entropy as cross_entropy, ctc_loss as ctc_loss,

@@ -1,4 +1,4 @@
-"""Numbers to places, and places to numbers: rows of a unit matrix, and where in a sorted row."""
+"""Numbers to places, and places to numbers: where a condition holds, rows of a unit matrix, places in a sorted row."""
 
 from __future__ import annotations
 
@@ -29,6 +29,16 @@ def all_within(x: Any, low: float, high: float) -> bool:
     if not isinstance(x, Tensor) or x.spec.device is not CPU or current.mode.door is not None:
         return False
     return not x.size or bool(low <= x.value.min() and x.value.max() <= high)
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """where(c, x, y): x where the condition holds, y elsewhere. where(c): the places it holds at, a vector per axis."""
+    if input is None and other is None:
+        return operand(condition).nonzero(as_tuple=True)
+    if input is None or other is None:
+        raise TypeError("where takes a condition and two operands, or a condition alone, and got two in all")
+    x, y, c = operands((input, other, condition), "where")
+    return x.where(c, y)
 
 
 def one_hot(x: Any, num_classes: int = -1) -> Any:
