@@ -4,7 +4,7 @@ In comes a job, as JSON on stdin:
 
     cells    [[name, source], …]               in the order of the notebook
     missing  how many of them, at first, the notebook lacks; 0 if this is not there
-    parts    [[name, defines, probes], …]      what is to be looked at afterwards
+    parts    [[name, defines, [[preparation, expression], …]], …]      what is to be looked at afterwards
     limits   {"cell": s, "part": s, "all": s, "patience": times, "memory": bytes}
 
 Out goes, as JSON on stdout, what became of the cells, and what the probes gave: plain data, to be judged elsewhere.
@@ -19,25 +19,24 @@ processors, that clock runs slower.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import codeop
 import contextlib
 import ctypes
 import gc
-import importlib.util
+import importlib
 import linecache
 import os
 import signal
 import sys
 import tokenize
+from _ast import Expr, Expression, PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST
 from collections.abc import Callable
 from functools import cached_property, partial
 from io import StringIO
+from itertools import starmap
 from json import dumps, load, loads
-from traceback import walk_tb
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
 
 STOPPED = "was stopped: its time was up"  # what becomes of a cell
 RUNS = 40  # of the second process, before what is left is given up
@@ -51,23 +50,22 @@ LAST = ("_", "__", "___")  # names of the values of the latest cells, as in IPyt
 LATEST = ("_i", "_ii", "_iii")  # names of the sources of the cells before this one
 EMPTY = {tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT}
 RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
-CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run, as pathlib and dataclasses do
+CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run; so do typing, ast and pathlib
 
 
-def loaded(file: str) -> Any:
-    """A module of ours that no import finds; those around it would take longer to load than a submission to run."""
-    name = f"minigrad.{file.removesuffix('.py').replace('/', '.')}"
-    spec: Any = importlib.util.spec_from_file_location(name, f"{sys.argv[1]}/minigrad/{file}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.course import child, probe
     from minigrad.grading import notebook
 elif __name__ == "__main__":
-    child, probe, notebook = map(loaded, ("course/child.py", "course/probe.py", "grading/notebook.py"))
+    sys.path[:0] = [f"{sys.argv[1]}/minigrad/{folder}" for folder in ("course", "grading")]
+    import child
+    import notebook
+    import probe
+
+    del sys.path[:2], sys.modules["child"], sys.modules["notebook"], sys.modules["probe"]  # no submission imports them
 
 
 class Overdue(BaseException):
@@ -208,11 +206,12 @@ class Kernel:
     def __init__(self) -> None:
         self.main = sys.modules["__main__"] = ModuleType("__main__")  # where pickle looks for what a cell has defined
         self.namespace = vars(self.main)
-        self.last = self.shown = dict[str, Any].fromkeys(LAST, "")
-        self.number, self.sources, self.inputs, self.outputs = 0, ["", "", ""], [""], dict[int, Any]()
+        self.last: dict[str, Any] = dict.fromkeys(LAST, "")
+        self.outputs: dict[int, Any] = {}
+        self.shown, self.number, self.sources, self.inputs = self.last, 0, ["", "", ""], [""]
         self.namespace.update(self.last, In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs)
         self.compile: Any = codeop.Compile()  # remembers what a cell has imported from __future__
-        self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.compile.flags = PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.file = ""
 
     def enter(self, number: int, source: str) -> None:
@@ -244,13 +243,11 @@ class Kernel:
 
     def run(self, source: str) -> None:
         """Run a cell's Python, and keep the value of an expression at its end, unless a semicolon follows."""
-        tree = ast.parse(source, self.file)
-        last = tree.body[-1] if tree.body else None
-        if isinstance(last, ast.Expr):
-            tree.body.pop()
+        tree = parse(source, self.file)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], Expr) else None
         codes = [self.compile(tree, self.file, "exec")]
-        if isinstance(last, ast.Expr):
-            codes.append(self.compile(ast.Expression(last.value), self.file, "eval"))
+        if last:
+            codes.append(self.compile(Expression(last.value), self.file, "eval"))
         value = self.value(*codes)
         if value is not None and not is_quiet(source):
             self.keep(value)
@@ -280,7 +277,7 @@ class Kernel:
     def code(self, source: str) -> str:
         """A cell's source as plain Python, its magics translated."""
         try:
-            self.compile(source, self.file, "exec")
+            parse(source, self.file)
         except SyntaxError:
             source = notebook.python_of(source)
         lines = source.splitlines(keepends=True)
@@ -306,6 +303,10 @@ class Kernel:
         return asyncio.new_event_loop()
 
 
+def parse(source: str, file: str) -> Any:
+    return compile(source, file, "exec", PyCF_ONLY_AST, True)
+
+
 def is_quiet(source: str) -> bool:
     """Whether a cell ends in a semicolon."""
     tokens = tokenize.generate_tokens(StringIO(source).readline)
@@ -319,7 +320,7 @@ def described(error: BaseException, file: str) -> str:
         said = str(error)[:300]
     except BaseException:
         said = ""
-    through = walk_tb(vars(BaseException)["__traceback__"].__get__(error))
+    through = probe.walk(vars(BaseException)["__traceback__"].__get__(error))
     lines = [line for frame, line in through if frame.f_code.co_filename == file]
     return ": ".join(filter(None, [kind, said])) + (f", in line {lines[-1]}" if lines else "")
 
@@ -347,10 +348,10 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
     return list(outcomes)
 
 
-def seen(defines: list[str], probes: str, namespace: dict[str, Any]) -> list[Any]:
+def seen(defines: list[str], probes: list[list[str]], namespace: dict[str, Any]) -> list[Any]:
     if any(namespace.get(name, ...) is ... for name in defines):
         return [["todo", None, ""]]
-    return [[outcome.kind, outcome.value, outcome.told] for outcome in probe.observe(probes, namespace)]
+    return [[*outcome] for outcome in probe.observe(starmap(probe.Probe, probes), namespace)]
 
 
 if __name__ == "__main__":

@@ -9,10 +9,13 @@ import builtins
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the sandbox loads this file, and typing takes longer to load than most cells to run
+    from typing import Any
+
+    Run = Callable[[str], Any]
 RUN = ("time", "capture", "prun")  # magics that run what they are given
-Run = Callable[[str], Any]
 
 
 def python_of(source: str) -> str:
