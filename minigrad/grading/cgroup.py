@@ -36,15 +36,14 @@ class Group:
 
     def limit(self, limits: Limits) -> None:
         settings = {  # of version 2, and of version 1, in which the order matters
-            "memory": {"memory.max": limits.memory, "memory.swap.max": 0,
-                       "memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory},
-            "pids": {"pids.max": limits.processes + OWN},
-            "cpu": {"cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD},
+            "memory.max": limits.memory, "memory.swap.max": 0,
+            "memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory,
+            "pids.max": limits.processes + OWN, "cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD,
         }  # fmt: skip
-        for controller, folder in self.folders.items():
-            for name, value in settings.get(controller, {}).items():
-                if (folder / name).exists():
-                    (folder / name).write_text(str(value))
+        for name, value in settings.items():
+            folder = self.folders.get(name.partition(".")[0])
+            if folder and (folder / name).exists():
+                (folder / name).write_text(str(value))
 
     def joined(self, command: list[str]) -> list[str]:
         """A command, begun in the group."""

@@ -170,7 +170,7 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
     bounded(int(SHARE * job["limits"]["memory"]))
     sys.setrecursionlimit(RECURSION)
     kernel = Kernel()
-    notebook.stand_in(kernel.line, kernel.below)
+    notebook.stand_in(partial(kernel.run, file="<magic>"), kernel.below)
     own = dict(vars(builtins))
     number, before = -job.get("missing", 0), ""
     for name, source in job["cells"]:
@@ -227,7 +227,8 @@ class Kernel:
             signal.signal(OVERDUE, self.stop)
             code = self.code(source)
             self.inputs[self.number :] = [code.strip("\n")]
-            self.run(code)
+            if (value := self.run(code, file)) is not None:
+                self.keep(value)
         except Overdue:
             return STOPPED
         except BaseException as error:  # sys.exit, too, ends no more than its cell
@@ -241,16 +242,22 @@ class Kernel:
         if self.is_running:
             raise Overdue
 
-    def run(self, source: str) -> None:
-        """Run a cell's Python, and keep the value of an expression at its end, unless a semicolon follows."""
-        tree = parse(source, self.file)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], Expr) else None
-        codes = [self.compile(tree, self.file, "exec")]
-        if last:
-            codes.append(self.compile(Expression(last.value), self.file, "eval"))
-        value = self.value(*codes)
-        if value is not None and not is_quiet(source):
-            self.keep(value)
+    def run(self, source: str, file: str) -> Any:
+        """Run Python. Returns the value of an expression at its end, unless a semicolon follows."""
+        tree = parse(source, file)
+        last = [Expression(tree.body.pop().value)] if tree.body and isinstance(tree.body[-1], Expr) else []
+        codes = [self.compile(tree, file, "exec"), *(self.compile(each, file, "eval") for each in last)]
+        if any(code.co_flags & CO_COROUTINE for code in codes):
+            value = self.loop.run_until_complete(self.run_in_loop(codes))
+        else:
+            value = [eval(code, self.namespace) for code in codes][-1]
+        return None if value is None or is_quiet(source) else value
+
+    async def run_in_loop(self, codes: list[CodeType]) -> Any:
+        for code in codes:
+            value = eval(code, self.namespace)
+            value = await value if code.co_flags & CO_COROUTINE else value
+        return value
 
     def keep(self, value: Any) -> None:
         """Bind the value of a cell to `_`, `_1` and `Out[1]`, as IPython's DisplayHook.update_user_ns does."""
@@ -262,17 +269,9 @@ class Kernel:
             self.shown = self.last
         self.namespace[f"_{self.number}"] = self.outputs[self.number] = value
 
-    def line(self, source: str) -> Any:
-        """What a magic of a line runs; and what it gives, if it is an expression."""
-        try:
-            code = self.compile(source, "<magic>", "eval")
-        except SyntaxError:
-            code = self.compile(source, "<magic>", "exec")
-        return self.value(code)
-
     def below(self, source: str) -> Any:
-        """What a magic in the first line of a cell runs."""
-        return self.run(self.code(f"\n{source}"))
+        """Run what stands below a magic in the first line of a cell."""
+        return self.run(self.code(f"\n{source}"), self.file)
 
     def code(self, source: str) -> str:
         """A cell's source as plain Python, its magics translated."""
@@ -283,18 +282,6 @@ class Kernel:
         lines = source.splitlines(keepends=True)
         linecache.cache[self.file] = len(source), None, lines, self.file  # AutoGraph reads the source
         return source
-
-    def value(self, *codes: CodeType) -> Any:
-        """Run them. Returns the value of the last; all run in the event loop if one of them awaits."""
-        if any(code.co_flags & CO_COROUTINE for code in codes):
-            return self.loop.run_until_complete(self.value_in_loop(codes))
-        return [eval(code, self.namespace) for code in codes][-1]
-
-    async def value_in_loop(self, codes: tuple[CodeType, ...]) -> Any:
-        for code in codes:
-            value = eval(code, self.namespace)
-            value = await value if code.co_flags & CO_COROUTINE else value
-        return value
 
     @cached_property
     def loop(self) -> Any:
@@ -309,6 +296,8 @@ def parse(source: str, file: str) -> Any:
 
 def is_quiet(source: str) -> bool:
     """Whether a cell ends in a semicolon."""
+    if ";" not in source:
+        return False
     tokens = tokenize.generate_tokens(StringIO(source).readline)
     return [token.string for token in tokens if token.type not in EMPTY][-1] == ";"
 

@@ -145,6 +145,7 @@ HISTORY = [
     "Out[99]",
     "%time 5 * 5",
     "%%time\n9 * 9;",
+    "%time 3 * 3;",
     "    x = 3\n    x",
 ]
 TOLD = "[[_, __, ___, _i, _ii, _iii, In[:-1], {n: x for n, x in Out.items() if n < 99}, '_8' in globals()]]"
