@@ -26,6 +26,7 @@ from .submission import Unreadable, digest_of, read
 
 LOOK = 0.5  # seconds between two looks at whether something came
 NOTHING: dict[str, Any] = {"exercise": "", "digest": "", "points": 0, "of": 0, "notes": [], "parts": {}, "stopped": []}
+OUTCOME = ("status", "points", "stopped")
 Result = dict[str, Any]
 
 
@@ -107,7 +108,7 @@ class Batch:
 
     def __init__(self, course: Course, grader: Here, out: Path):
         self.course, self.grader, self.out = course, grader, out
-        self.task = cache(lambda name: task(name, course.exercises, course.answers))
+        self.task = cache(self.task_and_fingerprint)
         self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
 
@@ -161,21 +162,24 @@ class Batch:
             if not result["exercise"]:
                 names = ", ".join(self.course.names())
                 raise Unreadable(f"which exercise it answers cannot be told: name the file after one of {names}")
-            task = self.task(result["exercise"])
-            result |= unseen(task) | {"against": fingerprint(task)}
-            return self.known_or_graded(data, task, result, alone)
+            task, against = self.task(result["exercise"])
+            result |= unseen(task) | {"against": against}
+            known = self.known(result) or {}
+            again = "alone" in known and known["stopped"] and known["status"] != "graded"  # a new try
+            if known and not alone and not again:
+                return known
+            found = result | self.grader(data, task)
+            same = known and is_final(known) and all(known[key] == found[key] for key in OUTCOME)
+            return known if same else found
         except Unreadable as error:
             return result | {"status": "unreadable", "notes": [str(error)]}
         except Exception as error:
             return result | failure(error)
 
-    def known_or_graded(self, data: bytes, task: Task, about: Result, alone: bool) -> Result:
-        known = self.known(about)
-        if known and not alone and (holds(known) or not is_final(known)):
-            return known
-        found = about | self.grader(data, task)
-        same = known and is_final(known) and all(known[key] == found[key] for key in ("status", "points", "stopped"))
-        return known if known and same else found
+    def task_and_fingerprint(self, name: str) -> tuple[Task, str]:
+        """What a result is reached by; another version, or other answers, and it is graded anew."""
+        found = task(name, self.course.exercises, self.course.answers)
+        return found, digest_of(f"{__version__} {found}".encode())[:16]
 
     # -- files ---------------------------------------------------------------------------------------
 
@@ -210,11 +214,6 @@ def is_final(result: Result) -> bool:
     return not result["stopped"] or "alone" in result
 
 
-def holds(result: Result) -> bool:
-    """Whether it is good for the next run, too. What has died, or was too much as a whole, is tried again."""
-    return is_final(result) and (not result["stopped"] or result["status"] == "graded")
-
-
 def seal(result: Result) -> str:
     """What a result has that nobody and nothing has changed on the disk."""
     return digest_of(json.dumps(result, sort_keys=True).encode())[:16]
@@ -223,11 +222,6 @@ def seal(result: Result) -> str:
 def label(result: Result) -> str:
     """A name for files, which no two submissions share."""
     return tame(f"{result['student']}/{result['exercise'] or result['file']}")
-
-
-def fingerprint(task: Task) -> str:
-    """What a result was reached by: another version, or other answers, and it is graded anew."""
-    return digest_of(f"{__version__} {task}".encode())[:16]
 
 
 def write(path: Path, text: str) -> None:

@@ -21,7 +21,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import cache_from_source, find_spec
@@ -31,7 +31,7 @@ from secrets import token_hex
 from typing import Any
 
 from . import cgroup, seccomp, users
-from .limits import Limits as Limits
+from .cgroup import Limits as Limits
 from .watch import HOME, IN_MEMORY, answer, first_inside, kill, stop
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -185,10 +185,6 @@ def engine() -> str | None:
 # -- the commands -----------------------------------------------------------------------------------
 
 
-def in_bubblewrap(limits: Limits, user: int, rules: int) -> list[str]:
-    return bubblewrap(limits, user, rules, compile_program())
-
-
 def program(file: str) -> list[str]:
     return [sys.executable, "-s", "-P", file, str(PACKAGE.parent)]
 
@@ -203,8 +199,8 @@ def compile_program() -> list[str]:
     return program(code if compileall.compile_file(INSIDE, quiet=2) and seen(Path(code)) else INSIDE)
 
 
-def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> list[str]:
-    """A program in a sandbox of bubblewrap's. Root becomes a stranger; anybody else is one in a world of his own."""
+def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = ()) -> list[str]:
+    """Ours, or another program, in bubblewrap's sandbox. Root becomes a stranger; others are one in their own world."""
     root = os.geteuid() == 0
     in_memory = ("--size", str(limits.disk), "--perms", "1777", "--tmpfs")
     return [
@@ -217,7 +213,8 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--",
         *(["setpriv", f"--reuid={user}", f"--regid={user}", *STRANGER, "--"] if root else []),
         "prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}",
-        f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--", *unshuffled(), *program,
+        f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--",
+        *unshuffled(), *(program or compile_program()),
     ]  # fmt: skip
 
 
@@ -318,8 +315,4 @@ def end_container(command: list[str]) -> None:
         runs(command[0], "kill", name)
 
 
-def without(limits: Limits, user: int, rules: int) -> list[str]:
-    return program(INSIDE)
-
-
-COMMANDS = {"bubblewrap": in_bubblewrap, "container": in_container, "none": without}
+COMMANDS = {"bubblewrap": bubblewrap, "container": in_container, "none": lambda *_: program(INSIDE)}

@@ -75,12 +75,10 @@ def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 def file() -> Iterator[int]:
     """The filter for this machine, to be read once."""
     reader, writer = os.pipe()
-    try:
-        os.write(writer, program(platform.machine()))
-        os.close(writer)
+    with os.fdopen(reader, "rb"):
+        with os.fdopen(writer, "wb") as file:
+            file.write(program(platform.machine()))
         yield reader
-    finally:
-        os.close(reader)
 
 
 def missing() -> list[str]:

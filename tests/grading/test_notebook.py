@@ -8,7 +8,7 @@ from traitlets.config import Config
 
 from minigrad.course import probe
 from minigrad.course.referee import parsed
-from minigrad.grading.notebook import Silent
+from minigrad.grading.inside import Silent
 
 CELLS = [
     "x = 40\n%matplotlib inline\nx += 2",

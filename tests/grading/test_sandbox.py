@@ -67,7 +67,7 @@ def test_a_package_that_is_imported_through_a_link_can_grade(sandbox, tmp_path):
     (tmp_path / "link").symlink_to(ROOT)
     program = (
         "from minigrad.grading.sandbox import found\n"
-        "print(found().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], 'x + 1']]}).data)"
+        "print(found().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], [['', 'x + 1']]]]}).data)"
     )
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "link")}
     done = subprocess.run(
