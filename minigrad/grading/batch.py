@@ -165,9 +165,9 @@ class Batch:
             task, against = self.task(result["exercise"])
             result |= unseen(task) | {"against": against}
             known = self.known(result) or {}
-            again = "alone" in known and known["stopped"] and known["status"] != "graded"  # a new try
+            again = "alone" in known and known["stopped"] and known["status"] != "graded"
             if known and not alone and not again:
-                return known
+                return known  # else what was stopped even alone would stay so for ever
             found = result | self.grader(data, task)
             same = known and is_final(known) and all(known[key] == found[key] for key in OUTCOME)
             return known if same else found

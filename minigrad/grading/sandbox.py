@@ -89,7 +89,6 @@ class Sandbox:
             kill(process)
 
     def run(self, job: dict[str, Any]) -> Reply:
-        """Run a job."""
         places = cgroup.places() if self.kind == "bubblewrap" else {}
         with users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules:
             command = group.joined(COMMANDS[self.kind](self.limits, user, rules))
