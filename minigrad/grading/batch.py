@@ -7,7 +7,6 @@ the middle goes on where it stopped, a submission that has not changed is not gr
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -80,34 +79,16 @@ class Course:
         return (mine.cells, mine.texts) != (given.cells, given.texts)
 
 
-class Here:
-    """Who grades, so many at once, until it is ended: this machine, in sandboxes of its own."""
-
-    def __init__(self, sandbox: Sandbox, workers: int = 0):
-        self.sandbox = sandbox
-        self.workers = workers or (os.cpu_count() or 1) + 1  # while one of them waits for the disk, another works
-
-    def __call__(self, data: bytes, task: Task) -> Result:
-        return grade(data, task, self.sandbox)
-
-    def missing(self) -> list[str]:
-        """What is not enforced where it grades, each in words."""
-        return self.sandbox.missing()
-
-    def end(self) -> None:
-        self.sandbox.end()
-
-
 class Batch:
     """A batch, and where its results go.
 
-    grader    who grades; it is this process alone that writes
-    out       a folder; results/ in it has a file for each submission
-    over      whether it was ended before its end: what comes now is no result
+    sandbox    where submissions run, so many at once; it is this process alone that writes
+    out        a folder; results/ in it has a file for each submission
+    over       whether it was ended before its end: what comes now is no result
     """
 
-    def __init__(self, course: Course, grader: Here, out: Path):
-        self.course, self.grader, self.out = course, grader, out
+    def __init__(self, course: Course, sandbox: Sandbox, out: Path, workers: int = 0):
+        self.course, self.sandbox, self.out, self.workers = course, sandbox, out, workers or sandbox.workers
         self.task = cache(self.task_and_fingerprint)
         self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
@@ -127,7 +108,7 @@ class Batch:
 
     def each(self, todo: dict[int, Handed], alone: bool) -> Iterator[tuple[int, Result]]:
         """The result of each as it comes; if this is ended in the middle, so is all that runs."""
-        with ThreadPoolExecutor(1 if alone else self.grader.workers) as pool:
+        with ThreadPoolExecutor(1 if alone else self.workers) as pool:
             try:
                 futures = {pool.submit(self.one, one, alone): i for i, one in todo.items()}
                 left = {*futures}
@@ -137,7 +118,7 @@ class Batch:
             except BaseException:
                 self.over = True
                 pool.shutdown(wait=False, cancel_futures=True)
-                self.grader.end()
+                self.sandbox.end()
                 raise
 
     def one(self, handed: Handed, alone: bool) -> Result:
@@ -168,7 +149,7 @@ class Batch:
             again = "alone" in known and known["stopped"] and known["status"] != "graded"
             if known and not alone and not again:
                 return known  # else what was stopped even alone would stay so for ever
-            found = result | self.grader(data, task)
+            found = result | grade(data, task, self.sandbox)
             same = known and is_final(known) and all(known[key] == found[key] for key in OUTCOME)
             return known if same else found
         except Unreadable as error:

@@ -1,6 +1,6 @@
-"""Grading on many machines: each submission goes to a worker of an existing dask cluster, and its result comes back.
+"""Grading on many machines: each submission runs on a worker of an existing dask cluster, in that machine's sandbox.
 
-A worker has minigrad and a sandbox of its own machine. If it dies, dask gives what it had to another; this process
+If a worker dies, dask gives what it had to another. Only plain data comes back: this process reaches the verdicts and
 writes every result once, under the submission's own name, so that nothing is lost and nothing counts twice.
 """
 
@@ -12,15 +12,13 @@ from typing import Any
 
 from minigrad.course.errors import CourseError
 
-from .batch import Here
-from .grade import Task, grade
-from .sandbox import Limits, Sandbox, found
+from .sandbox import Limits, Reply, Sandbox, found
 
 RETRIES = 3
 
 
-class There(Here):
-    """The cluster at an address, such as tcp://10.0.0.1:8786. Raises CourseError where there is none."""
+class Cluster(Sandbox):
+    """The sandboxes of a cluster at an address, such as tcp://10.0.0.1:8786. Raises CourseError where there is none."""
 
     def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False):
         try:
@@ -29,20 +27,21 @@ class There(Here):
             wanted = 'python -m pip install "minigrad-course[cluster]"'
             raise CourseError(f"a cluster is dask's, which is not installed: {wanted}") from error
         try:
-            client = distributed.Client(address, timeout="10s", set_as_default=False)
+            self.client = distributed.Client(address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise CourseError(f"no dask scheduler answers at {address}: {error}") from error
-        self.client, self.limits, self.unsafe = client, limits or Limits(), unsafe
-        self.workers = max(1, sum(client.nthreads().values()))
+        super().__init__("cluster", limits or Limits(), max(1, sum(self.client.nthreads().values())))
+        self.asked = unsafe, self.limits
 
-    def __call__(self, data: bytes, task: Task) -> dict[str, Any]:
-        future = self.client.submit(there, data, task, self.limits, self.unsafe, pure=False, retries=RETRIES)
-        result: dict[str, Any] = future.result()
-        return result
+    def run(self, job: dict[str, Any]) -> Reply:
+        asked = self.asked
+        future = self.client.submit(lambda: sandbox_of(*asked).run(job), pure=False, retries=RETRIES)
+        reply: Reply = future.result()
+        return reply
 
     def missing(self) -> list[str]:
-        limits, unsafe = self.limits, self.unsafe
-        told = self.client.run(lambda: sandbox_of(limits, unsafe).missing(), on_error="ignore")
+        asked = self.asked
+        told = self.client.run(lambda: sandbox_of(*asked).missing(), on_error="ignore")
         nobody = "no worker is connected to the cluster, and nothing is graded until one is"
         return sorted({each for said in told.values() for each in said}) if self.client.nthreads() else [nobody]
 
@@ -51,11 +50,6 @@ class There(Here):
         self.client.close(timeout=1)
 
 
-def there(data: bytes, task: Task, limits: Limits, unsafe: bool) -> dict[str, Any]:
-    """On a worker: the result of a submission, in that machine's sandbox."""
-    return grade(data, task, sandbox_of(limits, unsafe))
-
-
 @cache
-def sandbox_of(limits: Limits, unsafe: bool) -> Sandbox:
+def sandbox_of(unsafe: bool, limits: Limits) -> Sandbox:
     return found(unsafe, limits)

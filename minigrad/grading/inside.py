@@ -12,9 +12,6 @@ Out goes, as JSON on stdout, what became of the cells, and what the probes gave:
 The first process only watches. It forks a second, which runs the cells and forks once more for each part, so that no
 part disturbs another. When the second ends or hangs in a cell, that cell is left out and the rest is run anew; when it
 ends at a part, it is run anew for the parts that are left.
-
-Seconds are of work. What sleeps is stopped by the clock on the wall, `patience` times as late; while others have the
-processors, that clock runs slower.
 """
 
 from __future__ import annotations

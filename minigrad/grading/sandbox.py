@@ -74,11 +74,13 @@ class Sandbox:
     """A way to run a job.
 
     kind       bubblewrap, container or none
+    workers    how many jobs it can run at once
     running    what runs now; once it is `over`, nothing begins any more
     """
 
     kind: str
     limits: Limits = field(default_factory=Limits)
+    workers: int = (os.cpu_count() or 1) + 1  # while one of them waits for the disk, another works
     running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False, compare=False)
     over: bool = False
 

@@ -15,7 +15,7 @@ from minigrad.grading.batch import Batch, Course
 
 distributed = pytest.importorskip("distributed", reason="a cluster is dask's: python -m pip install distributed")
 
-from minigrad.grading.cluster import There  # noqa: E402
+from minigrad.grading.cluster import Cluster  # noqa: E402
 
 KINDS = ("as_it_should_be", "slopes_swapped", "untouched", "no_json")
 
@@ -31,7 +31,7 @@ def cluster():
 
 def test_a_worker_that_dies_loses_nothing_and_counts_nothing_twice(cluster, tmp_path):
     handed = hand_in(tmp_path / "in", **{f"{kind}{i}": CASES[kind].data + b" " * i for kind in KINDS for i in range(4)})
-    there = There(cluster.scheduler_address)
+    there = Cluster(cluster.scheduler_address)
     done = []
 
     def progress(result):
@@ -48,7 +48,7 @@ def test_a_worker_that_dies_loses_nothing_and_counts_nothing_twice(cluster, tmp_
 
 
 def test_what_the_workers_do_not_enforce_is_said_once(cluster):
-    there = There(cluster.scheduler_address)
+    there = Cluster(cluster.scheduler_address)
     there.client.run(lambda: setattr(cgroup, "missing", lambda: ["no groups"]))
     assert there.missing() == ["no groups"]
     there.client.close()
@@ -57,11 +57,11 @@ def test_what_the_workers_do_not_enforce_is_said_once(cluster):
 def test_where_no_worker_is_connected_a_sentence_says_so():
     """The command waited without a word."""
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty:
-        there = There(empty.scheduler_address)
+        there = Cluster(empty.scheduler_address)
         assert there.missing() == ["no worker is connected to the cluster, and nothing is graded until one is"]
         there.client.close()
 
 
 def test_where_there_is_no_cluster_a_sentence_says_so():
     with pytest.raises(CourseError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1:"):
-        There("tcp://127.0.0.1:1")
+        Cluster("tcp://127.0.0.1:1")
