@@ -40,6 +40,7 @@ MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
 BASES: Any = ((int, int.__int__), (float, float.__float__), (str, str.__str__))
+SEQUENCES = (list, tuple)
 compile_cached = lru_cache(2)(compile)  # probes of one part share their preparation
 
 
@@ -271,13 +272,15 @@ def copied(x: Any, items: Iterator[int], depth: int) -> Any:
     kind = type(x)  # the true one: x.__class__ is the learner's to write
     if next(items) > MOST_ITEMS or depth > DEEPEST:
         raise Odd(f"{kind.__name__} of more than {MOST_ITEMS} items or {DEEPEST} levels")
-    if x is None or kind is bool or kind is float:
+    if kind is float or x is None or kind is bool:
         return x
+    if kind is int or kind is str:  # as most are
+        return short(x)
+    if issubclass(kind, SEQUENCES):
+        return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
     for base, copy in BASES:
         if issubclass(kind, base):
             return short(copy(x))
-    if issubclass(kind, list | tuple):
-        return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
     if issubclass(kind, dict):
         return {str(copied(k, items, DEEPEST)): copied(v, items, depth + 1) for k, v in dict.items(x)}
     return copied(from_numpy(x), items, depth)

@@ -91,41 +91,34 @@ class Sandbox:
             kill(process)
 
     def run(self, job: dict[str, Any]) -> Reply:
-        places = cgroup.places() if self.kind == "bubblewrap" else {}
-        with users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules:
-            command = group.joined(COMMANDS[self.kind](self.limits, user, rules))
-            start = time.monotonic()
-            out, why = self.told(job, command, group, rules)
+        """What came of a job, of which nothing is left then."""
+        places, first = cgroup.places() if self.kind == "bubblewrap" else {}, None
+        with (users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules,
+              tempfile.TemporaryFile() as asked):  # fmt: skip
+            command, start = group.joined(COMMANDS[self.kind](self.limits, user, rules)), time.monotonic()
+            asked.write(json.dumps(job | {"limits": vars(self.limits)}).encode())
+            asked.seek(0)
+            with subprocess.Popen(
+                command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+                env=None if self.kind == "container" else ENVIRONMENT, cwd="/",
+                pass_fds=[rules] if self.kind == "bubblewrap" else [],
+            ) as process:  # fmt: skip
+                self.running.add(process)
+                try:
+                    if self.over:
+                        kill(process)
+                    first = first_inside(process) if self.kind == "bubblewrap" else None
+                    out, why = answer(process, self.limits, group, first)
+                finally:
+                    self.running.discard(process)
+                    stop(process, first)
+                    if self.kind == "container":
+                        end_container(command)
         seconds = time.monotonic() - start
         try:
             return Reply(json.loads(out), why, seconds)
         except (ValueError, RecursionError):
             return Reply(None, why or "ended", seconds)
-
-    def told(self, job: dict[str, Any], command: list[str], group: cgroup.Group, rules: int) -> tuple[bytes, str]:
-        """What a job gives, and why it was stopped, if it was; nothing of it is left then."""
-        with tempfile.TemporaryFile() as asked:
-            asked.write(json.dumps(job | {"limits": vars(self.limits)}).encode())
-            asked.seek(0)
-            process = subprocess.Popen(
-                command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-                env=None if self.kind == "container" else ENVIRONMENT, cwd="/",
-                pass_fds=[rules] if self.kind == "bubblewrap" else [],
-            )  # fmt: skip
-        with process:
-            first = None
-            self.running.add(process)
-            try:
-                if self.over:
-                    kill(process)
-                if self.kind == "bubblewrap":
-                    first = first_inside(process)
-                return answer(process, self.limits, group, first)
-            finally:
-                self.running.discard(process)
-                stop(process, first)
-                if self.kind == "container":
-                    end_container(command)
 
     def missing(self) -> list[str]:
         """What is not enforced on this machine, each in words."""
