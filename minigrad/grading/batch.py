@@ -162,8 +162,6 @@ class Batch:
         found = task(name, self.course.exercises, self.course.answers)
         return found, digest_of(f"{__version__} {found}".encode())[:16]
 
-    # -- files ---------------------------------------------------------------------------------------
-
     def path(self, result: Result) -> Path:
         return self.out / "results" / f"{label(result)}.json"
 

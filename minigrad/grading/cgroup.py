@@ -113,9 +113,6 @@ def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
                     break
 
 
-# -- where groups can be made -------------------------------------------------------------------------
-
-
 @cache
 def places() -> dict[str, Path]:
     """Controller → the folder in which a group can be made; none where none can, or where nothing can be put in it."""

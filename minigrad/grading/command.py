@@ -29,12 +29,11 @@ from minigrad.course.exercise import named
 
 from . import gradebook
 from .batch import Batch, Course, Result, label, write
-from .cluster import Cluster
 from .collect import Handed, NothingFound, shortened
 from .giving import give, isolate_failure
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
-from .sandbox import Limits, NoSandbox, found, seen
+from .sandbox import Cluster, Limits, NoSandbox, found, seen
 from .submission import Submission, read, released
 from .tables import scored, tables
 

@@ -4,6 +4,7 @@ On Linux bubblewrap gives a process a world of its own: the system's libraries a
 folders in memory to write, no network, no other process, no course; a user id (users.py), a filter of system calls
 (seccomp.py) and a control group (cgroup.py) of its own besides. Elsewhere a container engine does. Where there is
 neither, nothing is graded unless somebody says that it may be without, `unsafe`: then only the time is limited.
+A cluster has such sandboxes on many machines.
 
 docs/security.md says what that promises, and what not.
 """
@@ -24,11 +25,14 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.util import cache_from_source, find_spec
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
+
+from minigrad.course.errors import CourseError
 
 from . import cgroup, seccomp, users
 from .cgroup import Limits as Limits
@@ -310,3 +314,48 @@ def end_container(command: list[str]) -> None:
 
 
 COMMANDS = {"bubblewrap": bubblewrap, "container": in_container, "none": lambda *_: program(INSIDE)}
+
+
+# -- on other machines -------------------------------------------------------------------------------
+
+
+class Cluster(Sandbox):
+    """The sandboxes of dask's workers, by an address such as tcp://10.0.0.1:8786. Raises CourseError if none answers.
+
+    If a worker dies, dask gives its job to another. Only plain data comes back: verdicts are reached, and results are
+    written, by one process, so that nothing is lost and nothing counts twice.
+    """
+
+    def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False):
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError as error:
+            wanted = 'python -m pip install "minigrad-course[cluster]"'
+            raise CourseError(f"a cluster is dask's, which is not installed: {wanted}") from error
+        try:
+            self.client = distributed.Client(address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise CourseError(f"no dask scheduler answers at {address}: {error}") from error
+        super().__init__("cluster", limits or Limits(), max(1, sum(self.client.nthreads().values())))
+        self.asked = unsafe, self.limits
+
+    def run(self, job: dict[str, Any]) -> Reply:
+        asked = self.asked
+        future = self.client.submit(lambda: sandbox_of(*asked).run(job), pure=False, retries=3)
+        reply: Reply = future.result()
+        return reply
+
+    def missing(self) -> list[str]:
+        asked = self.asked
+        told = self.client.run(lambda: sandbox_of(*asked).missing(), on_error="ignore")
+        nobody = "no worker is connected to the cluster, and nothing is graded until one is"
+        return sorted({each for said in told.values() for each in said}) if self.client.nthreads() else [nobody]
+
+    def end(self) -> None:
+        """Wait for nothing any more; what runs on the workers is forgotten there."""
+        self.client.close(timeout=1)
+
+
+@cache
+def sandbox_of(unsafe: bool, limits: Limits) -> Sandbox:
+    return found(unsafe, limits)

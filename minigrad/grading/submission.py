@@ -144,9 +144,6 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-# -- beside the exercise ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Released:
     """An exercise as it was given out.

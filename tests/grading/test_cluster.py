@@ -12,10 +12,9 @@ from grading.test_batch import hand_in
 from minigrad.course.errors import CourseError
 from minigrad.grading import cgroup
 from minigrad.grading.batch import Batch, Course
+from minigrad.grading.sandbox import Cluster
 
 distributed = pytest.importorskip("distributed", reason="a cluster is dask's: python -m pip install distributed")
-
-from minigrad.grading.cluster import Cluster  # noqa: E402
 
 KINDS = ("as_it_should_be", "slopes_swapped", "untouched", "no_json")
 
