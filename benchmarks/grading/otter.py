@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minigrad.course.exercise import Part, named
-from minigrad.course.probe import parsed
+from minigrad.course.referee import parsed
 from minigrad.course.referee import inside
 
 CONFIG = {"show_stdout": False, "print_summary": False, "logo": False}
