@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -40,7 +41,9 @@ def test_a_worker_that_dies_loses_nothing_and_counts_nothing_twice(cluster, tmp_
             threading.Thread(target=os.kill, args=(first.pid, signal.SIGKILL)).start()
 
     results = Batch(Course(ROOT / "exercises"), there, tmp_path / "out").run(handed, progress)
+    judges = there.client.run(lambda: "minigrad.grading.grade" in sys.modules)
     there.client.close()
+    assert not any(judges.values())  # what is expected never leaves this process
     wanted = [(CASES[each.student[:-1]].points, CASES[each.student[:-1]].status) for each in handed]
     assert [(r["points"], r["status"]) for r in results] == wanted
     assert len(done) == len(handed) == len(list((tmp_path / "out" / "results").iterdir()))
