@@ -199,7 +199,7 @@ def test_two_graders_do_not_write_into_one_folder_and_who_was_killed_is_in_nobod
 
 
 @pytest.mark.parametrize(("where", "name"), [
-    (command, "feedback"), (command, "read"), (alike, "tokens"), (command, "own"),
+    (command, "feedback"), (command, "read"), (alike, "tokens"), (command, "label"),
 ])  # fmt: skip
 def test_whatever_one_submission_raises_wherever_the_class_has_its_scores(where, name, tmp_path, rightly, monkeypatch):
     """On Python 3.13 a lone surrogate ended the run in the search for similar answers."""
