@@ -16,11 +16,15 @@ ends at a part, it is run anew for the parts that are left.
 
 from __future__ import annotations
 
+import gc
+
+if __name__ == "__main__":
+    gc.disable()  # until all modules are loaded: they leave no garbage
+
 import builtins
 import codeop
 import contextlib
 import ctypes
-import gc
 import importlib
 import linecache
 import os
@@ -50,7 +54,6 @@ EMPTY = {tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT}
 RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
 CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run; so do typing, ast and pathlib
 
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -70,6 +73,7 @@ class Overdue(BaseException):
 
 def main() -> None:
     set_dumpable(False)
+    gc.enable()
     gc.freeze()  # so that no process that is forked looks at what is loaded, and copies its pages
     job = load(sys.stdin)
     reply = os.dup(1)
