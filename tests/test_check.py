@@ -11,6 +11,7 @@ from table import table
 from minigrad.course import exercise, feedback
 from minigrad.course.exercise import Part, Verdict, judged, part_of
 from minigrad.course.probe import observe
+from minigrad.course.referee import parsed
 
 DOUBLE = part_of(
     "double",
@@ -158,7 +159,7 @@ def test_where_a_number_is_the_answer_it_is_not_given_away():
 def test_an_endless_loop_is_stopped_and_said_to_be_endless():
     before = set(threading.enumerate())
 
-    outcomes = observe(DOUBLE.probes, names_after("def double(x):\n    while True: pass"), seconds=0.2)
+    outcomes = observe(parsed(DOUBLE.probes), names_after("def double(x):\n    while True: pass"), seconds=0.2)
 
     assert [outcome.kind for outcome in outcomes] == ["endless"]
     assert set(threading.enumerate()) == before
@@ -176,7 +177,7 @@ def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
     stubborn = "while not over:\n  try:\n   while not over: pass\n  except BaseException: pass"
     namespace = names_after(f"over = []\ndef double(x):\n {stubborn}")
 
-    outcomes = observe(DOUBLE.probes, namespace, seconds=0.2)
+    outcomes = observe(parsed(DOUBLE.probes), namespace, seconds=0.2)
     namespace["over"].append(True)
 
     assert [outcome.kind for outcome in outcomes] == ["stuck"]

@@ -22,6 +22,7 @@ import yaml
 from grading.cases import CASES, NAME
 
 from minigrad.course.lessons import shipped
+from minigrad.course.referee import parsed
 from minigrad.grading.sandbox import HIDDEN, IMAGE, PACKAGE, Limits, NoSandbox, found
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,7 +85,7 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
     command = [word.replace("/opt/grading", str(tmp_path)) for word in program]
     job = {
         "cells": [["one", "import minigrad as mg\nx = mg.Value(3.0)\n(x * x).backward()"]],
-        "parts": [["slope", ["x"], "x.grad\nmg.__file__"]],
+        "parts": [["slope", ["x"], parsed("x.grad\nmg.__file__")]],
         "limits": asdict(Limits()),
     }
     streams = {"input": json.dumps(job), "capture_output": True, "text": True}

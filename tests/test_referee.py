@@ -72,7 +72,7 @@ def test_a_referee_decides_about_what_was_sent(probe, outcome):
 
 
 def test_nothing_of_a_referee_is_in_what_runs_beside_the_answer():
-    text = inside(f"{PROBES}\nsizes(3)\nanswer(2) <= 17")
+    text = text_of(inside(f"{PROBES}\nsizes(3)\nanswer(2) <= 17"))
 
     assert "isclose" not in text
     assert "17" not in text
@@ -136,10 +136,15 @@ def test_what_was_sent_cannot_change_the_next_verdict():
 @table("part", PARTS)
 def test_no_probe_compares_beside_the_answer(part):
     """A comparison may choose between values that are sent; its own result is never sent."""
-    tree = ast.parse(inside(part.probes))
+    tree = ast.parse(text_of(inside(part.probes)))
     assert not [ast.unparse(node) for node in ast.walk(tree) if callee(node) in COMPARISONS]
     for sent in results(tree):
         assert not {*comparisons(sent)}, ast.unparse(sent)
+
+
+def text_of(probes):
+    """Everything that these probes run, as one text."""
+    return "\n".join([probes[-1].preparation, *(probe.expression for probe in probes)])
 
 
 def callee(node):

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minigrad.course.exercise import Part, named
-from minigrad.course.probe import parsed
 from minigrad.course.referee import inside
 
 CONFIG = {"show_stdout": False, "print_summary": False, "logo": False}
@@ -69,14 +68,14 @@ def assignment(python: str, name: str, folder: Path) -> None:
 
 def test_file(part: Part) -> str:
     body, done = [], 0
-    for place, (probe, wanted) in enumerate(zip(parsed(inside(part.probes)), part.expected)):
+    for place, (probe, wanted) in enumerate(zip(inside(part.probes), part.expected)):
         preparation = ast.parse(probe.preparation).body
         body += [ast.unparse(statement) for statement in preparation[done:]]
         done = len(preparation)
         body.append(f"came = outcome({place}, lambda: {probe.expression})")
         body.append(f"assert came.kind == {wanted.kind!r} and same(came.value, {wanted.value!r})")
     text = "\n".join(f"    {line}" for each in body for line in each.split("\n"))
-    parameters = ", ".join(free(inside(part.probes)))
+    parameters = ", ".join(free("\n".join(text for probe in inside(part.probes) for text in probe)))
     return HEAD.format(name=part.name, points=part.points, probes=part.probes, parameters=parameters, body=text)
 
 

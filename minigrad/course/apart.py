@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.course.child import Clock, copied, ended, lines
-from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluated, limited, parsed, silent
+from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluated, limited, silent
 from minigrad.course.referee import inside, judge
 
 HELD = 5.0  # seconds beyond all other limits, after which one call has held Python for too long
@@ -36,7 +36,7 @@ MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, a
 
 def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
     """What each probe gives on these names. After one that had to be stopped, the rest are not run."""
-    asked = list(parsed(inside(probes)))
+    asked = inside(probes)
     outcomes = in_a_copy(asked, namespace, seconds) if forks() else []
     while len(outcomes) < len(asked) and not (outcomes and outcomes[-1].kind in UNENDED):
         outcomes.append(in_this_process(asked[len(outcomes)], namespace, seconds))

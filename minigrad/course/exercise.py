@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.course.apart import observe
-from minigrad.course.probe import UNENDED, Outcome, Probe, parsed
-from minigrad.course.referee import beside
+from minigrad.course.probe import UNENDED, Outcome, Probe
+from minigrad.course.referee import beside, parsed
 
 SLIPS = ("NameError", "UnboundLocalError")  # a name that was mistyped: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"

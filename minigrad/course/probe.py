@@ -8,12 +8,12 @@ that is judged.
 Each probe runs on a thread of its own, in a scope of its own, with its output discarded and nobody to ask, and is
 stopped when its time is up; where no thread can be started, as in a browser, it looks at the clock itself. What cannot
 be stopped so: one call into C that never returns, code that catches every exception for ever, and os._exit. Whoever
-looks does so in a process that can be ended: apart.py does it in a notebook, and the grader in its sandbox.
+looks does so in a process that can be ended: apart.py does it in a notebook, and the grader in its sandbox. There
+this file is loaded for each submission, so it imports no typing, ast or traceback: they take longer than most probes.
 """
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import ctypes
@@ -22,11 +22,14 @@ import math
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import count
-from typing import Any, NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BUSY = 10  # times as long by the clock as in work, at most
 SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
@@ -37,10 +40,11 @@ MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
 BASES: Any = ((int, int.__int__), (float, float.__float__), (str, str.__str__))
+SEQUENCES = (list, tuple)
 compile_cached = lru_cache(2)(compile)  # probes of one part share their preparation
 
 
-class Outcome(NamedTuple):
+class Outcome(namedtuple("Outcome", ("kind", "value", "told"), defaults=(None, ""))):
     """What became of a probe.
 
     kind     gave, raised, odd (no plain data), todo (not written yet), endless (stopped), stuck (could not be stopped),
@@ -49,20 +53,17 @@ class Outcome(NamedTuple):
     told     the exception's own words, and where in the learner's code it came from
     """
 
-    kind: str
-    value: Any = None
-    told: str = ""
+    __slots__ = ()
 
     def matches(self, other: Outcome) -> bool:
         """Whether both came out the same, whatever words an exception had."""
         return self.kind == other.kind and equal(self.value, other.value)
 
 
-class Probe(NamedTuple):
+class Probe(namedtuple("Probe", ("preparation", "expression"))):
     """An expression, and the statements that it needs to have run; texts, both."""
 
-    preparation: str
-    expression: str
+    __slots__ = ()
 
 
 class Stop(BaseException):
@@ -80,24 +81,14 @@ class Nowhere(io.TextIOBase):
         return len(text)
 
 
-def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
+def observe(probes: Iterable[Probe], namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
     """What each probe gives on these names. After one that had to be stopped, the rest are not run."""
     outcomes: list[Outcome] = []
-    for probe in parsed(probes):
+    for probe in probes:
         outcomes.append(limited(partial(evaluated, probe, namespace), seconds))
         if outcomes[-1].kind in UNENDED:
             break
     return outcomes
-
-
-def parsed(probes: str) -> Iterator[Probe]:
-    """The expressions of a text, each with the statements before it."""
-    preparation: list[str] = []
-    for statement in ast.parse(probes).body:
-        if isinstance(statement, ast.Expr):
-            yield Probe("\n".join(preparation), ast.unparse(statement))
-        else:
-            preparation.append(ast.unparse(statement))
 
 
 def evaluated(probe: Probe, namespace: dict[str, Any]) -> Outcome:
@@ -131,9 +122,15 @@ def words(error: BaseException, namespace: dict[str, Any]) -> str:
 
 def place(error: BaseException, namespace: dict[str, Any]) -> tuple[str, int]:
     """The innermost function of the learner's that an exception came through, and the line; "" if there is none."""
-    frames = [(frame.f_code.co_name, line) for frame, line in traceback.walk_tb(error.__traceback__)
-              if frame.f_globals is namespace]  # fmt: skip
-    return frames[-1] if frames else ("", 0)
+    calls = [(frame.f_code.co_name, line) for frame, line in walk(error.__traceback__) if frame.f_globals is namespace]
+    return calls[-1] if calls else ("", 0)
+
+
+def walk(traceback: Any) -> Iterator[tuple[Any, int]]:
+    """The frames that an exception came through, the outermost first, each with its line."""
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next
 
 
 def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bool] = bool) -> Outcome:
@@ -275,13 +272,15 @@ def copied(x: Any, items: Iterator[int], depth: int) -> Any:
     kind = type(x)  # the true one: x.__class__ is the learner's to write
     if next(items) > MOST_ITEMS or depth > DEEPEST:
         raise Odd(f"{kind.__name__} of more than {MOST_ITEMS} items or {DEEPEST} levels")
-    if x is None or kind is bool or kind is float:
+    if kind is float or x is None or kind is bool:
         return x
+    if kind is int or kind is str:  # as most are
+        return short(x)
+    if issubclass(kind, SEQUENCES):
+        return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
     for base, copy in BASES:
         if issubclass(kind, base):
             return short(copy(x))
-    if issubclass(kind, list | tuple):
-        return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
     if issubclass(kind, dict):
         return {str(copied(k, items, DEEPEST)): copied(v, items, depth + 1) for k, v in dict.items(x)}
     return copied(from_numpy(x), items, depth)

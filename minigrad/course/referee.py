@@ -32,7 +32,7 @@ from itertools import zip_longest
 from types import CodeType
 from typing import Any
 
-from minigrad.course.probe import Odd, Outcome, Probe, parsed, plain
+from minigrad.course.probe import Odd, Outcome, Probe, plain
 
 MARK = "referee"  # the decorator; it is only read, and never called
 
@@ -41,13 +41,13 @@ MARK = "referee"  # the decorator; it is only read, and never called
 class Halves:
     """Probes, split in two.
 
-    inside    the text that runs beside the learner's code
+    inside    the probes that run beside the learner's code
     setup     the referees, and the definitions that they use
     rules     for each probe, a function from the values it sends to its outcome, and how many values; None where the
               value is the outcome
     """
 
-    inside: str
+    inside: list[Probe]
     setup: CodeType
     rules: tuple[tuple[CodeType, int] | None, ...]
 
@@ -64,7 +64,7 @@ def split(probes: str) -> Halves:
     outer = [each for each in setup if referees.keys().isdisjoint(definitions(each))] + [*referees.values()]
     outer = dependencies(outer, [cut.rule for cut in cuts.values() if cut.rule])
     return Halves(
-        "\n".join(ast.unparse(cuts[each].leaf if each in cuts else each) for each in rest if each in (*cuts, *inner)),
+        probes_of([ast.Expr(cuts[each].leaf) if each in cuts else each for each in rest if each in (*cuts, *inner)]),
         compile(ast.Module(outer, []), "<referee>", "exec"),
         tuple(cut.compile() for cut in cuts.values()),
     )
@@ -160,14 +160,30 @@ def definitions(statement: ast.stmt) -> Iterator[str]:
             yield from (name.id for n in stored for name in ast.walk(n) if isinstance(name, ast.Name))
 
 
-def inside(probes: str) -> str:
+def parsed(probes: str) -> list[Probe]:
+    """The expressions of a text, each with the statements before it."""
+    return probes_of(ast.parse(probes).body)
+
+
+def probes_of(body: list[ast.stmt]) -> list[Probe]:
+    """The expressions among some statements, each with the other statements before it."""
+    preparation, probes = list[str](), list[Probe]()
+    for each in body:
+        if isinstance(each, ast.Expr):
+            probes.append(Probe("\n".join(preparation), ast.unparse(each)))
+        else:
+            preparation.append(ast.unparse(each))
+    return probes
+
+
+def inside(probes: str) -> list[Probe]:
     """The half that runs beside the learner's code; judge() takes the outcomes of its probes."""
     return split(probes).inside
 
 
 def beside(probes: str, place: int) -> Probe:
     """The inner half of one probe, with the definitions that it uses."""
-    probe = [*parsed(inside(probes))][place]
+    probe = inside(probes)[place]
     setup = dependencies(ast.parse(probe.preparation).body, [ast.parse(probe.expression, mode="eval").body])
     return Probe("\n".join(map(ast.unparse, setup)), probe.expression)
 

@@ -7,7 +7,6 @@ the middle goes on where it stopped, a submission that has not changed is not gr
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from .submission import Unreadable, digest_of, read
 
 LOOK = 0.5  # seconds between two looks at whether something came
 NOTHING: dict[str, Any] = {"exercise": "", "digest": "", "points": 0, "of": 0, "notes": [], "parts": {}, "stopped": []}
+OUTCOME = ("status", "points", "stopped")
 Result = dict[str, Any]
 
 
@@ -79,35 +79,17 @@ class Course:
         return (mine.cells, mine.texts) != (given.cells, given.texts)
 
 
-class Here:
-    """Who grades, so many at once, until it is ended: this machine, in sandboxes of its own."""
-
-    def __init__(self, sandbox: Sandbox, workers: int = 0):
-        self.sandbox = sandbox
-        self.workers = workers or (os.cpu_count() or 1) + 1  # while one of them waits for the disk, another works
-
-    def __call__(self, data: bytes, task: Task) -> Result:
-        return grade(data, task, self.sandbox)
-
-    def missing(self) -> list[str]:
-        """What is not enforced where it grades, each in words."""
-        return self.sandbox.missing()
-
-    def end(self) -> None:
-        self.sandbox.end()
-
-
 class Batch:
     """A batch, and where its results go.
 
-    grader    who grades; it is this process alone that writes
-    out       a folder; results/ in it has a file for each submission
-    over      whether it was ended before its end: what comes now is no result
+    sandbox    where submissions run, so many at once; it is this process alone that writes
+    out        a folder; results/ in it has a file for each submission
+    over       whether it was ended before its end: what comes now is no result
     """
 
-    def __init__(self, course: Course, grader: Here, out: Path):
-        self.course, self.grader, self.out = course, grader, out
-        self.task = cache(lambda name: task(name, course.exercises, course.answers))
+    def __init__(self, course: Course, sandbox: Sandbox, out: Path, workers: int = 0):
+        self.course, self.sandbox, self.out, self.workers = course, sandbox, out, workers or sandbox.workers
+        self.task = cache(self.task_and_fingerprint)
         self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
 
@@ -126,7 +108,7 @@ class Batch:
 
     def each(self, todo: dict[int, Handed], alone: bool) -> Iterator[tuple[int, Result]]:
         """The result of each as it comes; if this is ended in the middle, so is all that runs."""
-        with ThreadPoolExecutor(1 if alone else self.grader.workers) as pool:
+        with ThreadPoolExecutor(1 if alone else self.workers) as pool:
             try:
                 futures = {pool.submit(self.one, one, alone): i for i, one in todo.items()}
                 left = {*futures}
@@ -136,7 +118,7 @@ class Batch:
             except BaseException:
                 self.over = True
                 pool.shutdown(wait=False, cancel_futures=True)
-                self.grader.end()
+                self.sandbox.end()
                 raise
 
     def one(self, handed: Handed, alone: bool) -> Result:
@@ -161,23 +143,24 @@ class Batch:
             if not result["exercise"]:
                 names = ", ".join(self.course.names())
                 raise Unreadable(f"which exercise it answers cannot be told: name the file after one of {names}")
-            task = self.task(result["exercise"])
-            result |= unseen(task) | {"against": fingerprint(task)}
-            return self.known_or_graded(data, task, result, alone)
+            task, against = self.task(result["exercise"])
+            result |= unseen(task) | {"against": against}
+            known = self.known(result) or {}
+            again = "alone" in known and known["stopped"] and known["status"] != "graded"
+            if known and not alone and not again:
+                return known  # else what was stopped even alone would stay so for ever
+            found = result | grade(data, task, self.sandbox)
+            same = known and is_final(known) and all(known[key] == found[key] for key in OUTCOME)
+            return known if same else found
         except Unreadable as error:
             return result | {"status": "unreadable", "notes": [str(error)]}
         except Exception as error:
             return result | failure(error)
 
-    def known_or_graded(self, data: bytes, task: Task, about: Result, alone: bool) -> Result:
-        known = self.known(about)
-        if known and not alone and (holds(known) or not is_final(known)):
-            return known
-        found = about | self.grader(data, task)
-        same = known and is_final(known) and all(known[key] == found[key] for key in ("status", "points", "stopped"))
-        return known if known and same else found
-
-    # -- files ---------------------------------------------------------------------------------------
+    def task_and_fingerprint(self, name: str) -> tuple[Task, str]:
+        """What a result is reached by; another version, or other answers, and it is graded anew."""
+        found = task(name, self.course.exercises, self.course.answers)
+        return found, digest_of(f"{__version__} {found}".encode())[:16]
 
     def path(self, result: Result) -> Path:
         return self.out / "results" / f"{label(result)}.json"
@@ -210,11 +193,6 @@ def is_final(result: Result) -> bool:
     return not result["stopped"] or "alone" in result
 
 
-def holds(result: Result) -> bool:
-    """Whether it is good for the next run, too. What has died, or was too much as a whole, is tried again."""
-    return is_final(result) and (not result["stopped"] or result["status"] == "graded")
-
-
 def seal(result: Result) -> str:
     """What a result has that nobody and nothing has changed on the disk."""
     return digest_of(json.dumps(result, sort_keys=True).encode())[:16]
@@ -223,11 +201,6 @@ def seal(result: Result) -> str:
 def label(result: Result) -> str:
     """A name for files, which no two submissions share."""
     return tame(f"{result['student']}/{result['exercise'] or result['file']}")
-
-
-def fingerprint(task: Task) -> str:
-    """What a result was reached by: another version, or other answers, and it is graded anew."""
-    return digest_of(f"{__version__} {task}".encode())[:16]
 
 
 def write(path: Path, text: str) -> None:

@@ -17,12 +17,32 @@ from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
-from .limits import Limits
-
 CONTROLLERS = {"memory", "pids", "cpu", "cpuacct"}
 PERIOD = 100_000  # µs, of which one processor has as many
 OWN = 4  # processes of bubblewrap's and of the shell
 JOIN = 'for door; do shift; [ "$door" = -- ] && break; echo $$ > "$door" || exit 1; done; exec "$@"'
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use: told to the kernel, to bubblewrap, to who watches from outside, and to the inside.
+
+    cell, part, all    seconds: for one cell, for the probes of one part, for everything
+    patience           how many times as long everything may take by the clock, where others keep the machine busy
+    memory             bytes, of all its processes together
+    disk               bytes, in each of three folders that are kept in memory
+    processes          at once
+    files              and folders, in the three folders together
+    """
+
+    cell: float = 10.0
+    part: float = 10.0
+    all: float = 60.0
+    patience: float = 4.0
+    memory: int = 2 << 30
+    disk: int = 32 << 20
+    processes: int = 64
+    files: int = 20_000
 
 
 @dataclass(frozen=True)
@@ -36,15 +56,14 @@ class Group:
 
     def limit(self, limits: Limits) -> None:
         settings = {  # of version 2, and of version 1, in which the order matters
-            "memory": {"memory.max": limits.memory, "memory.swap.max": 0,
-                       "memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory},
-            "pids": {"pids.max": limits.processes + OWN},
-            "cpu": {"cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD},
+            "memory.max": limits.memory, "memory.swap.max": 0,
+            "memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory,
+            "pids.max": limits.processes + OWN, "cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD,
         }  # fmt: skip
-        for controller, folder in self.folders.items():
-            for name, value in settings.get(controller, {}).items():
-                if (folder / name).exists():
-                    (folder / name).write_text(str(value))
+        for name, value in settings.items():
+            folder = self.folders.get(name.partition(".")[0])
+            if folder and (folder / name).exists():
+                (folder / name).write_text(str(value))
 
     def joined(self, command: list[str]) -> list[str]:
         """A command, begun in the group."""
@@ -92,9 +111,6 @@ def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
                     break
-
-
-# -- where groups can be made -------------------------------------------------------------------------
 
 
 @cache

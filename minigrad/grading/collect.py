@@ -16,7 +16,7 @@ import unicodedata
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -204,11 +204,8 @@ def entries(place: Path) -> Iterable[Handed]:
         if is_zip(place):  # a class's: read where it is, for it may be large
             return [Handed(path, read) for path, read in members(zipfile.ZipFile(place))]
         file = place.resolve(strict=True)
-        return [
-            Handed(
-                PurePosixPath(spell_name(place.name)), partial(read_in_folder, file.parent, PurePosixPath(file.name))
-            )
-        ]
+        read = partial(read_in_folder, file.parent, PurePosixPath(file.name))
+        return [Handed(PurePosixPath(spell_name(place.name)), read)]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
     except Exception as error:  # a broken zip raises what it likes
@@ -304,14 +301,11 @@ def members(archive: zipfile.ZipFile) -> Files:
     """The files of a zip, each with how to read it; no name leads out of it."""
     files = Files()
     for info in archive.infolist():
-        parts = [
-            part for part in spell_name(info.filename.replace("\\", "/")).split("/") if part not in ("", ".", "..")
-        ]
-        if info.is_dir() or not parts:
-            continue
+        names = PurePosixPath(spell_name(info.filename.replace("\\", "/"))).parts
+        parts = [part for part in names if part not in ("..", "/", "//")]
         if len(parts) > DEEPEST + 1:
             files.append((PurePosixPath(parts[0], "…", parts[-1]), partial(fail, TOO_DEEP)))
-        else:
+        elif parts and not info.is_dir():
             files.append((PurePosixPath(*parts), partial(inflate, archive, info)))
     return files
 
@@ -325,27 +319,22 @@ def inflate(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes
 def read_in_folder(place: Path, inner: PurePosixPath, most: int) -> bytes:
     """A file in a folder, up to a size. No link is followed below the folder, whenever it was put there."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    if os.open not in os.supports_dir_fd:  # Windows, where who is no administrator makes no links
-        return read_regular(os.open(place / inner, flags), most)
-    at = os.open(place, os.O_RDONLY)
     try:
-        for part in inner.parts[:-1]:
-            outer, at = at, os.open(part, flags | os.O_DIRECTORY, dir_fd=at)
-            os.close(outer)
-        return read_regular(os.open(inner.name, flags, dir_fd=at), most)
+        with ExitStack() as until:
+            at, names = None, (str(place), *inner.parts)
+            if os.open not in os.supports_dir_fd:  # Windows, where a link needs an administrator
+                names = (str(place / inner),)
+            for name in names[:-1]:
+                at = os.open(name, (os.O_RDONLY if at is None else flags) | os.O_DIRECTORY, dir_fd=at)
+                until.callback(os.close, at)
+            file = until.enter_context(open(names[-1], "rb", opener=lambda name, _: os.open(name, flags, dir_fd=at)))
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Unreadable("it is no file, but a pipe, a folder or a device")
+            return file.read(most + 1)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise Unreadable("there is a link on the way to it, and none is followed") from error
         raise
-    finally:
-        os.close(at)
-
-
-def read_regular(descriptor: int, most: int) -> bytes:
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unreadable("it is no file, but a pipe, a folder or a device")
-        return file.read(most + 1)
 
 
 def fail(why: str, most: int) -> bytes:

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,13 +28,12 @@ from minigrad.course.errors import CourseError, Stopped
 from minigrad.course.exercise import named
 
 from . import gradebook
-from .batch import Batch, Course, Here, Result, label, write
-from .cluster import There
+from .batch import Batch, Course, Result, label, write
 from .collect import Handed, NothingFound, shortened
 from .giving import give, isolate_failure
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
-from .sandbox import Limits, NoSandbox, found, seen
+from .sandbox import Cluster, Limits, NoSandbox, found, seen
 from .submission import Submission, read, released
 from .tables import scored, tables
 
@@ -58,13 +57,13 @@ def grade(
             if threading.current_thread() is threading.main_thread():  # SIGTERM, of a system that goes down, is Ctrl-C
                 before = signal.signal(signal.SIGTERM, signal.default_int_handler)
                 until.callback(signal.signal, signal.SIGTERM, before)
-            grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
+            sandbox = Cluster(cluster, unsafe=unsafe) if cluster else found(unsafe, Limits())
             handed = course.submissions(place, warned)
-            if missing := grader.missing():
+            if missing := sandbox.missing():
                 warned(f"not enforced here: {'; '.join(missing)}")
             until.enter_context(only_one(out))
             bar = until.enter_context(tqdm(total=len(handed), unit="submission", disable=None))
-            results = Batch(course, grader, out).run(handed, lambda result: bar.update())
+            results = Batch(course, sandbox, out, workers).run(handed, lambda result: bar.update())
             for result in results:
                 add_broken(place if place.is_file() else place / result["where"], result)
             results = told(out, handed, results, missing)
@@ -138,7 +137,7 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
             write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
             if gradebook.is_there() and result["parts"]:
                 write(gradebook.place(out, result), gradebook.readable(submission, result))
-            return own(submission, given) if submission else ""
+            return "\n".join(cell.source for cell in submission.cells if cell.name not in given) if submission else ""
         return ""
 
     with ThreadPoolExecutor() as pool:  # the disk takes longer for each file than we do
@@ -170,14 +169,6 @@ def understood(handed: Handed) -> Submission | None:
         return read(handed.data())
     except Exception:  # what is wrong with it has been said
         return None
-
-
-def own(submission: Submission, given: Container[str]) -> str:
-    """The code of a submission that is its author's, for the search for similar ones.
-
-    given    names of cells that are the exercise's
-    """
-    return "\n".join(cell.source for cell in submission.cells if cell.name not in given)
 
 
 def summary(results: Sequence[Result], out: Path) -> str:

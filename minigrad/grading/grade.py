@@ -71,10 +71,8 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
         submission = read(data)
     except Unreadable as error:
         return result | {"status": "unreadable", "notes": [str(error)]}
-    if submission.exercise not in ("", task.exercise.name):
-        result["notes"].append(
-            f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}."
-        )
+    if (said := submission.exercise[:80]) not in ("", task.exercise.name):
+        result["notes"] = [f"It says that it answers {said!r}, and is graded as {task.exercise.name}."]
     result["minutes"] = submission.minutes
     changed = dict.fromkeys(cell.name for cell in submission.cells if edited(cell, task.released))
     result["notes"] += [EDITED.format(name) for name in changed]
@@ -122,12 +120,8 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     asked = [part for part in task.exercise.parts if not part.manual]
     if asked and not parts:
-        why = reply.why or "ended"
-        return result | {
-            "status": "failed",
-            "notes": [*result["notes"], trouble(why, sandbox.limits)],
-            "stopped": [why],
-        }
+        notes = [*result["notes"], trouble(why := reply.why or "ended", sandbox.limits)]
+        return result | {"status": "failed", "notes": notes, "stopped": [why]}
     errors = {cell: said for cell in run if isinstance(said := cells.get(cell.name), str) and said}
     notes = [f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()]
     rest = len(notes) - MOST_NOTES
@@ -168,13 +162,12 @@ def trouble(why: str, limits: Limits) -> str:
 
 def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     """The result of one part."""
-    right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
-    lengths = {len(came), len(part.expected)}
-    forged = len(lengths) == 2 and right == min(lengths)  # honest code answers each probe once
+    right, wanted = sum(map(Outcome.matches, part.expected, came)), len(part.expected)
+    forged = right == min(len(came), wanted) and len(came) != wanted  # honest code answers each probe once
     if forged or any(outcome.kind == "died" for outcome in came):
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came, [])
-    counted = f"Of {len(part.expected)} probes that are not shown, {right} give what they should."
+    counted = f"Of {wanted} probes that are not shown, {right} give what they should."
     says = [counted] if private else list(judged.says)
     shows = judged.wrong.shows if judged.wrong else ""
     said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint, "shows": shows}
@@ -190,8 +183,7 @@ def outcomes(part: Part, said: Any) -> list[Outcome]:
                 sent.append(outcome(kind, value, words))
             case _:
                 return []
-    judged = zip(judge(part.probes, sent), sent)
-    return [ours if ours is its else outcome(ours.kind, ours.value, ours.told) for ours, its in judged]
+    return [ours if ours is its else outcome(*ours) for ours, its in zip(judge(part.probes, sent), sent)]
 
 
 def outcome(kind: str, value: Any, words: str) -> Outcome:

@@ -4,7 +4,7 @@ In comes a job, as JSON on stdin:
 
     cells    [[name, source], …]               in the order of the notebook
     missing  how many of them, at first, the notebook lacks; 0 if this is not there
-    parts    [[name, defines, probes], …]      what is to be looked at afterwards
+    parts    [[name, defines, [[preparation, expression], …]], …]      what is to be looked at afterwards
     limits   {"cell": s, "part": s, "all": s, "patience": times, "memory": bytes}
 
 Out goes, as JSON on stdout, what became of the cells, and what the probes gave: plain data, to be judged elsewhere.
@@ -12,32 +12,32 @@ Out goes, as JSON on stdout, what became of the cells, and what the probes gave:
 The first process only watches. It forks a second, which runs the cells and forks once more for each part, so that no
 part disturbs another. When the second ends or hangs in a cell, that cell is left out and the rest is run anew; when it
 ends at a part, it is run anew for the parts that are left.
-
-Seconds are of work. What sleeps is stopped by the clock on the wall, `patience` times as late; while others have the
-processors, that clock runs slower.
 """
 
 from __future__ import annotations
 
-import ast
+import gc
+
+if __name__ == "__main__":
+    gc.disable()  # until all modules are loaded: they leave no garbage
+
 import builtins
 import codeop
 import contextlib
 import ctypes
-import gc
-import importlib.util
+import importlib
 import linecache
 import os
 import signal
 import sys
 import tokenize
-from collections.abc import Callable
+from _ast import Expr, Expression, PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from io import StringIO
+from itertools import starmap
 from json import dumps, load, loads
-from traceback import walk_tb
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
 
 STOPPED = "was stopped: its time was up"  # what becomes of a cell
 RUNS = 40  # of the second process, before what is left is given up
@@ -47,27 +47,24 @@ SHARE = 0.4  # of all memory, for one process: what one answer takes, all others
 FIRST_TO_GO = "1000"  # of all processes, where the system itself ends one for want of memory
 PR_SET_DUMPABLE = 4  # linux/prctl.h
 COMMON = ("numpy", "minigrad")  # what parts share of what they load
+MAGICS = ("time", "capture", "prun")  # which run what they are given
 LAST = ("_", "__", "___")  # names of the values of the latest cells, as in IPython
 LATEST = ("_i", "_ii", "_iii")  # names of the sources of the cells before this one
 EMPTY = {tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT}
 RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
-CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run, as pathlib and dataclasses do
+CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run; so do typing, ast and pathlib
 
-
-def loaded(file: str) -> Any:
-    """A module of ours that no import finds; those around it would take longer to load than a submission to run."""
-    name = f"minigrad.{file.removesuffix('.py').replace('/', '.')}"
-    spec: Any = importlib.util.spec_from_file_location(name, f"{sys.argv[1]}/minigrad/{file}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.course import child, probe
-    from minigrad.grading import notebook
 elif __name__ == "__main__":
-    child, probe, notebook = map(loaded, ("course/child.py", "course/probe.py", "grading/notebook.py"))
+    sys.path.insert(0, f"{sys.argv[1]}/minigrad/course")
+    import child
+    import probe
+
+    del sys.path[0], sys.modules["child"], sys.modules["probe"]  # no submission imports them
 
 
 class Overdue(BaseException):
@@ -76,6 +73,7 @@ class Overdue(BaseException):
 
 def main() -> None:
     set_dumpable(False)
+    gc.enable()
     gc.freeze()  # so that no process that is forked looks at what is loaded, and copies its pages
     job = load(sys.stdin)
     reply = os.dup(1)
@@ -172,7 +170,7 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
     bounded(int(SHARE * job["limits"]["memory"]))
     sys.setrecursionlimit(RECURSION)
     kernel = Kernel()
-    notebook.stand_in(kernel.line, kernel.below)
+    stand_in(kernel)
     own = dict(vars(builtins))
     number, before = -job.get("missing", 0), ""
     for name, source in job["cells"]:
@@ -208,11 +206,12 @@ class Kernel:
     def __init__(self) -> None:
         self.main = sys.modules["__main__"] = ModuleType("__main__")  # where pickle looks for what a cell has defined
         self.namespace = vars(self.main)
-        self.last = self.shown = dict[str, Any].fromkeys(LAST, "")
-        self.number, self.sources, self.inputs, self.outputs = 0, ["", "", ""], [""], dict[int, Any]()
+        self.last: dict[str, Any] = dict.fromkeys(LAST, "")
+        self.outputs: dict[int, Any] = {}
+        self.shown, self.number, self.sources, self.inputs = self.last, 0, ["", "", ""], [""]
         self.namespace.update(self.last, In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs)
         self.compile: Any = codeop.Compile()  # remembers what a cell has imported from __future__
-        self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.compile.flags = PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.file = ""
 
     def enter(self, number: int, source: str) -> None:
@@ -228,7 +227,8 @@ class Kernel:
             signal.signal(OVERDUE, self.stop)
             code = self.code(source)
             self.inputs[self.number :] = [code.strip("\n")]
-            self.run(code)
+            if (value := self.run(code, file)) is not None:
+                self.keep(value)
         except Overdue:
             return STOPPED
         except BaseException as error:  # sys.exit, too, ends no more than its cell
@@ -242,18 +242,22 @@ class Kernel:
         if self.is_running:
             raise Overdue
 
-    def run(self, source: str) -> None:
-        """Run a cell's Python, and keep the value of an expression at its end, unless a semicolon follows."""
-        tree = ast.parse(source, self.file)
-        last = tree.body[-1] if tree.body else None
-        if isinstance(last, ast.Expr):
-            tree.body.pop()
-        codes = [self.compile(tree, self.file, "exec")]
-        if isinstance(last, ast.Expr):
-            codes.append(self.compile(ast.Expression(last.value), self.file, "eval"))
-        value = self.value(*codes)
-        if value is not None and not is_quiet(source):
-            self.keep(value)
+    def run(self, source: str, file: str) -> Any:
+        """Run Python. Returns the value of an expression at its end, unless a semicolon follows."""
+        tree = parse(source, file)
+        last = [Expression(tree.body.pop().value)] if tree.body and isinstance(tree.body[-1], Expr) else []
+        codes = [self.compile(tree, file, "exec"), *(self.compile(each, file, "eval") for each in last)]
+        if any(code.co_flags & CO_COROUTINE for code in codes):
+            value = self.loop.run_until_complete(self.run_in_loop(codes))
+        else:
+            value = [eval(code, self.namespace) for code in codes][-1]
+        return None if value is None or is_quiet(source) else value
+
+    async def run_in_loop(self, codes: list[CodeType]) -> Any:
+        for code in codes:
+            value = eval(code, self.namespace)
+            value = await value if code.co_flags & CO_COROUTINE else value
+        return value
 
     def keep(self, value: Any) -> None:
         """Bind the value of a cell to `_`, `_1` and `Out[1]`, as IPython's DisplayHook.update_user_ns does."""
@@ -265,39 +269,17 @@ class Kernel:
             self.shown = self.last
         self.namespace[f"_{self.number}"] = self.outputs[self.number] = value
 
-    def line(self, source: str) -> Any:
-        """What a magic of a line runs; and what it gives, if it is an expression."""
-        try:
-            code = self.compile(source, "<magic>", "eval")
-        except SyntaxError:
-            code = self.compile(source, "<magic>", "exec")
-        return self.value(code)
-
-    def below(self, source: str) -> Any:
-        """What a magic in the first line of a cell runs."""
-        return self.run(self.code(f"\n{source}"))
-
     def code(self, source: str) -> str:
         """A cell's source as plain Python, its magics translated."""
         try:
-            self.compile(source, self.file, "exec")
+            parse(source, self.file)
         except SyntaxError:
-            source = notebook.python_of(source)
+            from IPython.core.inputtransformer2 import TransformerManager  # few cells need it; it loads for 0.1 s
+
+            source = str(TransformerManager().transform_cell(source))  # type: ignore[no-untyped-call]
         lines = source.splitlines(keepends=True)
         linecache.cache[self.file] = len(source), None, lines, self.file  # AutoGraph reads the source
         return source
-
-    def value(self, *codes: CodeType) -> Any:
-        """Run them. Returns the value of the last; all run in the event loop if one of them awaits."""
-        if any(code.co_flags & CO_COROUTINE for code in codes):
-            return self.loop.run_until_complete(self.value_in_loop(codes))
-        return [eval(code, self.namespace) for code in codes][-1]
-
-    async def value_in_loop(self, codes: tuple[CodeType, ...]) -> Any:
-        for code in codes:
-            value = eval(code, self.namespace)
-            value = await value if code.co_flags & CO_COROUTINE else value
-        return value
 
     @cached_property
     def loop(self) -> Any:
@@ -306,8 +288,48 @@ class Kernel:
         return asyncio.new_event_loop()
 
 
+class Silent:
+    """What does nothing, whatever it is asked."""
+
+    def __call__(self, *args: Any, **named: Any) -> Silent:
+        return self
+
+    def __getattr__(self, name: str) -> Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    __getitem__ = __call__
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+def stand_in(kernel: Kernel) -> None:
+    """Let there be what a cell can call only in a notebook; `check` has nothing to say where there are no answers."""
+
+    def below(name: str, options: str, source: str) -> Any:
+        return kernel.run(kernel.code(f"\n{source}"), kernel.file) if name in MAGICS else None
+
+    def line(name: str, source: str) -> Any:
+        return kernel.run(source, "<magic>") if name in MAGICS else None
+
+    silent, shell = Silent(), Silent()
+    vars(shell).update(run_line_magic=line, run_cell_magic=below, getoutput=lambda command: [])
+    vars(builtins).update(display=silent, get_ipython=shell)
+    for name in ("minigrad.course", "IPython.core.getipython"):
+        sys.modules[name] = module = ModuleType(name)
+        module.__getattr__ = silent.__getattr__  # type: ignore[method-assign]
+
+
+def parse(source: str, file: str) -> Any:
+    return compile(source, file, "exec", PyCF_ONLY_AST, True)
+
+
 def is_quiet(source: str) -> bool:
     """Whether a cell ends in a semicolon."""
+    if ";" not in source:
+        return False
     tokens = tokenize.generate_tokens(StringIO(source).readline)
     return [token.string for token in tokens if token.type not in EMPTY][-1] == ";"
 
@@ -319,7 +341,7 @@ def described(error: BaseException, file: str) -> str:
         said = str(error)[:300]
     except BaseException:
         said = ""
-    through = walk_tb(vars(BaseException)["__traceback__"].__get__(error))
+    through = probe.walk(vars(BaseException)["__traceback__"].__get__(error))
     lines = [line for frame, line in through if frame.f_code.co_filename == file]
     return ": ".join(filter(None, [kind, said])) + (f", in line {lines[-1]}" if lines else "")
 
@@ -347,10 +369,10 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
     return list(outcomes)
 
 
-def seen(defines: list[str], probes: str, namespace: dict[str, Any]) -> list[Any]:
+def seen(defines: list[str], probes: list[list[str]], namespace: dict[str, Any]) -> list[Any]:
     if any(namespace.get(name, ...) is ... for name in defines):
         return [["todo", None, ""]]
-    return [[outcome.kind, outcome.value, outcome.told] for outcome in probe.observe(probes, namespace)]
+    return [[*outcome] for outcome in probe.observe(starmap(probe.Probe, probes), namespace)]
 
 
 if __name__ == "__main__":

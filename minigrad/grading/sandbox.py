@@ -4,6 +4,7 @@ On Linux bubblewrap gives a process a world of its own: the system's libraries a
 folders in memory to write, no network, no other process, no course; a user id (users.py), a filter of system calls
 (seccomp.py) and a control group (cgroup.py) of its own besides. Elsewhere a container engine does. Where there is
 neither, nothing is graded unless somebody says that it may be without, `unsafe`: then only the time is limited.
+A cluster has such sandboxes on many machines.
 
 docs/security.md says what that promises, and what not.
 """
@@ -21,17 +22,20 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.util import cache_from_source, find_spec
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from minigrad.course.errors import CourseError
+
 from . import cgroup, seccomp, users
-from .limits import Limits as Limits
+from .cgroup import Limits as Limits
 from .watch import HOME, IN_MEMORY, answer, first_inside, kill, stop
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -74,11 +78,13 @@ class Sandbox:
     """A way to run a job.
 
     kind       bubblewrap, container or none
+    workers    how many jobs it can run at once
     running    what runs now; once it is `over`, nothing begins any more
     """
 
     kind: str
     limits: Limits = field(default_factory=Limits)
+    workers: int = (os.cpu_count() or 1) + 1  # while one of them waits for the disk, another works
     running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False, compare=False)
     over: bool = False
 
@@ -89,42 +95,34 @@ class Sandbox:
             kill(process)
 
     def run(self, job: dict[str, Any]) -> Reply:
-        """Run a job."""
-        places = cgroup.places() if self.kind == "bubblewrap" else {}
-        with users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules:
-            command = group.joined(COMMANDS[self.kind](self.limits, user, rules))
-            start = time.monotonic()
-            out, why = self.told(job, command, group, rules)
+        """What came of a job, of which nothing is left then."""
+        places, first = cgroup.places() if self.kind == "bubblewrap" else {}, None
+        with (users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules,
+              tempfile.TemporaryFile() as asked):  # fmt: skip
+            command, start = group.joined(COMMANDS[self.kind](self.limits, user, rules)), time.monotonic()
+            asked.write(json.dumps(job | {"limits": vars(self.limits)}).encode())
+            asked.seek(0)
+            with subprocess.Popen(
+                command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+                env=None if self.kind == "container" else ENVIRONMENT, cwd="/",
+                pass_fds=[rules] if self.kind == "bubblewrap" else [],
+            ) as process:  # fmt: skip
+                self.running.add(process)
+                try:
+                    if self.over:
+                        kill(process)
+                    first = first_inside(process) if self.kind == "bubblewrap" else None
+                    out, why = answer(process, self.limits, group, first)
+                finally:
+                    self.running.discard(process)
+                    stop(process, first)
+                    if self.kind == "container":
+                        end_container(command)
         seconds = time.monotonic() - start
         try:
             return Reply(json.loads(out), why, seconds)
         except (ValueError, RecursionError):
             return Reply(None, why or "ended", seconds)
-
-    def told(self, job: dict[str, Any], command: list[str], group: cgroup.Group, rules: int) -> tuple[bytes, str]:
-        """What a job gives, and why it was stopped, if it was; nothing of it is left then."""
-        with tempfile.TemporaryFile() as asked:
-            asked.write(json.dumps(job | {"limits": vars(self.limits)}).encode())
-            asked.seek(0)
-            process = subprocess.Popen(
-                command, stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-                env=None if self.kind == "container" else ENVIRONMENT, cwd="/",
-                pass_fds=[rules] if self.kind == "bubblewrap" else [],
-            )  # fmt: skip
-        with process:
-            first = None
-            self.running.add(process)
-            try:
-                if self.over:
-                    kill(process)
-                if self.kind == "bubblewrap":
-                    first = first_inside(process)
-                return answer(process, self.limits, group, first)
-            finally:
-                self.running.discard(process)
-                stop(process, first)
-                if self.kind == "container":
-                    end_container(command)
 
     def missing(self) -> list[str]:
         """What is not enforced on this machine, each in words."""
@@ -185,10 +183,6 @@ def engine() -> str | None:
 # -- the commands -----------------------------------------------------------------------------------
 
 
-def in_bubblewrap(limits: Limits, user: int, rules: int) -> list[str]:
-    return bubblewrap(limits, user, rules, compile_program())
-
-
 def program(file: str) -> list[str]:
     return [sys.executable, "-s", "-P", file, str(PACKAGE.parent)]
 
@@ -203,8 +197,8 @@ def compile_program() -> list[str]:
     return program(code if compileall.compile_file(INSIDE, quiet=2) and seen(Path(code)) else INSIDE)
 
 
-def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> list[str]:
-    """A program in a sandbox of bubblewrap's. Root becomes a stranger; anybody else is one in a world of his own."""
+def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = ()) -> list[str]:
+    """Ours, or another program, in bubblewrap's sandbox. Root becomes a stranger; others are one in their own world."""
     root = os.geteuid() == 0
     in_memory = ("--size", str(limits.disk), "--perms", "1777", "--tmpfs")
     return [
@@ -217,7 +211,8 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--",
         *(["setpriv", f"--reuid={user}", f"--regid={user}", *STRANGER, "--"] if root else []),
         "prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}",
-        f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--", *unshuffled(), *program,
+        f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--",
+        *unshuffled(), *(program or compile_program()),
     ]  # fmt: skip
 
 
@@ -318,8 +313,49 @@ def end_container(command: list[str]) -> None:
         runs(command[0], "kill", name)
 
 
-def without(limits: Limits, user: int, rules: int) -> list[str]:
-    return program(INSIDE)
+COMMANDS = {"bubblewrap": bubblewrap, "container": in_container, "none": lambda *_: program(INSIDE)}
 
 
-COMMANDS = {"bubblewrap": in_bubblewrap, "container": in_container, "none": without}
+# -- on other machines -------------------------------------------------------------------------------
+
+
+class Cluster(Sandbox):
+    """The sandboxes of dask's workers, by an address such as tcp://10.0.0.1:8786. Raises CourseError if none answers.
+
+    If a worker dies, dask gives its job to another. Only plain data comes back: verdicts are reached, and results are
+    written, by one process, so that nothing is lost and nothing counts twice.
+    """
+
+    def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False):
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError as error:
+            wanted = 'python -m pip install "minigrad-course[cluster]"'
+            raise CourseError(f"a cluster is dask's, which is not installed: {wanted}") from error
+        try:
+            self.client = distributed.Client(address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise CourseError(f"no dask scheduler answers at {address}: {error}") from error
+        super().__init__("cluster", limits or Limits(), max(1, sum(self.client.nthreads().values())))
+        self.asked = unsafe, self.limits
+
+    def run(self, job: dict[str, Any]) -> Reply:
+        asked = self.asked
+        future = self.client.submit(lambda: sandbox_of(*asked).run(job), pure=False, retries=3)
+        reply: Reply = future.result()
+        return reply
+
+    def missing(self) -> list[str]:
+        asked = self.asked
+        told = self.client.run(lambda: sandbox_of(*asked).missing(), on_error="ignore")
+        nobody = "no worker is connected to the cluster, and nothing is graded until one is"
+        return sorted({each for said in told.values() for each in said}) if self.client.nthreads() else [nobody]
+
+    def end(self) -> None:
+        """Wait for nothing any more; what runs on the workers is forgotten there."""
+        self.client.close(timeout=1)
+
+
+@cache
+def sandbox_of(unsafe: bool, limits: Limits) -> Sandbox:
+    return found(unsafe, limits)

@@ -31,7 +31,15 @@ MACHINES = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1), "riscv64": 
 
 LOAD, EQUAL, GREATER, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 NUMBER, MACHINE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # where they stand in struct seccomp_data
-ALLOW, ERROR = 0x7FFF_0000, 0x0005_0000
+ERROR = 0x0005_0000
+
+
+def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    """One instruction; a test skips so many of those after it."""
+    return struct.pack("=HBBI", code, if_true, if_false, value)
+
+
+ALLOW = step(RETURN, 0x7FFF_0000)
 
 
 def program(machine: str) -> bytes:
@@ -39,9 +47,9 @@ def program(machine: str) -> bytes:
     if machine not in MACHINES:
         return b""
     audit, column = MACHINES[machine]
-    same_namespaces = [step(LOAD, FIRST_ARGUMENT), *when(ANY_BIT, NAMESPACES, refuse(errno.EPERM)), allow()]
-    local = [step(LOAD, FIRST_ARGUMENT), *when(EQUAL, AF_UNIX, allow()), refuse(errno.EAFNOSUPPORT)]
-    no_lease = [step(LOAD, SECOND_ARGUMENT), *when(EQUAL, F_SETLEASE, refuse(errno.EPERM)), allow()]
+    same_namespaces = [step(LOAD, FIRST_ARGUMENT), *when(ANY_BIT, NAMESPACES, refuse(errno.EPERM)), ALLOW]
+    local = [step(LOAD, FIRST_ARGUMENT), *when(EQUAL, AF_UNIX, ALLOW), refuse(errno.EAFNOSUPPORT)]
+    no_lease = [step(LOAD, SECOND_ARGUMENT), *when(EQUAL, F_SETLEASE, refuse(errno.EPERM)), ALLOW]
     calls = {
         CLONE3: [refuse(errno.ENOSYS)],  # its flags cannot be read here; C's library takes clone
         **{numbers: [refuse(errno.EPERM)] for numbers in REFUSED.values()},
@@ -50,7 +58,7 @@ def program(machine: str) -> bytes:
     lines = [step(LOAD, MACHINE), step(EQUAL, audit, 1, 0), refuse(errno.ENOSYS)]
     lines += [step(LOAD, NUMBER), *when(GREATER, NEWEST, refuse(errno.ENOSYS))]
     lines += chain.from_iterable(when(EQUAL, numbers[column], *answer) for numbers, answer in calls.items())
-    return b"".join([*lines, allow()])
+    return b"".join([*lines, ALLOW])
 
 
 def when(test: int, value: int, *lines: bytes) -> list[bytes]:
@@ -62,25 +70,14 @@ def refuse(error: int) -> bytes:
     return step(RETURN, ERROR | error)
 
 
-def allow() -> bytes:
-    return step(RETURN, ALLOW)
-
-
-def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """One instruction; a test skips so many of those after it."""
-    return struct.pack("=HBBI", code, if_true, if_false, value)
-
-
 @contextmanager
 def file() -> Iterator[int]:
     """The filter for this machine, to be read once."""
     reader, writer = os.pipe()
-    try:
-        os.write(writer, program(platform.machine()))
-        os.close(writer)
+    with os.fdopen(reader, "rb"):
+        with os.fdopen(writer, "wb") as file:
+            file.write(program(platform.machine()))
         yield reader
-    finally:
-        os.close(reader)
 
 
 def missing() -> list[str]:

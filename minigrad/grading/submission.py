@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
+from functools import partial
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +130,7 @@ def name_of(cell: dict[str, Any], number: int) -> str:
 
 def source_of(cell: dict[str, Any]) -> str:
     source = cell.get("source", cell.get("input", ""))
-    return "".join(map(text, source if isinstance(source, list) else [source]))
+    return "".join([each for each in (source if isinstance(source, list) else [source]) if isinstance(each, str)])
 
 
 def within(nb: Any, *keys: str) -> dict[str, Any]:
@@ -140,9 +142,6 @@ def within(nb: Any, *keys: str) -> dict[str, Any]:
 
 def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-# -- beside the exercise ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -182,12 +181,9 @@ def to_run(submission: Submission, exercise: Released) -> list[Cell]:
         if edited(cell, exercise):
             cells.append(Cell(f"{cell.name} (as handed in)", cell.source))
         cells.append(Cell(cell.name, exercise.given.get(cell.name, cell.source)))
-    seen: Counter[str] = Counter()
-    for i, cell in enumerate(cells):
-        seen[cell.name] += 1
-        if seen[cell.name] > 1:
-            cells[i] = Cell(f"{cell.name} ({seen[cell.name]})", cell.source)
-    return cells
+    numbers: dict[str, Iterator[int]] = defaultdict(partial(count, 1))
+    named = ((cell, next(numbers[cell.name])) for cell in cells)
+    return [cell if number == 1 else Cell(f"{cell.name} ({number})", cell.source) for cell, number in named]
 
 
 def edited(cell: Cell, exercise: Released) -> bool:

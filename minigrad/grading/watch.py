@@ -15,8 +15,7 @@ import psutil  # type: ignore[import-untyped]
 from minigrad.course.child import Wall
 from minigrad.course.probe import SLEEPING
 
-from .cgroup import Group
-from .limits import Limits
+from .cgroup import Group, Limits
 
 LOOK = 0.1  # seconds between two looks at what a sandbox uses
 GRACE = 10  # seconds beyond the time that the inside keeps by itself

@@ -33,8 +33,8 @@ from nbformat.v4 import new_raw_cell
 from traitlets.config import Config
 
 from minigrad.course.exercise import SLIPS, alike, every
-from minigrad.course.probe import Outcome, observe, parsed
-from minigrad.course.referee import inside, judge
+from minigrad.course.probe import Outcome, observe
+from minigrad.course.referee import inside, judge, parsed
 from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 

@@ -4,7 +4,7 @@ import pytest
 
 from minigrad.course.exercise import named
 from minigrad.course.probe import observe
-from minigrad.course.referee import inside
+from minigrad.course.referee import inside, parsed
 from minigrad.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, found
 from minigrad.grading.submission import read
 
@@ -19,7 +19,7 @@ def sandbox_here(**limits):
 
 def job(cell, probe="1"):
     """What a sandbox is asked: to run this cell, and to look at this expression."""
-    return {"cells": [["c", cell]], "parts": [["p", [], probe]]}
+    return {"cells": [["c", cell]], "parts": [["p", [], parsed(probe)]]}
 
 
 class Told(Sandbox):

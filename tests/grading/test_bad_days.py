@@ -16,7 +16,7 @@ from grading.sandboxes import Told, sandbox_here, sent_by
 from grading.test_batch import NOTHING, RIGHT, batch, grade_class, hand_in
 
 from minigrad.grading import alike, command, gradebook
-from minigrad.grading.batch import Batch, Course, Here
+from minigrad.grading.batch import Batch, Course
 from minigrad.grading.collect import submissions
 from minigrad.grading.sandbox import Reply
 
@@ -199,7 +199,7 @@ def test_two_graders_do_not_write_into_one_folder_and_who_was_killed_is_in_nobod
 
 
 @pytest.mark.parametrize(("where", "name"), [
-    (command, "feedback"), (command, "read"), (alike, "tokens"), (command, "own"),
+    (command, "feedback"), (command, "read"), (alike, "tokens"), (command, "label"),
 ])  # fmt: skip
 def test_whatever_one_submission_raises_wherever_the_class_has_its_scores(where, name, tmp_path, rightly, monkeypatch):
     """On Python 3.13 a lone surrogate ended the run in the search for similar answers."""
@@ -236,7 +236,7 @@ def test_a_file_that_vanishes_while_others_are_graded_is_said(tmp_path):
             return super().run(job, *more)
 
     handed = hand_in(tmp_path / "in", ada=RIGHT, bob=RIGHT)
-    ada, bob = Batch(Course(ROOT / "exercises"), Here(Vanishing(RIGHTLY), 1), tmp_path / "out").run(handed)
+    ada, bob = Batch(Course(ROOT / "exercises"), Vanishing(RIGHTLY), tmp_path / "out", 1).run(handed)
     assert (ada["points"], bob["status"]) == (10, "unreadable")
     assert bob["notes"] == [f"bob/{NAME}.ipynb cannot be read: No such file or directory"]
 

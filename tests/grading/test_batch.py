@@ -19,7 +19,7 @@ from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
 from minigrad.course.lessons import STATE
 from minigrad.grading import alike, command, gradebook, pages, tables
-from minigrad.grading.batch import Batch, Course, Here
+from minigrad.grading.batch import Batch, Course
 from minigrad.grading.collect import submissions
 from minigrad.grading.submission import read
 
@@ -36,7 +36,7 @@ def hand_in(folder, exercise=NAME, /, **files):
 
 
 def batch(folder, sandbox):
-    return Batch(Course(ROOT / "exercises"), Here(sandbox, 2), folder / "out")
+    return Batch(Course(ROOT / "exercises"), sandbox, folder / "out", 2)
 
 
 def grade_class(folder, *options):

@@ -14,6 +14,7 @@ import pytest
 from grading.cases import CASES, NAME, ROOT
 from grading.sandboxes import job, sandbox_here
 
+from minigrad.course.referee import parsed
 from minigrad.grading import cgroup, users, watch
 from minigrad.grading.grade import grade, task
 from minigrad.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compile_program
@@ -66,7 +67,7 @@ def test_a_package_that_is_imported_through_a_link_can_grade(sandbox, tmp_path):
     (tmp_path / "link").symlink_to(ROOT)
     program = (
         "from minigrad.grading.sandbox import found\n"
-        "print(found().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], 'x + 1']]}).data)"
+        "print(found().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], [['', 'x + 1']]]]}).data)"
     )
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "link")}
     done = subprocess.run(
@@ -244,7 +245,7 @@ def test_sixty_spinning_processes_cost_nobody_else_a_point(sandbox):
     )
     waits = ["waits", "import time\ntime.sleep(3)"]  # until the others spin
     works = ["works", "n = sum(i * i for i in range(6_000_000))"]  # half a second of a processor
-    honest = {"cells": [waits, works], "parts": [["p", ["n"], "n > 0"]]}
+    honest = {"cells": [waits, works], "parts": [["p", ["n"], parsed("n > 0")]]}
     with ThreadPoolExecutor() as pool:
         beside = [pool.submit(Sandbox(sandbox.kind, Limits(cell=2.5)).run, spinning) for _ in range(2)]
         reply = Sandbox(sandbox.kind, Limits(cell=4, patience=1)).run(honest)
