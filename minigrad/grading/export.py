@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader.plugins import ExportPlugin
-from sqlalchemy import text
 
 from minigrad.course.lessons import write
 
@@ -23,7 +22,7 @@ class Scores(ExportPlugin):  # type: ignore[misc]
     """nbgrader export --exporter=minigrad.grading.export.Scores; nbgrader_config.py of the results asks for it."""
 
     def export(self, gradebook: Any) -> None:
-        found = gradebook.db.execute(text(SCORES.read_text("utf-8")))
+        found = gradebook.db.connection().exec_driver_sql(SCORES.read_text("utf-8"))
         head, rows = [*found.keys()], [dict(row) for row in found.mappings()]
         for heading, wanted in (("assignment", self.assignment), ("student_id", self.student)):
             rows = [row for row in rows if row[heading] in (wanted or [row[heading]])]

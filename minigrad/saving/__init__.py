@@ -9,5 +9,6 @@ sessions     a session's run as one
 files        save and load
 """
 
-from .files import load as load, save as save
-from .functions import SavedFunction as SavedFunction, Signature as Signature
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,7 +11,6 @@ Nothing in a file is code: neither pickle nor names of things to import.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -25,9 +24,7 @@ from ..tensor.tensor import Tensor
 from .container import OURS, parsed, read, short, write_arrays
 from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
 from .sessions import of_session
-from .values import Decoder, Encoder
-
-VERSION = 1
+from .values import VERSION, Decoder, in_json, save_values
 
 
 def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
@@ -45,17 +42,12 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
         raise TypeError(f"mg.save takes the path first, mg.save(path, what), and got {short(path)} in its place")
     function = function_of(what, inputs)
     if function is None:
-        encoder: Encoder = Encoder()
-        text = in_json({"version": VERSION, "kind": "state", "value": encoder.value(what)})
-    else:
-        encoder = functions = FunctionEncoder()
-        text = in_json({"version": VERSION, "kind": "function", **functions.function(function)})
-        understood(text, encoder.arrays)  # what could not be loaded is not saved
+        save_values(path, what)
+        return
+    encoder = FunctionEncoder()
+    text = in_json({"version": VERSION, "kind": "function", **encoder.function(function)})
+    understood(text, encoder.arrays)  # what could not be loaded is not saved
     write_arrays(path, encoder.arrays, text)
-
-
-def in_json(said: dict[str, Any]) -> str:
-    return json.dumps(said, separators=(",", ":"), allow_nan=False)
 
 
 def function_of(what: Any, inputs: Any) -> SavedFunction | None:

@@ -11,6 +11,7 @@ A name is the way to the array in what was saved.
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from math import isfinite
 from types import NoneType
@@ -20,8 +21,9 @@ import numpy as np
 
 from ..base.errors import SavedFileError, StateError
 from ..tensor.tensor import Tensor
-from .container import short
+from .container import parsed, read, short, write_arrays
 
+VERSION = 1  # of what a file says
 DEEPEST = 100  # so many lists in lists
 WHOLE = range(-(1 << 63), 1 << 64)
 
@@ -123,3 +125,20 @@ class Decoder:
         if name not in self.arrays:
             raise SavedFileError(f"the array {short(name)} is not in the file")
         return self.arrays[name]
+
+
+def save_values(path: Any, values: Any) -> None:
+    """Write values to a file, as mg.save does, but without loading the compiler, which mg.save needs for functions."""
+    encoder = Encoder()
+    text = in_json({"version": VERSION, "kind": "state", "value": encoder.value(values)})
+    write_arrays(path, encoder.arrays, text)
+
+
+def load_values(path: Any) -> Any:
+    """Read a file that save_values wrote."""
+    arrays, text = read(path)
+    return Decoder(arrays).value(parsed(text or "")["value"])
+
+
+def in_json(said: dict[str, Any]) -> str:
+    return json.dumps(said, separators=(",", ":"), allow_nan=False)

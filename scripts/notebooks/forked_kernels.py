@@ -51,9 +51,15 @@ def kernel_environment() -> dict[str, str]:
 
 def use_forks(manager: KernelManager) -> None:
     """Let this manager fork its kernel, on systems where that works."""
-    if hasattr(os, "pidfd_open"):
-        KernelProvisionerFactory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:ForkProvisioner", NAME)
-        manager.kernel_spec.metadata["kernel_provisioner"] = {"provisioner_name": NAME}
+    manager.kernel_spec.metadata |= offer_forks()
+
+
+def offer_forks() -> dict[str, Any]:
+    """What the metadata of a kernelspec must contain for this process to fork its kernels; empty where that fails."""
+    if not hasattr(os, "pidfd_open"):
+        return {}
+    KernelProvisionerFactory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:ForkProvisioner", NAME)
+    return {"kernel_provisioner": {"provisioner_name": NAME}}
 
 
 @functools.cache

@@ -29,6 +29,7 @@ from urllib.error import URLError
 
 import pytest
 from browser.listening import ROOT, end, free_port
+from notebooks.forked_kernels import offer_forks
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
 CHROMIUMS = (
@@ -36,9 +37,11 @@ CHROMIUMS = (
     *("google-chrome", "google-chrome-stable", "chrome", "msedge"),
 )
 LONGEST = [  # files, by the seconds they take
-    *("test_book_browser", "test_lite_browser", "test_lessons_browser", "test_other_lessons_browser"),
+    *("test_book_browser", "test_lite_browser", "test_lesson_and_exercise_browser"),
+    *("test_lessons_browser", "test_other_lessons_browser"),
     *("test_present_browser", "test_gallery_browser", "test_hostile_formgrader_browser", "test_chain_rule_browser"),
 ]
+QUICK = "quick"  # the name of a kernelspec
 PATIENCE_MS = 150_000  # two slow cores starting a kernel, beside other work
 expect.set_options(timeout=PATIENCE_MS / 2)
 
@@ -302,7 +305,7 @@ class Lab:
             {"cell_type": "code", "id": f"c{n}", "metadata": {}, "source": s, "outputs": [], "execution_count": None}
             for n, s in enumerate(sources)
         ]
-        kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        kernelspec = {"name": QUICK, "display_name": "Python 3", "language": "python"}
         text = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernelspec}, "cells": cells})
         path = self.folder / f"notebook_{len(list(self.folder.iterdir()))}.ipynb"
         path.write_text(text, encoding="utf-8")
@@ -338,6 +341,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
         path = home / "settings" / Path(*plugin.split(":")).with_suffix(".jupyterlab-settings")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(wanted), encoding="utf-8")
+    for path, text in quick_kernels().items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text, encoding="utf-8")
     own = {
         "JUPYTER_CONFIG_DIR": home / "config",
         "JUPYTER_DATA_DIR": home / "data",
@@ -375,6 +381,20 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
             yield f"http://127.0.0.1:{port}", folder
         finally:
             end(process)
+
+
+def quick_kernels() -> dict[str, str]:
+    """Files of a kernelspec, QUICK, whose kernels are forks, and of a server that can fork them.
+
+    Notebooks that tests write use it. Lessons and exercises name python3, as a learner's do: their kernels are plain.
+    """
+    spec = {
+        "argv": [sys.executable, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": "Python 3 (ipykernel)", "language": "python", "metadata": offer_forks(),
+    }  # fmt: skip
+    script = f"import sys\nsys.path.append({str(ROOT / 'scripts')!r})\n"
+    script += "from notebooks.forked_kernels import offer_forks\noffer_forks()\n"
+    return {f"data/kernels/{QUICK}/kernel.json": json.dumps(spec), "config/jupyter_server_config.py": script}
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

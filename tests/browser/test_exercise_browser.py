@@ -1,12 +1,12 @@
-"""An exercise as a learner does it: run untouched, answered wrongly, the hint read, answered rightly; and what is kept
-of it when the kernel is started again.
+"""What an exercise says of endless and broken answers, and what is kept when the kernel is started again.
+
+That it is run untouched, answered wrongly and then rightly is in test_lesson_and_exercise_browser.py.
 """
 
 from __future__ import annotations
 
 import shutil
 
-import pytest
 from browser.conftest import ROOT, press
 from playwright.sync_api import Locator, expect
 
@@ -27,31 +27,6 @@ def answer(notebook, text: str, begins: str = "def multiply", part: str = "produ
     page.keyboard.insert_text(text)
     press(page, "Shift+Enter", "Shift+Enter")
     return cells.filter(has_text=f'check("{part}")').locator(".jp-OutputArea-output")
-
-
-@pytest.mark.daily
-def test_a_learner_fails_an_exercise_reads_the_hint_and_solves_it(lab):
-    shutil.copy(ROOT / "exercises" / NAME, lab.folder)
-    notebook = lab.open(NAME)
-    notebook.run_all()
-    page = notebook.page
-    verdicts = page.locator(".jp-OutputArea-output [role=status]")
-
-    expect(verdicts).to_have_count(6)
-    expect(verdicts.first).to_contain_text("product: not attempted yet (2 points).")
-    expect(verdicts.first).to_contain_text("multiply is not written yet.")
-
-    said = answer(notebook, WRONG)
-    expect(said).to_contain_text("product: not yet (0 of 2 points).")
-    expect(said).to_contain_text("should give [-2, 3], and gave [3, -2].")
-    expect(said).to_contain_text("Each factor is given its own value as its slope.")
-    expect(said).to_contain_text("Hint: Nudge a in a · b by 0.001")
-    said.get_by_text("What was run").click()
-    expect(said.locator("pre")).to_contain_text("a, b = (Node(3.0), Node(-2.0))")
-    assert notebook.violations_by_theme(".jp-OutputArea-output [role=status]") == []
-
-    said = answer(notebook, RIGHT)
-    expect(said).to_contain_text("product: right (2 of 2 points).")
 
 
 def test_what_froze_the_notebook_has_its_verdict_and_the_notebook_goes_on(lab):

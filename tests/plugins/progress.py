@@ -1,13 +1,16 @@
-"""A long run reports its progress: no more than 15 seconds pass without a line."""
+"""A long run prints a line at least every 15 seconds, and at its end how idle the processors were."""
 
 from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 SECONDS = 15
+CLOCKS = Path("/proc/stat")  # of Linux: what the processors have done since the machine started
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,6 +26,7 @@ class Progress:
         self.began = self.last = time.monotonic()
         self.running: dict[str, None] = {}
         self.done = 0
+        self.clocks = processor_clocks()
         self.finished = threading.Event()
 
     def pytest_sessionstart(self) -> None:
@@ -46,3 +50,17 @@ class Progress:
 
     def pytest_sessionfinish(self) -> None:
         self.finished.set()
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Whether another process (-n) would gain time."""
+        idle, ticks = (now - then for now, then in zip(processor_clocks(), self.clocks, strict=True))
+        if ticks:
+            terminalreporter.write_line(f"The processors were idle for {idle / ticks:.0%} of this run.")
+
+
+def processor_clocks() -> tuple[int, int]:
+    """The ticks that all processors were idle, and all their ticks; zeros where the system does not say."""
+    if not CLOCKS.exists():
+        return 0, 0
+    ticks = [int(number) for number in CLOCKS.read_text("utf-8").splitlines()[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)  # idle, and waiting for a disk

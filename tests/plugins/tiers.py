@@ -113,19 +113,19 @@ class Tiers:
         """Why this run does not take the test; empty if it does."""
         if self.tier == "all":
             return ""
-        if item.get_closest_marker("night"):
+        marks = {marker.name: marker for marker in reversed([*item.iter_markers()])}  # the closest of each name
+        if "night" in marks:
             return "tests for the night"
-        if item.get_closest_marker("tool") and self.tier != "changed":
+        if "tool" in marks and self.tier != "changed":
             return "tests of scripts and benchmarks"
-        for_browser = BROWSER in item.path.parents and not item.get_closest_marker("daily")
+        for_browser = item.nodeid.startswith("tests/browser/") and "daily" not in marks
         if self.tier == "browser" and not for_browser:
-            return "tests of the default" if self.is_in_share(item) else ""
+            return "tests of the default" if self.is_in_share(item, marks.get("share")) else ""
         if self.tier != "browser" and for_browser:
             return "browser tests (--browser)"
-        return "" if self.is_in_share(item) else "slow tests and rows of long tables"
+        return "" if self.is_in_share(item, marks.get("share")) else "slow tests and rows of long tables"
 
-    def is_in_share(self, item: pytest.Item) -> bool:
-        marker = item.get_closest_marker("share")
+    def is_in_share(self, item: pytest.Item, marker: pytest.Mark | None) -> bool:
         rows = marker.args[0] if marker else FOLDERS.get(item.path.parent.name, 1)
         if item.nodeid.partition("[")[0] in self.slow:
             rows = 4
