@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ("default", "browser", "changed")
-OP, OLD, NEW = "minigrad/ops/pointwise.py", "class Tanh(Elementwise):", "class Tanh(Elementwise):  # edited"
+OP, OLD, NEW = "minigrad/engine/ops/pointwise.py", "class Tanh(Elementwise):", "class Tanh(Elementwise):  # edited"
 KINDS = {
     "notebooks under nbval": ("lessons", "solutions", "exercises"),
     "in a browser": ("tests.browser",),

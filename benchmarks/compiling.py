@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.pipeline import FAST, optimised
-from minigrad.compiler.program.program import Program
-from minigrad.core.graph import Graph
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.passes.pipeline import FAST, optimised
+from minigrad.graph.compiler.program.program import Program
 from minigrad.tracing.gradients import gradients
 
 SIZES = (500, 5_000, 50_000)

@@ -25,9 +25,9 @@ from .workloads import Workload
 
 STAGES = {  # stage → the module and the name that it is called by there
     "trace": ("minigrad.graph.function", "trace"),
-    "passes": ("minigrad.compiler.executable", "optimised"),
-    "code": ("minigrad.compiler.program.program", "Program.__init__"),
-    "compiler": ("minigrad.backends.native.program", "library"),
+    "passes": ("minigrad.graph.compiler.executable", "optimised"),
+    "code": ("minigrad.graph.compiler.program.program", "Program.__init__"),
+    "compiler": ("minigrad.graph.backends.native.program", "library"),
 }
 
 

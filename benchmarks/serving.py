@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
-from minigrad.serving.batcher import Limits
-from minigrad.serving.command import bind, run_server
-from minigrad.serving.metrics import Metrics
-from minigrad.serving.model import Arrays, Model, opened
-from minigrad.serving.repository import Repository
+from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.command import bind, run_server
+from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.model import Arrays, Model, opened
+from minigrad.files.serving.repository import Repository
 
 from . import soak
 

@@ -17,8 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from minigrad.grading.batch import label
-from minigrad.grading.submission import LARGEST
+from minigrad.course.grading.batch import label
+from minigrad.course.grading.submission import LARGEST
 
 PATIENCE = 20  # seconds, for a file that is none: a pipe, say
 WRITE = 'umask 077; mkdir -p "${1%/*}" && cat > "$1"'

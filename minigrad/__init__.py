@@ -22,7 +22,7 @@ import sys
 import lazy_loader
 
 if sys.platform == "emscripten":
-    from .base.browser import set_up
+    from .course.browser import set_up
 
     set_up()
 

@@ -1,41 +1,44 @@
 # The table of contents of `mg`, name by name: what is loaded from where when it is first used, and what editors offer.
-# Laid out by scripts/phrasebook, which adds the methods that are functions: see functions/faces.py.
+# Laid out by scripts/phrasebook, which adds the methods that are functions: see api/functions/faces.py.
 
 from . import (
-    amp as amp, autograd as autograd, compiler as compiler, cuda as cuda, data as data, distributed as distributed,
-    fft as fft, func as func, functional as functional, graph as graph, laws as laws, lax as lax, linalg as linalg,
-    nn as nn, onnx as onnx, ops as ops, optim as optim, profiler as profiler, quantization as quantization,
-    random as random, saving as saving, special as special, utils as utils, widgets as widgets, zoo as zoo,
+    autograd as autograd, data as data, distributed as distributed, graph as graph, laws as laws, nn as nn, optim as optim, profiler as profiler, utils as utils,
 )
-from .amp import autocast as autocast, is_autocast_enabled as is_autocast_enabled
+from .api import cuda as cuda, fft as fft, func as func, linalg as linalg, special as special
+from .course import widgets as widgets
+from .engine import ops as ops, random as random
+from .files import onnx as onnx, saving as saving
+from .graph import compiler as compiler, lax as lax
+from .nn import amp as amp, functional as functional, quantization as quantization, zoo as zoo
+from .nn.amp import autocast as autocast, is_autocast_enabled as is_autocast_enabled
 from .autograd import (
     Function as Function, GradientTape as GradientTape, custom_gradient as custom_gradient, grad as grad,
     gradcheck as gradcheck, gradgradcheck as gradgradcheck,
 )
-from .base import errors as errors
-from .base.device import device as device
-from .base.dtypes import (
+from .engine.base import errors as errors
+from .engine.base.device import device as device
+from .engine.base.dtypes import (
     bfloat16 as bfloat16, bool as bool, double as double, finfo as finfo, float as float, float16 as float16,
     float32 as float32, float64 as float64, half as half, iinfo as iinfo, int as int, int16 as int16, int32 as int32,
     int64 as int64, int8 as int8, long as long, promote_types as promote_types, short as short, uint8 as uint8,
 )
-from .base.hardware import gpu_status as gpu_status
-from .core.modes import (
+from .engine.base.hardware import gpu_status as gpu_status
+from .engine.core.modes import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
 )
 from .draw import draw as draw
-from .func import vmap as vmap
-from .functional import cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, mse_loss as mse_loss
-from .functions.algebra import cdist as cdist, chain_matmul as chain_matmul, cross as cross, einsum as einsum
-from .functions.creation import (
+from .api.func import vmap as vmap
+from .nn.functional import cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, mse_loss as mse_loss
+from .api.functions.algebra import cdist as cdist, chain_matmul as chain_matmul, cross as cross, einsum as einsum
+from .api.functions.creation import (
     Size as Size, arange as arange, as_tensor as as_tensor, detach as detach, empty as empty, empty_like as empty_like,
     eye as eye, from_numpy as from_numpy, full as full, full_like as full_like, is_floating_point as is_floating_point,
     is_nonzero as is_nonzero, is_tensor as is_tensor, linspace as linspace, logspace as logspace, ones as ones,
     ones_like as ones_like, result_type as result_type, tril_indices as tril_indices, triu_indices as triu_indices,
     zero_ as zero_, zeros as zeros, zeros_like as zeros_like,
 )
-from .functions.faces import (
+from .api.functions.faces import (
     abs as abs, absolute as absolute, acos as acos, acosh as acosh, add as add, addbmm as addbmm, addcdiv as addcdiv,
     addcmul as addcmul, addmm as addmm, addmv as addmv, addr as addr, all as all, allclose as allclose, amax as amax,
     amin as amin, aminmax as aminmax, angle as angle, any as any, arccos as arccos, arccosh as arccosh,
@@ -94,15 +97,15 @@ from .functions.faces import (
     var as var, var_mean as var_mean, vdot as vdot, vsplit as vsplit,
     xlogy as xlogy,
 )
-from .functions.indexing import bucketize as bucketize, searchsorted as searchsorted, where as where
-from .functions.movement import (
+from .api.functions.indexing import bucketize as bucketize, searchsorted as searchsorted, where as where
+from .api.functions.movement import (
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
     cat as cat, column_stack as column_stack, combinations as combinations, concat as concat,
     concatenate as concatenate, dstack as dstack, hstack as hstack, kron as kron, meshgrid as meshgrid,
     row_stack as row_stack, stack as stack, vstack as vstack,
 )
-from .functions.random import (
+from .api.functions.random import (
     bernoulli as bernoulli, multinomial as multinomial, normal as normal, rand as rand, rand_like as rand_like,
     randint as randint, randint_like as randint_like, randn as randn, randn_like as randn_like, randperm as randperm,
 )
@@ -115,19 +118,19 @@ from .graph import (
     make_jaxpr as make_jaxpr, placeholder as placeholder, print as print, probe as probe, py_func as py_func,
     stop_gradient as stop_gradient, trainable_variables as trainable_variables, while_loop as while_loop,
 )
-from .quantization import (
+from .nn.quantization import (
     fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
     fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine, quantize_per_channel as quantize_per_channel,
     quantize_per_tensor as quantize_per_tensor,
 )
-from .random import (
+from .engine.random import (
     Generator as Generator, get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
     set_rng_state as set_rng_state,
 )
-from .saving import load as load, save as save
+from .files.saving import load as load, save as save
 from .scalar.replay import replay as replay
 from .scalar.value import Value as Value
-from .special import polygamma as polygamma
-from .tensor.tensor import Tensor as Tensor, tensor as tensor
+from .api.special import polygamma as polygamma
+from .engine.tensor.tensor import Tensor as Tensor, tensor as tensor
 
 __version__: str

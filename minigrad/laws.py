@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .base.spec import Spec
-from .core.op import Op
-from .tensor.tensor import Tensor
+from .engine.base.spec import Spec
+from .engine.core.op import Op
+from .engine.tensor.tensor import Tensor
 
 NUDGE = 1e-6
 

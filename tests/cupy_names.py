@@ -5,7 +5,7 @@ sum a axis dtype out keepdims        a function and its parameters (* stands for
 add ufunc                            an elementwise function
 float32 value                        anything else
 
-python tests/cupy_names.py > minigrad/backends/cupy.txt       writes the list anew, CuPy being installed
+python tests/cupy_names.py > minigrad/graph/backends/cupy.txt       writes the list anew, CuPy being installed
 """
 
 import inspect

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import minigrad as mg
-from minigrad.base.errors import MinigradError
+from minigrad.engine.base.errors import MinigradError
 
 try:
     import torch

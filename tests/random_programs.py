@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from minigrad.base.spec import Spec
-from minigrad.core.graph import Graph
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
 
 UNARY = ("tanh", "exp", "sigmoid", "relu", "sqrt", "abs", "sin")

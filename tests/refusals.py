@@ -6,7 +6,7 @@ import pytest
 from autograph_programs import line
 from table import table
 
-from minigrad.base.errors import ConversionError
+from minigrad.engine.base.errors import ConversionError
 
 
 class Refusals:

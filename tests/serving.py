@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import httpx
 
 import minigrad as mg
-from minigrad.serving.batcher import Limits
-from minigrad.serving.command import Server, bind, configuration
-from minigrad.serving.metrics import Metrics
-from minigrad.serving.model import opened
-from minigrad.serving.repository import Repository
+from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.command import Server, bind, configuration
+from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.model import opened
+from minigrad.files.serving.repository import Repository
 
 
 def keep(path, f, *inputs):

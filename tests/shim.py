@@ -14,12 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minigrad.backends.cuda.kernel import BLOCK, CUDA, Kernel, Launch
-from minigrad.backends.cuda.machine import Arrays, Simulated
-from minigrad.backends.native import toolchain
-from minigrad.backends.native.writer import HEAD, declared, library_of
-from minigrad.base.errors import MinigradError
-from minigrad.compiler.passes.fuse import Fused
+from minigrad.engine.base.errors import MinigradError
+from minigrad.graph.backends.cuda.kernel import BLOCK, CUDA, Kernel, Launch
+from minigrad.graph.backends.cuda.machine import Arrays, Simulated
+from minigrad.graph.backends.native import toolchain
+from minigrad.graph.backends.native.writer import HEAD, declared, library_of
+from minigrad.graph.compiler.passes.fuse import Fused
 
 GPU = """\
 struct Position { unsigned int x; };

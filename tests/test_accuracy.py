@@ -9,8 +9,8 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.errors import MinigradError
-from minigrad.core.op import Elementwise
+from minigrad.engine.base.errors import MinigradError
+from minigrad.engine.core.op import Elementwise
 from minigrad.nn import functional as F
 
 MODES = {"function": {}, "compiled": {"jit_compile": True}, "native": {"jit_compile": "native"}}

@@ -10,7 +10,7 @@ from leaves import leaf
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import EditedError
+from minigrad.engine.base.errors import EditedError
 
 WAYS = {"by run": lambda f: f, "traced": mg.function, "compiled": mg.function(jit_compile=True)}
 way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

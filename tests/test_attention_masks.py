@@ -10,7 +10,7 @@ from table import table
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base.errors import MinigradError, ShapeError
+from minigrad.engine.base.errors import MinigradError, ShapeError
 
 SIZES = [(3, 5), (1, 1), (2, 4), (4, 1), (1, 6)]
 ATTENTION = nn.MultiheadAttention(8, 2, batch_first=True)

@@ -13,8 +13,8 @@ from table import table
 import minigrad as mg
 from minigrad import functional as F
 from minigrad import ops
-from minigrad.base.errors import DeviceError, DTypeError
-from minigrad.core.modes import current
+from minigrad.engine.base.errors import DeviceError, DTypeError
+from minigrad.engine.core.modes import current
 
 # The macros of ATen/autocast_mode.h, PyTorch 2.13, in the words of the op table.
 LOWER = {

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, EditedError, ShapeError
-from minigrad.base.pytree import leaves, planted
+from minigrad.engine.base.errors import ConversionError, EditedError, ShapeError
+from minigrad.engine.base.pytree import leaves, planted
+from minigrad.engine.tensor.symbol import Symbol
 from minigrad.graph import Graph, Session, gradients, placeholder
 from minigrad.graph.autograph import beside, code, convert, do_not_convert
 from minigrad.graph.function import function
-from minigrad.tensor.symbol import Symbol
 
 CASES = [pytest.param(f, args, id=f"{f.__name__}{args}") for f, several in PROGRAMS for args in several]
 serial = count()

@@ -9,7 +9,7 @@ from autograph_programs import line
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, ShapeError
+from minigrad.engine.base.errors import ConversionError, ShapeError
 
 total = 0
 

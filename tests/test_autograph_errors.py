@@ -6,7 +6,7 @@ from autograph_programs import line
 from refusals import Refusals
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, ShapeError
+from minigrad.engine.base.errors import ConversionError, ShapeError
 from minigrad.graph import Graph, placeholder
 from minigrad.graph.autograph import code, convert
 

@@ -17,8 +17,8 @@ from close import assert_all_close
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError
-from minigrad.base.pytree import leaves
+from minigrad.engine.base.errors import ConversionError
+from minigrad.engine.base.pytree import leaves
 
 
 def with_break_and_else(x, n):

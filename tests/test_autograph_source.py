@@ -9,7 +9,7 @@ import pytest
 from python_calls import count_calls
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, NoValueError
+from minigrad.engine.base.errors import ConversionError, NoValueError
 from minigrad.graph.autograph import beside, code, convert
 from minigrad.graph.autograph.convert import conversion_of
 

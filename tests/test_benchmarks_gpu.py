@@ -14,7 +14,7 @@ from benchmarks import engines, gpu, rounds
 from benchmarks.engines.numpy import Numpy
 from benchmarks.reference import error, reference
 from benchmarks.workloads import WORKLOADS
-from minigrad.backends.cuda.machine import machine_of
+from minigrad.graph.backends.cuda.machine import machine_of
 
 pytestmark = pytest.mark.tool
 

@@ -10,11 +10,11 @@ from table import table
 from test_autocast import functions
 
 import minigrad as mg
-from minigrad.base.dtypes import result_type
-from minigrad.base.errors import DTypeError
-from minigrad.compiler import Program
-from minigrad.core.interpret import interpret
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.base.dtypes import result_type
+from minigrad.engine.base.errors import DTypeError
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.tensor.tensor import Tensor
+from minigrad.graph.compiler import Program
 
 HALVES = {"bfloat16": mg.bfloat16, "float16": mg.float16}
 half = pytest.mark.parametrize("dtype", HALVES.values(), ids=HALVES)

@@ -7,8 +7,8 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.device import CPU
-from minigrad.base.pytree import leaves
+from minigrad.engine.base.device import CPU
+from minigrad.engine.base.pytree import leaves
 
 rng = np.random.default_rng(4)
 WHOLE = rng.normal(size=(CPU.block // 100, 7, 25)) * 3  # more than a block, and no multiple of one

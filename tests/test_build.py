@@ -97,9 +97,9 @@ print("é", flush=True); print("more")
 """
 RAISES = """\
 # %% tags=["raises-exception"]
-import minigrad.base.errors
+import minigrad.engine.base.errors
 print("careful", file=sys.stderr)
-raise minigrad.base.errors.ShapeError("as it should")
+raise minigrad.engine.base.errors.ShapeError("as it should")
 """
 
 

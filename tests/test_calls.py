@@ -3,8 +3,8 @@
 import pytest
 
 import minigrad as mg
-from minigrad.core.calls import following, module_path
-from minigrad.core.modes import current
+from minigrad.engine.core.calls import following, module_path
+from minigrad.engine.core.modes import current
 
 
 class Block(mg.nn.Module):

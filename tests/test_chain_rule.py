@@ -12,12 +12,12 @@ import traitlets
 from contrast import contrast
 
 import minigrad as mg
-from minigrad.core.node import toposort
+from minigrad.course.widgets import ChainRule
 from minigrad.draw import heat, svg
 from minigrad.draw.heat import heat_of
 from minigrad.draw.words import number
+from minigrad.engine.core.node import toposort
 from minigrad.scalar.value import Value
-from minigrad.widgets import ChainRule
 
 
 def chain(x: Value | mg.Tensor, y: Value | mg.Tensor) -> Value | mg.Tensor:

@@ -13,8 +13,8 @@ sys.path.insert(0, str(ROOT / "scripts" / "check"))
 import changes
 
 FILES = {
-    "minigrad/ops/pointwise.py": "class Tanh:\n    y = 1\n\n\nclass Exp:\n    y = 1\n",
-    "minigrad/widgets/chain_rule.js": "one",
+    "minigrad/engine/ops/pointwise.py": "class Tanh:\n    y = 1\n\n\nclass Exp:\n    y = 1\n",
+    "minigrad/course/widgets/chain_rule.js": "one",
     "lessons/01_graph.ipynb": "{}",
     "lessons/source/01_graph.py": "1",
     "solutions/source/02_slopes.py": "1",
@@ -32,8 +32,8 @@ FILES = {
 }
 LAWS = {*changes.ALWAYS, *changes.LAWS}
 CASES = {
-    "an op": ("minigrad/ops/pointwise.py", "    y = 1\n\n", "    y = 2\n\n", LAWS | {"tests/test_pointwise.py"}),
-    "a widget": ("minigrad/widgets/chain_rule.js", "one", "two", {"tests/test_chain_rule.py"}),
+    "an op": ("minigrad/engine/ops/pointwise.py", "    y = 1\n\n", "    y = 2\n\n", LAWS | {"tests/test_pointwise.py"}),
+    "a widget": ("minigrad/course/widgets/chain_rule.js", "one", "two", {"tests/test_chain_rule.py"}),
     "a lesson": ("lessons/source/01_graph.py", "1", "2", {"lessons/01_graph.ipynb"}),
     "a solution": (
         *("solutions/source/02_slopes.py", "1", "2"),

@@ -11,9 +11,9 @@ from table import mistakes, table
 from test_memory import uncollected
 
 import minigrad as mg
-from minigrad.base import errors
-from minigrad.core import modes
-from minigrad.core.node import history
+from minigrad.engine.base import errors
+from minigrad.engine.core import modes
+from minigrad.engine.core.node import history
 from minigrad.utils.checkpoint import (
     CheckpointPolicy,
     Promise,

@@ -6,8 +6,8 @@ from close import assert_all_close
 from table import table
 
 import minigrad as mg
-from minigrad.compiler.passes.liveness import peak_bytes
-from minigrad.compiler.passes.pipeline import optimised
+from minigrad.graph.compiler.passes.liveness import peak_bytes
+from minigrad.graph.compiler.passes.pipeline import optimised
 from minigrad.graph.pruning import pruned
 from minigrad.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts, keep_products
 

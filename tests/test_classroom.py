@@ -21,9 +21,9 @@ import pytest
 import yaml
 from grading.cases import CASES, NAME
 
+from minigrad.course.grading.sandbox import HIDDEN, IMAGE, PACKAGE, Limits, NoSandbox, found
 from minigrad.course.lessons import shipped
 from minigrad.course.referee import parsed
-from minigrad.grading.sandbox import HIDDEN, IMAGE, PACKAGE, Limits, NoSandbox, found
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"

@@ -62,7 +62,7 @@ def test_a_link_says_the_heading_that_it_leads_to():
 
 @table("name", sorted({*re.findall(r"`mg((?:\.\w+)+)", PAGE)}))
 def test_a_name_of_minigrads_is_there(name):
-    # pkgutil.resolve_name would import minigrad.onnx.export, and put that module in the place of the function.
+    # pkgutil.resolve_name would import minigrad.files.onnx.export, and put that module in the place of the function.
     attrgetter(name.removeprefix("."))(mg)
 
 

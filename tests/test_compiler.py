@@ -5,12 +5,12 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.device import CPU
-from minigrad.base.spec import spec_of
-from minigrad.core.graph import Graph
-from minigrad.tensor import codegen, rewrite
-from minigrad.tensor.rules import plan
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.device import CPU
+from minigrad.engine.base.spec import spec_of
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor import codegen, rewrite
+from minigrad.engine.tensor.rules import plan
+from minigrad.engine.tensor.symbol import placeholder
 
 A = np.random.default_rng(0).normal(size=(2, 3, 4))
 

@@ -10,13 +10,13 @@ from table import table
 from written import Written
 
 import minigrad as mg
-from minigrad.base.errors import DTypeError, GraphError, ShapeError
-from minigrad.base.pytree import leaves
-from minigrad.compiler.control import Cond, Control, Scan, While
-from minigrad.compiler.passes.dce import dce
-from minigrad.compiler.passes.pipeline import optimised
-from minigrad.compiler.program.source import GrowingStack
+from minigrad.engine.base.errors import DTypeError, GraphError, ShapeError
+from minigrad.engine.base.pytree import leaves
 from minigrad.graph import case, fori_loop, scan, switch_case
+from minigrad.graph.compiler.control import Cond, Control, Scan, While
+from minigrad.graph.compiler.passes.dce import dce
+from minigrad.graph.compiler.passes.pipeline import optimised
+from minigrad.graph.compiler.program.source import GrowingStack
 
 X = np.array([1.0, -2.0, 3.0])
 

@@ -20,7 +20,7 @@ from minigrad.graph import (
     switch_case,
     tuple_,
 )
-from minigrad.lax import fori_loop, scan
+from minigrad.graph.lax import fori_loop, scan
 
 
 def number(value):

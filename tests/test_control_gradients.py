@@ -8,10 +8,10 @@ from test_control import Calls
 from written import Written
 
 import minigrad as mg
-from minigrad.base.errors import NoGradientError
-from minigrad.compiler.control import Scan, While
-from minigrad.compiler.passes.dce import dce
+from minigrad.engine.base.errors import NoGradientError
 from minigrad.graph import fori_loop, scan
+from minigrad.graph.compiler.control import Scan, While
+from minigrad.graph.compiler.passes.dce import dce
 
 X = np.array([0.5, -1.0, 1.5])
 H = np.array([0.1, 0.2, -0.3])

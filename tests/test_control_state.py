@@ -10,7 +10,7 @@ from close import assert_all_close
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import EditedError, GraphError, NoGradientError
+from minigrad.engine.base.errors import EditedError, GraphError, NoGradientError
 
 OPTIMISERS = {
     "momentum": lambda ps: mg.optim.SGD(ps, lr=0.1, momentum=0.9),

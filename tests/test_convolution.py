@@ -9,8 +9,8 @@ from peak import peak_bytes
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.ops import Window as window
-from minigrad.ops.convolution import blocks
+from minigrad.engine.ops import Window as window
+from minigrad.engine.ops.convolution import blocks
 
 LARGE = {
     "1-d": (window((5,), (1,), ((4, 0),), (1,)), 1, (8, 4, 5000), 3),

@@ -12,8 +12,8 @@ from cupy_names import listing
 
 import minigrad
 from minigrad import ops
-from minigrad.backends.simulated import contract
-from minigrad.base.device import GPU, HOMES, device_of
+from minigrad.engine.base.device import GPU, HOMES, device_of
+from minigrad.graph.backends.simulated import contract
 
 ROOT = Path(minigrad.__file__).parent
 SOURCES = [f for f in sorted(ROOT.rglob("*.py")) if "devices" not in f.parts]
@@ -70,7 +70,7 @@ def cupy():
 
 
 def test_the_list_is_what_cupy_has(cupy):
-    kept = files("minigrad.backends").joinpath("cupy.txt").read_text("utf-8").splitlines()
+    kept = files("minigrad.graph.backends").joinpath("cupy.txt").read_text("utf-8").splitlines()
     if cupy.__version__ not in kept[0]:
         pytest.skip(f"the list is of another version than {cupy.__version__}: {kept[0]}")
 
@@ -113,9 +113,9 @@ def test_on_a_gpu_random_bits_are_those_of_the_cpu(cupy):
     works, reason = minigrad.gpu_status()
     if not works:
         pytest.skip(f"no GPU: {reason}")
-    key = minigrad.random.key(5)
+    key = minigrad.engine.random.key(5)
 
-    there = minigrad.random.bits(key.to("gpu"), (1000,))
+    there = minigrad.engine.random.bits(key.to("gpu"), (1000,))
 
     assert there.spec.device is GPU is device_of(there.data)
-    np.testing.assert_array_equal(there.numpy(), minigrad.random.bits(key, (1000,)).numpy())
+    np.testing.assert_array_equal(there.numpy(), minigrad.engine.random.bits(key, (1000,)).numpy())

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import MinigradError
 from minigrad.data import DataLoader, TensorDataset
+from minigrad.engine.base.errors import MinigradError
 
 JUNK = [
     None, True, -1, 3, 10**400, float("nan"), "x", b"x", [], [1], [[1], [1, 2]], (), {}, {1: 2}, object(), 1j, type,

@@ -10,19 +10,19 @@ from table import table
 
 import minigrad as mg
 from minigrad import laws, ops
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.decompose import decompose
-from minigrad.compiler.passes.fuse import Fused
-from minigrad.compiler.passes.liveness import peak_bytes
-from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised
-from minigrad.compiler.passes.remat import QUICK, remat
-from minigrad.compiler.passes.verify import verify
-from minigrad.compiler.program.program import Program
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret
-from minigrad.functional import conv2d, cross_entropy, layer_norm, max_pool2d, scaled_dot_product_attention
-from minigrad.tensor.rewrite import share
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.tensor.rewrite import share
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.passes.decompose import decompose
+from minigrad.graph.compiler.passes.fuse import Fused
+from minigrad.graph.compiler.passes.liveness import peak_bytes
+from minigrad.graph.compiler.passes.pipeline import FAST, STANDARD, optimised
+from minigrad.graph.compiler.passes.remat import QUICK, remat
+from minigrad.graph.compiler.passes.verify import verify
+from minigrad.graph.compiler.program.program import Program
+from minigrad.nn.functional import conv2d, cross_entropy, layer_norm, max_pool2d, scaled_dot_product_attention
 from minigrad.tracing.gradients import gradients
 
 COMPACT = [case for op, cases in EXAMPLES.items() if hasattr(op, "decomposed") for case in cases]

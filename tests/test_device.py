@@ -11,9 +11,9 @@ from table import table
 
 import minigrad as mg
 from minigrad import nn, ops, optim
-from minigrad.backends.simulated import xp
-from minigrad.base.device import CPU, GPU, SIMULATED, device_of
-from minigrad.base.errors import DeviceError
+from minigrad.engine.base.device import CPU, GPU, SIMULATED, device_of
+from minigrad.engine.base.errors import DeviceError
+from minigrad.graph.backends.simulated import xp
 
 PLACES = ["simulated", *(["gpu"] if mg.gpu_status()[0] else [])]
 CASES = [case for case in CASES if not isinstance(case[0], ops.Move)]  # it has its own test

@@ -9,11 +9,21 @@ from hypothesis import strategies as st
 from table import table
 
 import minigrad as mg
-from minigrad.base.dimension import Dimension, at, bounds, clamped, fresh, is_unknown, lengths_of, named, quotient
-from minigrad.base.errors import GraphError, NoValueError, ShapeError
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.specialise import specialised
-from minigrad.core.interpret import interpret
+from minigrad.engine.base.dimension import (
+    Dimension,
+    at,
+    bounds,
+    clamped,
+    fresh,
+    is_unknown,
+    lengths_of,
+    named,
+    quotient,
+)
+from minigrad.engine.base.errors import GraphError, NoValueError, ShapeError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.interpret import interpret
+from minigrad.graph.compiler.passes.specialise import specialised
 from minigrad.tracing.builder import GraphBuilder
 
 b, t = named("batch"), named("time")  # as the engine has them

@@ -7,7 +7,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import GraphError, ShapeError
+from minigrad.engine.base.errors import GraphError, ShapeError
 
 OPEN = [mg.TensorSpec((None, None), "float64")]
 SHAPES = [(3, 2), (5, 4), (1, 1)]

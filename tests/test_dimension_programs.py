@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import MinigradError
+from minigrad.engine.base.errors import MinigradError
 
 pytestmark = pytest.mark.share(4)
 

@@ -12,7 +12,7 @@ from table import table
 
 import minigrad as mg
 from minigrad import random
-from minigrad.ops.special import quantile
+from minigrad.engine.ops.special import quantile
 
 N = 100_000
 CHI_SQUARED_99 = 170.0  # of 99 degrees of freedom

@@ -9,11 +9,11 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.device import CPU
-from minigrad.base.spec import Spec
-from minigrad.core.op import ufunc_of
-from minigrad.tensor.tensor import Tensor
-from minigrad.tensor.unroll import unrolled
+from minigrad.engine.base.device import CPU
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.op import ufunc_of
+from minigrad.engine.tensor.tensor import Tensor
+from minigrad.engine.tensor.unroll import unrolled
 
 X = np.array([[0.5, -1.0], [2.0, 0.25]])
 CALLS = {
@@ -86,7 +86,7 @@ def test_equal_specs_are_one_object():
 
 
 def test_specs_that_nobody_holds_are_forgotten():
-    from minigrad.base import spec
+    from minigrad.engine.base import spec
 
     Spec((123, 456), float)
     gc.collect()

@@ -3,10 +3,10 @@
 import pytest
 
 import minigrad as mg
+from minigrad.course.widgets import ChainRule
+from minigrad.course.widgets.dragging import SPELT, names, tree
 from minigrad.draw.scalars import RULES
 from minigrad.scalar.value import Value
-from minigrad.widgets import ChainRule
-from minigrad.widgets.dragging import SPELT, names, tree
 
 
 def test_words_become_nested_lists():

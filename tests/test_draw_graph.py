@@ -3,9 +3,9 @@
 import pytest
 
 import minigrad as mg
-from minigrad.base.spec import Spec
+from minigrad.course.widgets import GraphView
+from minigrad.engine.base.spec import Spec
 from minigrad.tracing.builder import GraphBuilder
-from minigrad.widgets import GraphView
 
 
 def built():

@@ -8,8 +8,8 @@ from table import mistakes
 
 import minigrad as mg
 from minigrad import laws, ops
-from minigrad.base import errors, spec
-from minigrad.core.op import Elementwise
+from minigrad.engine.base import errors, spec
+from minigrad.engine.core.op import Elementwise
 
 
 def leaf(*numbers):

@@ -6,9 +6,9 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base import errors
-from minigrad.core.node import Node, toposort
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base import errors
+from minigrad.engine.core.node import Node, toposort
+from minigrad.engine.tensor.symbol import placeholder
 
 
 def ones(*shape, **options):

@@ -9,14 +9,14 @@ from table import mistakes, table
 
 import minigrad as mg
 from minigrad import nn, ops, zoo
-from minigrad.base.errors import DeviceError, GraphError, NoValueError, ShapeError
-from minigrad.core.modes import watching
-from minigrad.core.node import history
-from minigrad.core.versions import owner
+from minigrad.engine.base.errors import DeviceError, GraphError, NoValueError, ShapeError
+from minigrad.engine.core.modes import watching
+from minigrad.engine.core.node import history
+from minigrad.engine.core.versions import owner
+from minigrad.nn.zoo.efficientnet import Scale
+from minigrad.nn.zoo.transformers import Size
 from minigrad.profiler import estimate
 from minigrad.profiler.books import Of
-from minigrad.zoo.efficientnet import Scale
-from minigrad.zoo.transformers import Size
 
 F32 = {"dtype": np.float32}
 

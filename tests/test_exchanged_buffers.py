@@ -8,7 +8,7 @@ import pytest
 from close import assert_all_close
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, EditedError, GraphError
+from minigrad.engine.base.errors import ConversionError, EditedError, GraphError
 
 WAYS = {"traced": mg.function, "compiled": mg.function(jit_compile=True)}
 way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import DTypeError
+from minigrad.engine.base.errors import DTypeError
 
 LARGE = np.array([2**63 + 5, 1], np.uint64)
 

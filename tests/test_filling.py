@@ -5,7 +5,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base import errors
+from minigrad.engine.base import errors
 
 PLACES = ["cpu", "simulated"]
 FILLED = {

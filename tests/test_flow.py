@@ -5,9 +5,9 @@ import pytest
 from written import Written
 
 import minigrad as mg
-from minigrad.compiler.program.program import Program
-from minigrad.core.interpret import interpret
+from minigrad.engine.core.interpret import interpret
 from minigrad.graph import py_func, scan
+from minigrad.graph.compiler.program.program import Program
 
 X = np.array([0.5, -1.0, 1.5])
 

@@ -5,7 +5,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import NoGradientError
+from minigrad.engine.base.errors import NoGradientError
 
 X, DX = mg.tensor([1.0, 2.0]), mg.tensor([1.0, -0.5])
 

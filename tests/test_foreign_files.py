@@ -9,7 +9,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import SavedFileError
+from minigrad.engine.base.errors import SavedFileError
 
 
 def zipped(*names):

@@ -10,9 +10,9 @@ from endless import endless, stubborn
 from table import table
 
 import minigrad as mg
+from minigrad.course.widgets import ForwardAndReverse
+from minigrad.course.widgets.both_modes import BothModes
 from minigrad.draw.words import number
-from minigrad.widgets import ForwardAndReverse
-from minigrad.widgets.both_modes import BothModes
 
 
 def two_of_three(a, b, c):

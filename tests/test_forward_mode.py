@@ -11,8 +11,8 @@ from table import table
 import minigrad as mg
 from minigrad import ops
 from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from minigrad.base import errors
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.base import errors
+from minigrad.engine.tensor.tensor import Tensor
 
 NUDGE = 1e-6
 

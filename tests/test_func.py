@@ -10,8 +10,8 @@ from test_forward_mode import moved
 
 import minigrad as mg
 from minigrad import func
-from minigrad.base import errors
-from minigrad.core.node import history
+from minigrad.engine.base import errors
+from minigrad.engine.core.node import history
 
 UNITS = mg.eye(3)
 Pair = namedtuple("Pair", "x w")

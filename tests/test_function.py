@@ -10,7 +10,7 @@ from test_memory import uncollected
 
 import minigrad as mg
 from minigrad.autograd import forward_ad
-from minigrad.base import errors
+from minigrad.engine.base import errors
 
 
 class Cube(mg.Function):

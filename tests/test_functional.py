@@ -6,7 +6,7 @@ from table import mistakes
 
 import minigrad as mg
 from minigrad.autograd import functional
-from minigrad.base import errors
+from minigrad.engine.base import errors
 
 H = 1e-6
 X, W = mg.tensor([0.5, -1.0, 1.5]), mg.tensor([[2.0, 0.5, 1.0], [1.0, -1.0, 0.3]])

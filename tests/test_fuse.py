@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from table import table
 
 from minigrad import ops
-from minigrad.base.errors import ShapeError
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.fuse import LARGEST, Fused, epilogues, fuse
-from minigrad.compiler.passes.liveness import bytes_moved
-from minigrad.compiler.passes.verify import verify
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.errors import ShapeError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.passes.fuse import LARGEST, Fused, epilogues, fuse
+from minigrad.graph.compiler.passes.liveness import bytes_moved
+from minigrad.graph.compiler.passes.verify import verify
 
 RNG = np.random.default_rng(0)
 

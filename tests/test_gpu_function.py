@@ -5,9 +5,9 @@ import pytest
 import shim
 
 import minigrad as mg
-from minigrad.backends.cuda.replay import Replay
-from minigrad.base.errors import AnomalyError, SingularError
-from minigrad.compiler.blame import trap_nan
+from minigrad.engine.base.errors import AnomalyError, SingularError
+from minigrad.graph.backends.cuda.replay import Replay
+from minigrad.graph.compiler.blame import trap_nan
 
 DEVICE = mg.device("simulated")
 X = np.linspace(-1, 1, 12).reshape(3, 4)

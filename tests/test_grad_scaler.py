@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import functional as F
-from minigrad.base.errors import DTypeError, GraphError
+from minigrad.engine.base.errors import DTypeError, GraphError
 
 quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow is what it is about
 

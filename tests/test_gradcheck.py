@@ -7,8 +7,8 @@ from test_function import written
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base import errors
-from minigrad.core.op import Elementwise
+from minigrad.engine.base import errors
+from minigrad.engine.core.op import Elementwise
 
 X = mg.tensor([0.5, 1.0, 1.5])
 

@@ -8,7 +8,7 @@ import pytest
 from traitlets import TraitError
 
 import minigrad as mg
-from minigrad.widgets import GradientDescent
+from minigrad.course.widgets import GradientDescent
 
 
 def bowl(w):

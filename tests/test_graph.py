@@ -6,7 +6,7 @@ from close import assert_all_equal
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.errors import DTypeError, GraphError, NoGradientError, ShapeError
+from minigrad.engine.base.errors import DTypeError, GraphError, NoGradientError, ShapeError
 
 G = mg.graph
 

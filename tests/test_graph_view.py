@@ -11,10 +11,10 @@ from table import table
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.core.node import history, toposort
+from minigrad.course.widgets import GraphView
 from minigrad.draw.hierarchy import Group, hierarchy
 from minigrad.draw.listing import Entry, Listing
-from minigrad.widgets import GraphView
+from minigrad.engine.core.node import history, toposort
 
 X = mg.ones(5, 4)
 
@@ -376,7 +376,7 @@ def test_what_has_no_graph_is_refused(x, args, error, match):
 
 
 def test_a_graph_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
-    from minigrad.widgets import graph_view
+    from minigrad.course.widgets import graph_view
 
     monkeypatch.setattr(graph_view, "LARGEST", 10)
     with pytest.raises(ValueError, match=r"up to 10 nodes, and this one has 46\. View a part"):

@@ -8,19 +8,19 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.backends.native.program import NativeProgram
-from minigrad.backends.native.tape import Tape
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.pipeline import FAST, NATIVE, optimised
-from minigrad.compiler.program.memory_plan import Allocation, assign_offsets
-from minigrad.compiler.program.program import Program
-from minigrad.core.graph import Graph
+from minigrad.course.widgets import ChainRule
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor import rules
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.backends.native.program import NativeProgram
+from minigrad.graph.backends.native.tape import Tape
+from minigrad.graph.compiler.passes.pipeline import FAST, NATIVE, optimised
+from minigrad.graph.compiler.program.memory_plan import Allocation, assign_offsets
+from minigrad.graph.compiler.program.program import Program
 from minigrad.scalar.replay import computed_from
 from minigrad.scalar.value import history
-from minigrad.tensor import rules
-from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
-from minigrad.widgets import ChainRule
 
 
 def test_a_loop_in_a_loop_is_compiled_once_and_not_once_for_each_way_of_asking():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import BoundsError, GraphError, NoValueError, ShapeError
+from minigrad.engine.base.errors import BoundsError, GraphError, NoValueError, ShapeError
 
 
 def learning(*values):

@@ -5,8 +5,8 @@ import pytest
 from leaves import leaf
 
 import minigrad as mg
-from minigrad.base import errors
-from minigrad.tensor.early import at_end
+from minigrad.engine.base import errors
+from minigrad.engine.tensor.early import at_end
 
 # -- on the way ------------------------------------------------------------------------------------
 

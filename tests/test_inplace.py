@@ -8,7 +8,7 @@ from elsewhere import run_in_threads
 from table import table
 
 import minigrad as mg
-from minigrad.base import errors
+from minigrad.engine.base import errors
 
 
 def leaf(*numbers):

@@ -6,7 +6,7 @@ import numpy as np
 from table import table
 
 import minigrad as mg
-from minigrad.tensor.inplace import InPlace
+from minigrad.engine.tensor.inplace import InPlace
 
 X, Y, Z = np.random.default_rng(0).uniform(0.2, 0.8, (3, 2, 2))
 ROWS, PLACES = np.array([1, 0]), np.array([[1, 0], [0, 1]])

@@ -11,7 +11,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import GraphError
+from minigrad.engine.base.errors import GraphError
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
 

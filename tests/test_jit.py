@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import NoGradientError, NoValueError
+from minigrad.engine.base.errors import NoGradientError, NoValueError
 from minigrad.graph.custom import custom_jvp, custom_vjp
 from minigrad.graph.function import function
 from minigrad.graph.jit import eval_shape, jit

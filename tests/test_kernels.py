@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from table import table
 
 from minigrad import ops
-from minigrad.backends.c import C, Expr, NotWritten, literal, named
-from minigrad.backends.cuda.kernel import BLOCK, contiguous, kernel, place
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.fuse import Fused
-from minigrad.core.graph import Graph
-from minigrad.core.op import Elementwise
-from minigrad.tensor.symbol import Symbol, placeholder
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.op import Elementwise
+from minigrad.engine.tensor.symbol import Symbol, placeholder
+from minigrad.graph.backends.c import C, Expr, NotWritten, literal, named
+from minigrad.graph.backends.cuda.kernel import BLOCK, contiguous, kernel, place
+from minigrad.graph.compiler.passes.fuse import Fused
 
 needs_compiler = pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler: install g++ or clang++")
 

@@ -8,9 +8,9 @@ from workload_kernels import kernels_of, small
 
 from benchmarks.gpu import TIMED
 from minigrad import ops
-from minigrad.backends.cuda.kernel import kernel
-from minigrad.backends.cuda.machine import OPTIONS
-from minigrad.base.spec import Spec
+from minigrad.engine.base.spec import Spec
+from minigrad.graph.backends.cuda.kernel import kernel
+from minigrad.graph.backends.cuda.machine import OPTIONS
 
 ARCHITECTURES = {"Hopper, as the H100 and H200": "sm_90", "Blackwell, as the B200": "sm_100"}
 GET = "NVRTC is not installed: python -m pip install 'minigrad-course[kernels]', 60 MB; it needs no GPU"

@@ -9,8 +9,8 @@ from pathlib import Path
 from table import table
 
 import minigrad
-from minigrad.core.backward import pullback
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.core.backward import pullback
+from minigrad.engine.tensor.tensor import Tensor
 
 ROOT = Path(minigrad.__file__).parent
 COLUMN = """

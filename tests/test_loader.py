@@ -15,8 +15,8 @@ from elsewhere import output_of
 from table import mistakes
 
 import minigrad as mg
-from minigrad.base.errors import DTypeError, ShapeError
 from minigrad.data import ConcatDataset, DataLoader, Dataset, RandomSampler, Subset, TensorDataset, random_split
+from minigrad.engine.base.errors import DTypeError, ShapeError
 
 
 class Squares(Dataset):

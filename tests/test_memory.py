@@ -12,9 +12,9 @@ from table import table
 
 import minigrad as mg
 from minigrad.autograd import forward_ad
-from minigrad.core import modes
-from minigrad.core.node import Node, history
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.core import modes
+from minigrad.engine.core.node import Node, history
+from minigrad.engine.tensor.tensor import Tensor
 from minigrad.utils.checkpoint import checkpoint
 
 F = mg.nn.functional

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.core.versions import owner
+from minigrad.course.widgets import MemoryTimeline
+from minigrad.engine.core.versions import owner
 from minigrad.profiler.books import CONSUMERS, Of
 from minigrad.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
-from minigrad.widgets import MemoryTimeline
 
 nn = mg.nn
 F = nn.functional

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import graphs
 
-from minigrad.base.spec import Spec
-from minigrad.compiler.program.memory_plan import Allocation, assign_offsets, plan
-from minigrad.compiler.program.tiling import in_rows, lowered
-from minigrad.core.graph import Graph
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.program.memory_plan import Allocation, assign_offsets, plan
+from minigrad.graph.compiler.program.tiling import in_rows, lowered
 
 
 def lives(steps):

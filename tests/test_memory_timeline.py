@@ -9,11 +9,11 @@ import pytest
 from table import table
 
 import minigrad as mg
+from minigrad.course.widgets import MemoryTimeline
+from minigrad.course.widgets.memory_timeline import Switches, run, segments
+from minigrad.course.widgets.recording import TooLong
 from minigrad.profiler.books import CONSUMERS
 from minigrad.profiler.ledger import Ledger
-from minigrad.widgets import MemoryTimeline
-from minigrad.widgets.memory_timeline import Switches, run, segments
-from minigrad.widgets.recording import TooLong
 
 nn = mg.nn
 MSE = nn.functional.mse_loss
@@ -248,7 +248,7 @@ def test_what_cannot_be_run_is_refused_in_words(change, error, match):
 
 
 def test_a_loss_that_never_ends_is_stopped(monkeypatch):
-    monkeypatch.setattr("minigrad.widgets.memory_timeline.SECONDS", 0.3)
+    monkeypatch.setattr("minigrad.course.widgets.memory_timeline.SECONDS", 0.3)
     with pytest.raises(TooLong, match=r"has taken 0\.3 seconds, and was stopped"):
         MemoryTimeline(mg.nn.Linear(2, 1), lambda output, y: [0 for _ in iter(int, 1)], mg.ones(4, 2), mg.ones(4, 1))
 

@@ -8,8 +8,8 @@ import pytest
 from in_a_thread import completed, in_a_thread
 
 import minigrad as mg
-from minigrad.base import errors
-from minigrad.core import modes
+from minigrad.engine.base import errors
+from minigrad.engine.core import modes
 
 
 def told(mode, setting, f=None):

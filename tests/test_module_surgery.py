@@ -9,8 +9,8 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import GraphError, StateError
-from minigrad.base.pytree import leaves, paths
+from minigrad.engine.base.errors import GraphError, StateError
+from minigrad.engine.base.pytree import leaves, paths
 
 nn = mg.nn
 X = np.random.default_rng(5).normal(size=(4, 3))

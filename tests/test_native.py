@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from test_random_graphs import ONE, programs
 
 import minigrad as mg
-from minigrad.backends import group
-from minigrad.backends.c import named
-from minigrad.backends.native import toolchain
-from minigrad.backends.native.program import NativeProgram, native
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.pipeline import NATIVE, optimised
-from minigrad.compiler.program.program import Program
-from minigrad.core.graph import Graph
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.backends import group
+from minigrad.graph.backends.c import named
+from minigrad.graph.backends.native import toolchain
+from minigrad.graph.backends.native.program import NativeProgram, native
+from minigrad.graph.compiler.passes.pipeline import NATIVE, optimised
+from minigrad.graph.compiler.program.program import Program
 from minigrad.nn import functional as F
-from minigrad.tensor.symbol import placeholder
 
 with warnings.catch_warnings(action="ignore"):
     has_compiler = toolchain.compiler() is not None
@@ -296,11 +296,11 @@ def test_random_graphs_give_what_numpy_gives_infinities_and_all(monkeypatch, thr
     graph = optimised(graph, NATIVE)
     with monkeypatch.context() as m:
         if threads > 1:
-            m.setattr("minigrad.backends.native.program.WORTH_SHARING", 1)
+            m.setattr("minigrad.graph.backends.native.program.WORTH_SHARING", 1)
             for place in ("backends.native.lower.BLOCK", "compiler.program.tiling.BLOCK"):
-                m.setattr(f"minigrad.{place}", 32)
+                m.setattr(f"minigrad.graph.{place}", 32)
             for place in ("lower", "reduce"):
-                m.setattr(f"minigrad.backends.native.{place}.PIECE", 16)
+                m.setattr(f"minigrad.graph.backends.native.{place}.PIECE", 16)
         program = native(graph, threads)
     assert isinstance(program, NativeProgram)
     eps = max((np.finfo(n.spec.dtype).eps for n in graph.nodes if getattr(n.spec, "is_float", False)), default=0)
@@ -650,7 +650,7 @@ def test_what_was_built_once_is_loaded_and_what_is_damaged_is_built_again(fresh,
 
     name = toolchain.key(toolchain.compiler(), text)
     (path,) = toolchain.folder().glob(f"{name}-*")
-    script = f"from minigrad.backends.native import toolchain\nprint(toolchain.library({text!r}).seven())"
+    script = f"from minigrad.graph.backends.native import toolchain\nprint(toolchain.library({text!r}).seven())"
     for damaged in (path.read_bytes()[: path.stat().st_size // 2], bytes(path.stat().st_size)):
         path.unlink()  # it is loaded here: not to be written into
         path.write_bytes(damaged)
@@ -662,7 +662,7 @@ def test_what_was_built_once_is_loaded_and_what_is_damaged_is_built_again(fresh,
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")
 def test_where_the_disk_is_full_numpy_runs_and_nothing_is_left_behind(fresh):
     script = (
-        "import resource, warnings\nimport minigrad as mg\nfrom minigrad.backends.native import toolchain\n"
+        "import resource, warnings\nimport minigrad as mg\nfrom minigrad.graph.backends.native import toolchain\n"
         "toolchain.compiler()\nresource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
         "f = mg.function(lambda x: mg.exp(x).sum(), jit_compile='native')\n"
         "with warnings.catch_warnings(record=True) as said:\n    print(f(mg.zeros(5)).item(), 'part0' in f.source)\n"

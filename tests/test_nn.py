@@ -12,7 +12,7 @@ from table import mistakes
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base.errors import DTypeError, ShapeError, StateError
+from minigrad.engine.base.errors import DTypeError, ShapeError, StateError
 
 rnn = nn.utils.rnn
 ROWS = np.arange(12.0).reshape(4, 3) / 7

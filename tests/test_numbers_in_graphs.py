@@ -15,8 +15,8 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ConversionError, EditedError, MinigradError, NoValueError
-from minigrad.base.pytree import leaves
+from minigrad.engine.base.errors import ConversionError, EditedError, MinigradError, NoValueError
+from minigrad.engine.base.pytree import leaves
 
 serial = count()
 WAYS = {"traced": {}, "compiled": {"jit_compile": True}}

@@ -11,15 +11,15 @@ from table import table
 
 import minigrad as mg
 from minigrad import nn, ops
-from minigrad.base.errors import GraphError
-from minigrad.base.pytree import leaves
-from minigrad.core.node import Place
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.base.errors import GraphError
+from minigrad.engine.base.pytree import leaves
+from minigrad.engine.core.node import Place
+from minigrad.engine.tensor.tensor import Tensor
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 reference = pytest.importorskip("onnx.reference")
-OnnxNumPy = pytest.importorskip("minigrad.onnx.recorder").OnnxNumPy
+OnnxNumPy = pytest.importorskip("minigrad.files.onnx.recorder").OnnxNumPy
 runtime.set_default_logger_severity(4)
 
 REFUSED = {

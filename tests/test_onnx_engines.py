@@ -15,9 +15,9 @@ from onnx_engines import ENDED, ENGINES, answers
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.pytree import leaves
+from minigrad.engine.base.pytree import leaves
+from minigrad.engine.tensor.tensor import Tensor
 from minigrad.nn import functional as F
-from minigrad.tensor.tensor import Tensor
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import SavedFileError
+from minigrad.engine.base.errors import SavedFileError
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

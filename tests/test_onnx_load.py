@@ -13,9 +13,9 @@ from python_calls import count_calls
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base.errors import DTypeError, GraphError, SavedFileError, ShapeError
-from minigrad.base.pytree import leaves
-from minigrad.onnx.readings import READINGS
+from minigrad.engine.base.errors import DTypeError, GraphError, SavedFileError, ShapeError
+from minigrad.engine.base.pytree import leaves
+from minigrad.files.onnx.readings import READINGS
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")

@@ -18,8 +18,8 @@ from fuzz_programs import Different, array, program, same, silence
 from onnx_engines import answers
 
 import minigrad as mg
-from minigrad.base.errors import GraphError, MinigradError
-from minigrad.base.pytree import leaves
+from minigrad.engine.base.errors import GraphError, MinigradError
+from minigrad.engine.base.pytree import leaves
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -9,7 +9,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import ShapeError
+from minigrad.engine.base.errors import ShapeError
 from minigrad.optim.optimizer import PIECE
 
 EVERY = [mg.optim.SGD, mg.optim.Adam, mg.optim.AdamW, mg.optim.Adamax, mg.optim.NAdam, mg.optim.RAdam]

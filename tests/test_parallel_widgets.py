@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from test_memory_timeline import last_words
 
+from minigrad.course.widgets import AllReduce, Pipeline
+from minigrad.course.widgets.all_reduce import WORKERS
 from minigrad.distributed.algorithms import ALL_REDUCE, messages
 from minigrad.distributed.schedules import Step, Task, schedule
-from minigrad.widgets import AllReduce, Pipeline
-from minigrad.widgets.all_reduce import WORKERS
 
 
 def played(n, algorithm):

@@ -7,9 +7,9 @@ import pytest
 from endless import endless
 
 import minigrad as mg
-from minigrad.compiler.passes.pipeline import steps
-from minigrad.widgets import PassViewer
-from minigrad.widgets.recording import TooLong
+from minigrad.course.widgets import PassViewer
+from minigrad.course.widgets.recording import TooLong
+from minigrad.graph.compiler.passes.pipeline import steps
 
 X, Y = mg.ones(5, 3), mg.zeros(5, 1)
 

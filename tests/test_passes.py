@@ -10,21 +10,21 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes import fast_math, liveness
-from minigrad.compiler.passes.dce import dce, wanted
-from minigrad.compiler.passes.fold import Folded, fold
-from minigrad.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised, steps
-from minigrad.compiler.passes.remat import flops, remat
-from minigrad.compiler.passes.transpose_rules import FAST_TRANSPOSES, narrow, transposes
-from minigrad.compiler.passes.verify import verify
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret
-from minigrad.core.node import NamedNode, Node, Place
-from minigrad.core.op import Elementwise
-from minigrad.tensor import rewrite
-from minigrad.tensor.rewrite import share, simplify
-from minigrad.tensor.symbol import Symbol, placeholder
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.core.node import NamedNode, Node, Place
+from minigrad.engine.core.op import Elementwise
+from minigrad.engine.tensor import rewrite
+from minigrad.engine.tensor.rewrite import share, simplify
+from minigrad.engine.tensor.symbol import Symbol, placeholder
+from minigrad.graph.compiler.passes import fast_math, liveness
+from minigrad.graph.compiler.passes.dce import dce, wanted
+from minigrad.graph.compiler.passes.fold import Folded, fold
+from minigrad.graph.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised, steps
+from minigrad.graph.compiler.passes.remat import flops, remat
+from minigrad.graph.compiler.passes.transpose_rules import FAST_TRANSPOSES, narrow, transposes
+from minigrad.graph.compiler.passes.verify import verify
 from minigrad.tracing.gradients import gradients
 
 X = np.random.default_rng(0).normal(size=(3, 4))

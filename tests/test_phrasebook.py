@@ -44,7 +44,7 @@ def test_what_is_checked_in_follows_from_the_ops_and_the_methods(phrasebook, tex
 
 
 def test_the_class_of_an_op_that_names_its_method_is_all_that_is_written_by_hand(phrasebook, texts):
-    texts[HOUSE / "ops/pointwise.py"] += UNHEARD
+    texts[HOUSE / "engine/ops/pointwise.py"] += UNHEARD
     before, written = phrasebook.written(dict(texts)), phrasebook.written(texts)
     new = {
         path.relative_to(HOUSE).as_posix(): set(text.splitlines()) - set(texts[path].splitlines())
@@ -53,16 +53,16 @@ def test_the_class_of_an_op_that_names_its_method_is_all_that_is_written_by_hand
     }
 
     assert written == before, "its result does not depend on when it is asked"
-    assert "    def unheard(self) -> Self: return self.apply(ops.Unheard())" in new["methods/pointwise.py"]
-    assert new["functions/faces.pyi"] == {"def unheard(input: Any) -> Any: ..."}
+    assert "    def unheard(self) -> Self: return self.apply(ops.Unheard())" in new["engine/methods/pointwise.py"]
+    assert new["api/functions/faces.pyi"] == {"def unheard(input: Any) -> Any: ..."}
     assert any("unheard as unheard" in line for line in new["__init__.pyi"])
-    assert any("Unheard" in line for line in new["ops/__init__.py"])
-    assert any("unheard_" in line for line in new["tensor/inplace.py"])
+    assert any("Unheard" in line for line in new["engine/ops/__init__.py"])
+    assert any("unheard_" in line for line in new["engine/tensor/inplace.py"])
     assert phrasebook.written(written) == written, "written twice it is the same"
 
 
 def test_an_op_of_three_operands_has_its_method_by_hand(phrasebook, texts):
-    texts[HOUSE / "ops/pointwise.py"] += UNHEARD.replace("xp, x)", "xp, x, y, z)")
+    texts[HOUSE / "engine/ops/pointwise.py"] += UNHEARD.replace("xp, x)", "xp, x, y, z)")
 
     with pytest.raises(ValueError, match="Unheard names a method, unheard, and has 3 operands"):
         phrasebook.written(texts)

@@ -5,8 +5,8 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.widgets import Precision
-from minigrad.widgets.precision import EXPONENTS, FATES, FORMATS, best, fates, to_bfloat16
+from minigrad.course.widgets import Precision
+from minigrad.course.widgets.precision import EXPONENTS, FATES, FORMATS, best, fates, to_bfloat16
 
 FLOAT16, BFLOAT16 = FORMATS
 nn = mg.nn

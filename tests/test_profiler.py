@@ -14,11 +14,11 @@ from table import table
 
 import minigrad as mg
 from minigrad import nn, optim, profiler
-from minigrad.backends.simulated import counting
-from minigrad.base.errors import AnomalyError, StateError
-from minigrad.base.table import Table
-from minigrad.compiler.blame import trap_nan
-from minigrad.core.modes import Mode, current
+from minigrad.engine.base.errors import AnomalyError, StateError
+from minigrad.engine.base.table import Table
+from minigrad.engine.core.modes import Mode, current
+from minigrad.graph.backends.simulated import counting
+from minigrad.graph.compiler.blame import trap_nan
 from minigrad.profiler import ProfilerActivity, profile, record_function, schedule
 from minigrad.profiler.programs import timed
 

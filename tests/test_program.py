@@ -13,12 +13,12 @@ from random_programs import KINDS, graphs
 from table import table
 
 from minigrad import ops
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.fuse import fuse
-from minigrad.compiler.program.program import Program
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.passes.fuse import fuse
+from minigrad.graph.compiler.program.program import Program
 from minigrad.tracing.gradients import gradients
 
 

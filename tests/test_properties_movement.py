@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 
 import minigrad as mg
-from minigrad.functions.movement import pad
-from minigrad.tensor.symbol import placeholder
+from minigrad.api.functions.movement import pad
+from minigrad.engine.tensor.symbol import placeholder
 
 
 def given(*strategies):

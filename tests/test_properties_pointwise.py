@@ -13,8 +13,8 @@ from table import table
 import minigrad as mg
 from minigrad import functional as F
 from minigrad import laws, ops
-from minigrad.base import errors
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.base import errors
+from minigrad.engine.tensor.tensor import Tensor
 
 DTYPES = ("f2", "f4", "f8", "i1", "i4", "i8", "u1", "?")
 UNARY = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from minigrad import ops
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.tensor.tensor import Tensor
 
 QUICK = settings(max_examples=60)
 NUMBERS = st.floats(-8, 8, width=16)  # exact in every dtype here, and often tied

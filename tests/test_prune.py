@@ -8,7 +8,7 @@ from table import table
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base.errors import AxisError, EditedError, ShapeError, StateError
+from minigrad.engine.base.errors import AxisError, EditedError, ShapeError, StateError
 from minigrad.nn.utils import prune
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from python_programs import programs
 
 import minigrad as mg
-from minigrad.base.errors import EditedError, MinigradError, NoGradientError
+from minigrad.engine.base.errors import EditedError, MinigradError, NoGradientError
 
 torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
 EXPLORE = int(os.environ.get("EXPLORE", "0"))  # 5000: so many programs, others each time; what fails is shortened

@@ -10,9 +10,9 @@ from table import table
 import minigrad as mg
 from minigrad import nn, ops
 from minigrad import quantization as mq
-from minigrad.base.errors import DTypeError, ShapeError, StateError
+from minigrad.engine.base.errors import DTypeError, ShapeError, StateError
+from minigrad.nn.quantization.affine import exact
 from minigrad.nn.utils import prune
-from minigrad.quantization.affine import exact
 
 STRANGE = [np.nan, np.inf, -np.inf, 1e30, -1e30, 0.0, -0.0, 1e-30]
 RANGES = [(-128, 127), (0, 255), (-8, 7), (0, 1), (-2, 1), (0, 65535), (-32768, 32767)]

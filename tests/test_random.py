@@ -8,9 +8,9 @@ from table import mistakes, table
 
 import minigrad as mg
 from minigrad import random
-from minigrad.base.device import CPU, SIMULATED
-from minigrad.base.errors import DTypeError, ShapeError
-from minigrad.core import random_bits
+from minigrad.engine.base.device import CPU, SIMULATED
+from minigrad.engine.base.errors import DTypeError, ShapeError
+from minigrad.engine.core import random_bits
 
 
 def python_philox(counter, key):

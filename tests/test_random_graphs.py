@@ -14,20 +14,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minigrad import ops
-from minigrad.base.errors import DTypeError, NoGradientError, ShapeError
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.fast_math import FAST_MATH
-from minigrad.compiler.passes.fuse import fuse
-from minigrad.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised
-from minigrad.compiler.passes.transpose_rules import FAST_TRANSPOSES, transposes
-from minigrad.compiler.passes.verify import verify
-from minigrad.compiler.program.program import Program
-from minigrad.compiler.schedule import Workers
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret
-from minigrad.core.node import Node
-from minigrad.tensor.rewrite import simplify
-from minigrad.tensor.symbol import Symbol, placeholder
+from minigrad.engine.base.errors import DTypeError, NoGradientError, ShapeError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.core.node import Node
+from minigrad.engine.tensor.rewrite import simplify
+from minigrad.engine.tensor.symbol import Symbol, placeholder
+from minigrad.graph.compiler.passes.fast_math import FAST_MATH
+from minigrad.graph.compiler.passes.fuse import fuse
+from minigrad.graph.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised
+from minigrad.graph.compiler.passes.transpose_rules import FAST_TRANSPOSES, transposes
+from minigrad.graph.compiler.passes.verify import verify
+from minigrad.graph.compiler.program.program import Program
+from minigrad.graph.compiler.schedule import Workers
 from minigrad.tracing.gradients import gradients
 
 SHAPES = [(), (4,), (1, 4), (3, 1), (3, 4), (4, 3), (2, 3, 4), (0, 4), (1, 1)]

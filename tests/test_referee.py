@@ -11,7 +11,7 @@ from minigrad import function, gradcheck, ops, tensor
 from minigrad.course.exercise import every, named
 from minigrad.course.probe import Outcome, observe, plain
 from minigrad.course.referee import inside, judge
-from minigrad.saving import evidence
+from minigrad.files.saving import evidence
 
 PARTS = [pytest.param(part, id=f"{each.name}-{part.name}") for each in every() for part in each.parts if part.probes]
 COMPARISONS = {"all", "any", "bool", "allclose", "isclose", "array_equal", "array_equiv", "gradcheck", "check", "equal"}

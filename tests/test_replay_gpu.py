@@ -17,18 +17,18 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.backends.cuda.machine import OPTIONS, CuPy, Simulated, emulated, gemm, matmul
-from minigrad.backends.cuda.replay import RECORDED, Replay
-from minigrad.backends.simulated import xp
-from minigrad.base.device import CPU, GPU, SIMULATED
-from minigrad.base.errors import BoundsError, DeviceError, ShapeError
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret
-from minigrad.core.op import Op
-from minigrad.ops.convolution import Window
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.device import CPU, GPU, SIMULATED
+from minigrad.engine.base.errors import BoundsError, DeviceError, ShapeError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.core.op import Op
+from minigrad.engine.ops.convolution import Window
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.backends.cuda.machine import OPTIONS, CuPy, Simulated, emulated, gemm, matmul
+from minigrad.graph.backends.cuda.replay import RECORDED, Replay
+from minigrad.graph.backends.simulated import xp
+from minigrad.graph.compiler.passes.pipeline import FAST, STANDARD, optimised
 from minigrad.tracing.gradients import gradients
 
 needs_compiler = pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler: install g++ or clang++")
@@ -426,7 +426,7 @@ def test_what_is_not_of_the_table_is_not_recorded():
         def forward(self, xp, x):
             return x.copy() if x.sum() > 0 else x * 0
 
-    Reads.__module__ = "minigrad.compiler.control"
+    Reads.__module__ = "minigrad.graph.compiler.control"
     program = Replay(graph(lambda x: x.apply(Reads()) * 2, np.ones(3)))
 
     for k in (1.0, -1.0, 2.0, -2.0):
@@ -642,8 +642,8 @@ def test_cupy_has_what_the_machine_uses(cupy, name):
 
 
 def test_cupy_takes_a_kernel_as_it_is_given(cupy):
-    from minigrad.backends.cuda.kernel import kernel
-    from minigrad.compiler.passes.fuse import Fused, alone
+    from minigrad.graph.backends.cuda.kernel import kernel
+    from minigrad.graph.compiler.passes.fuse import Fused, alone
 
     spec = Spec((3,), "f4")
     made = kernel(Fused(alone(ops.Exp(), (spec,))), [spec])

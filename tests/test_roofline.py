@@ -8,14 +8,14 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base import clock
-from minigrad.compiler.passes.liveness import bytes_moved
-from minigrad.compiler.passes.pipeline import optimised
+from minigrad.course.widgets import Roofline
+from minigrad.course.widgets.roofline import verdict
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP
+from minigrad.graph.compiler.passes.liveness import bytes_moved
+from minigrad.graph.compiler.passes.pipeline import optimised
+from minigrad.profiler import clock
 from minigrad.profiler.machine import Machine, fastest
 from minigrad.profiler.roofline import Point, axes, drawn, share
-from minigrad.widgets import Roofline
-from minigrad.widgets.roofline import verdict
 
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)  # a ridge at 10 FLOPs a byte
 W, X = mg.ones(64, 32), mg.ones(128, 64)

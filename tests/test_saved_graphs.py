@@ -18,10 +18,10 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.base.errors import SavedFileError, ShapeError, StateError
-from minigrad.core.graph import Graph
-from minigrad.saving import container
-from minigrad.saving.graphs import OF_SESSIONS, OPS, PYTHONS_OWN, GraphDecoder, GraphEncoder, hints_of
+from minigrad.engine.base.errors import SavedFileError, ShapeError, StateError
+from minigrad.engine.core.graph import Graph
+from minigrad.files.saving import container
+from minigrad.files.saving.graphs import OF_SESSIONS, OPS, PYTHONS_OWN, GraphDecoder, GraphEncoder, hints_of
 from minigrad.tracing.builder import NamedNode
 
 mlp = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.BatchNorm1d(8), mg.nn.Dropout(0.3), mg.nn.Linear(8, 2))

@@ -9,8 +9,8 @@ import pytest
 import minigrad as mg
 from minigrad.autograd import detect_anomaly, set_detect_anomaly
 from minigrad.autograd.graph import save_on_cpu, saved_tensors_hooks
-from minigrad.base import errors
-from minigrad.core import modes
+from minigrad.engine.base import errors
+from minigrad.engine.core import modes
 
 
 def leaf(*numbers):

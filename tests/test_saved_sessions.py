@@ -5,7 +5,7 @@ import pytest
 from elsewhere import output_of
 
 import minigrad as mg
-from minigrad.base.errors import GraphError, ShapeError, StateError
+from minigrad.engine.base.errors import GraphError, ShapeError, StateError
 
 RNG = np.random.default_rng(0)
 X, T = RNG.normal(size=(8, 3)), RNG.normal(size=(8, 1))

@@ -15,9 +15,9 @@ from elsewhere import output_of
 from miniature import ROOT
 
 import minigrad as mg
-from minigrad.base.errors import DTypeError, SavedFileError, StateError
 from minigrad.data import DataLoader, RandomSampler, SubsetRandomSampler, TensorDataset, WeightedRandomSampler
-from minigrad.saving.container import DTYPES
+from minigrad.engine.base.errors import DTypeError, SavedFileError, StateError
+from minigrad.files.saving.container import DTYPES
 
 safetensors = pytest.importorskip("safetensors.numpy")
 

@@ -126,7 +126,7 @@ def test_it_runs_without_numpy():
     code = """
 import sys, minigrad as mg
 from minigrad.course import Predict, Quiz, check, dashboard, reveal, solution
-from minigrad.widgets import ChainRule
+from minigrad.course.widgets import ChainRule
 y = mg.Value(2.0) * 3
 y.backward()
 mg.draw(y)._repr_mimebundle_(), ChainRule(y)._repr_mimebundle_()

@@ -9,15 +9,15 @@ from elsewhere import run_in_threads
 from test_fuse import graph_of
 
 from minigrad import ops
-from minigrad.base.errors import SingularError
-from minigrad.base.spec import Spec
-from minigrad.compiler.passes.pipeline import optimised
-from minigrad.compiler.schedule import Workers, critical_path, estimate, schedule
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret
-from minigrad.core.node import Node
-from minigrad.core.op import Elementwise, Op
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.errors import SingularError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.core.node import Node
+from minigrad.engine.core.op import Elementwise, Op
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.passes.pipeline import optimised
+from minigrad.graph.compiler.schedule import Workers, critical_path, estimate, schedule
 
 
 def branches(x, w):

@@ -7,9 +7,9 @@ from endless import endless, stubborn
 from table import table
 
 import minigrad as mg
-from minigrad.compiler.schedule import HANDOVER, critical_path, estimate, schedule
-from minigrad.widgets import Schedule
-from minigrad.widgets.recording import TooLong
+from minigrad.course.widgets import Schedule
+from minigrad.course.widgets.recording import TooLong
+from minigrad.graph.compiler.schedule import HANDOVER, critical_path, estimate, schedule
 
 N = 256
 A, B, C = (mg.ones(N, N) for _ in range(3))

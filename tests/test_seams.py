@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.autograd.function import once_differentiable
-from minigrad.base.errors import GraphError, NoGradientError, ShapeError
+from minigrad.engine.base.errors import GraphError, NoGradientError, ShapeError
 
 x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
 m = mg.tensor(np.arange(6.0).reshape(2, 3))

@@ -32,14 +32,14 @@ from table import table
 
 import minigrad as mg
 from benchmarks import serving as load_test
-from minigrad.base.errors import SavedFileError
 from minigrad.course.cli import main
-from minigrad.serving.app import app
-from minigrad.serving.batcher import Batcher, Limits
-from minigrad.serving.command import bind, run_server
-from minigrad.serving.metrics import Metrics
-from minigrad.serving.model import Refusal, in_slices, opened, warmed
-from minigrad.serving.repository import Repository
+from minigrad.engine.base.errors import SavedFileError
+from minigrad.files.serving.app import app
+from minigrad.files.serving.batcher import Batcher, Limits
+from minigrad.files.serving.command import bind, run_server
+from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.model import Refusal, in_slices, opened, warmed
+from minigrad.files.serving.repository import Repository
 
 X = np.random.default_rng(0).normal(size=(3, 4)).astype("f4")
 net = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.Tanh(), mg.nn.Linear(8, 2)).float()
@@ -741,9 +741,9 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
         ]:
             assert in_a_thread(main, ["serve", str(tmp_path / model), "--port", "0", *arguments]) == 1
             assert why in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "minigrad.serving.command", None)
+    monkeypatch.setitem(sys.modules, "minigrad.files.serving.command", None)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "minigrad.serving.command")
+    monkeypatch.delitem(sys.modules, "minigrad.files.serving.command")
     assert main(["serve", str(tmp_path)]) == 1
     assert "pip install 'minigrad-course[serve]'" in capsys.readouterr().err
 
@@ -751,7 +751,9 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
 def test_batches_are_made_for_who_asks_for_them_alone(monkeypatch):
     """Noise does not see every model that mixes rows: one that looks at the largest number of its batch does."""
     asked = []
-    monkeypatch.setattr("minigrad.serving.command.serve", lambda model, host, port, limits, *_: asked.append(limits))
+    monkeypatch.setattr(
+        "minigrad.files.serving.command.serve", lambda model, host, port, limits, *_: asked.append(limits)
+    )
     main(["serve", "net.mg"])
     main(["serve", "net.mg", "--max-batch", "32"])
     assert [limits.rows for limits in asked] == [1, 32]
@@ -761,4 +763,6 @@ def test_who_serves_nothing_loads_no_server():
     program = "import sys, minigrad as mg; mg.save, mg.nn.Linear; import minigrad.course.cli; print([*sys.modules])"
     loaded = output_of(program)
 
-    assert not [name for name in ("starlette", "uvicorn", "httptools", "minigrad.serving") if f"'{name}'" in loaded]
+    assert not [
+        name for name in ("starlette", "uvicorn", "httptools", "minigrad.files.serving") if f"'{name}'" in loaded
+    ]

@@ -9,11 +9,11 @@ import pytest
 from serving import keep, served, until
 
 import minigrad as mg
-from minigrad.serving.app import app
-from minigrad.serving.batcher import Limits
-from minigrad.serving.description import ANSWERS, paths
-from minigrad.serving.metrics import Metrics
-from minigrad.serving.repository import Repository
+from minigrad.files.serving.app import app
+from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.description import ANSWERS, paths
+from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.repository import Repository
 
 SETTINGS = """
 [checks.positive_data_acceptance]

@@ -27,13 +27,13 @@ from table import table
 
 import minigrad as mg
 from minigrad.course.cli import main
-from minigrad.serving.app import app
-from minigrad.serving.batcher import Limits
-from minigrad.serving.budget import UNCOUNTED, Budget
-from minigrad.serving.metrics import Metrics
-from minigrad.serving.middleware import host_names
-from minigrad.serving.model import Refusal, opened
-from minigrad.serving.repository import Repository
+from minigrad.files.serving.app import app
+from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.budget import UNCOUNTED, Budget
+from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.middleware import host_names
+from minigrad.files.serving.model import Refusal, opened
+from minigrad.files.serving.repository import Repository
 
 PREDICT = "/v1/models/net:predict"
 BODY = json.dumps({"instances": [[1, 2]]}).encode()
@@ -173,7 +173,7 @@ def test_long_json_is_parsed_and_written_in_another_process(client, monkeypatch,
         return function(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr("minigrad.serving.worker.to_process.run_sync", noting)
+        patched.setattr("minigrad.files.serving.worker.to_process.run_sync", noting)
         patched.setattr("signal.signal", lambda *_: None)
         answer = client.post(PREDICT, json={"instances": [[1.5, 2.5]] * length})
 
@@ -203,7 +203,7 @@ def abort(*_):
 def test_a_worker_that_dies_fails_one_request(client, monkeypatch):
     body = {"instances": [[1.0, 2.0]] * 20_000}
     with monkeypatch.context() as patched:
-        patched.setattr("minigrad.serving.app.read_json", abort)
+        patched.setattr("minigrad.files.serving.app.read_json", abort)
         failed = client.post(PREDICT, json=body)
     again = client.post(PREDICT, json=body)
 
@@ -259,7 +259,7 @@ async def ask(application, host):
 
 def test_allow_host_gives_names(monkeypatch):
     seen = []
-    monkeypatch.setattr("minigrad.serving.command.serve", lambda *given: seen.append(given))
+    monkeypatch.setattr("minigrad.files.serving.command.serve", lambda *given: seen.append(given))
     main(["serve", "net.mg", "--allow-host", "a.example", "--allow-host", "b.example", "--max-memory", "2"])
     assert (seen[0][-1], seen[0][3].memory) == (["a.example", "b.example"], 2 * MB)
 

@@ -9,9 +9,9 @@ from elsewhere import run_in_threads
 from python_calls import count_calls
 
 import minigrad as mg
-from minigrad.backends.cuda.replay import Replay
-from minigrad.base.errors import GraphError
-from minigrad.base.spec import Spec
+from minigrad.engine.base.errors import GraphError
+from minigrad.engine.base.spec import Spec
+from minigrad.graph.backends.cuda.replay import Replay
 
 G = mg.graph
 

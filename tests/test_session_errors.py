@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import (
+from minigrad.engine.base.errors import (
     AnomalyError,
     DTypeError,
     GraphError,
@@ -15,8 +15,8 @@ from minigrad.base.errors import (
     ShapeError,
     SingularError,
 )
-from minigrad.compiler.blame import trap_nan
-from minigrad.compiler.executable import Executable
+from minigrad.graph.compiler.blame import trap_nan
+from minigrad.graph.compiler.executable import Executable
 from minigrad.graph.pruning import pruned
 
 G = mg.graph

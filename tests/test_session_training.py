@@ -7,11 +7,11 @@ from test_optim import leaf
 from test_session import open_session
 
 import minigrad as mg
-from minigrad.base.errors import GraphError, NoGradientError, NoValueError
-from minigrad.base.spec import Spec
-from minigrad.core.interpret import interpret
+from minigrad.engine.base.errors import GraphError, NoGradientError, NoValueError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.tensor.inplace import write
 from minigrad.nn.utils import clip_grad_norm_, clip_grad_value_
-from minigrad.tensor.inplace import write
 from minigrad.tracing.builder import GraphBuilder
 
 G = mg.graph

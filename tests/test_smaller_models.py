@@ -9,7 +9,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad import quantization as mq
-from minigrad.base.errors import ShapeError
+from minigrad.engine.base.errors import ShapeError
 from minigrad.nn.utils import prune
 
 WEIGHTS = (0, 3, 7)

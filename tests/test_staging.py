@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import EditedError, GraphError, NoGradientError, NoValueError, ShapeError
-from minigrad.base.spec import Spec
-from minigrad.core.interpret import interpret
-from minigrad.core.op import Linear
+from minigrad.engine.base.errors import EditedError, GraphError, NoGradientError, NoValueError, ShapeError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.interpret import interpret
+from minigrad.engine.core.op import Linear
 from minigrad.tracing.builder import GraphBuilder
 
 F = mg.nn.functional

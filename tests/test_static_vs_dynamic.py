@@ -10,8 +10,8 @@ import pytest
 from endless import endless
 
 import minigrad as mg
-from minigrad.widgets import StaticVsDynamic
-from minigrad.widgets.recording import TooLong, within
+from minigrad.course.widgets import StaticVsDynamic
+from minigrad.course.widgets.recording import TooLong, within
 
 ONE, TWO = mg.tensor(1.0), mg.tensor(2.0)
 
@@ -271,7 +271,7 @@ def sleeping(x):
 
 @pytest.mark.parametrize("f", [silent, sleeping])
 def test_what_runs_no_lines_is_stopped_by_the_clock(f, monkeypatch):
-    monkeypatch.setattr("minigrad.widgets.recording.SECONDS", 0.3)
+    monkeypatch.setattr("minigrad.course.widgets.recording.SECONDS", 0.3)
     threads = active_count()
 
     last = says(StaticVsDynamic(f, TWO))[-1]

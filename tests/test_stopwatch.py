@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from table import table
 
-from minigrad.base import clock as timing
 from minigrad.course.stopwatch import Rounds, in_turns
+from minigrad.profiler import clock as timing
 from minigrad.profiler.machine import fastest
 
 LESSONS = sorted((Path(__file__).resolve().parents[1] / "lessons" / "source").glob("*.py"))

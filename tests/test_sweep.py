@@ -9,7 +9,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.core.modes import watching
+from minigrad.engine.core.modes import watching
 from minigrad.profiler import Machine, Scaling, roofline, sweep
 from minigrad.profiler.counting import Counting
 from minigrad.profiler.roofline import Point, cells

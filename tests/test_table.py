@@ -6,8 +6,8 @@ from examples import CASES, DIFFERENTIABLE, EXAMPLES, title
 from table import table
 
 from minigrad import laws, ops
-from minigrad.core import formula
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.core import formula
+from minigrad.engine.tensor.tensor import Tensor
 
 TIED = Tensor(np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base import errors
+from minigrad.engine.base import errors
 
 
 def constant(*numbers):

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.spec import Spec
-from minigrad.base.threads import AtOnce, can_start, pool
-from minigrad.compiler.program import program
-from minigrad.compiler.schedule import Workers
-from minigrad.core.graph import Graph
 from minigrad.course.probe import Outcome, limited
-from minigrad.tensor.symbol import placeholder
-from minigrad.widgets import TrainingView
+from minigrad.course.widgets import TrainingView
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.base.threads import AtOnce, can_start, pool
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.program import program
+from minigrad.graph.compiler.schedule import Workers
 
 
 @pytest.fixture

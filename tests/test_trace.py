@@ -13,7 +13,7 @@ from table import table
 
 import minigrad as mg
 from minigrad import graph as G
-from minigrad.base.errors import DTypeError, GraphError, ShapeError
+from minigrad.engine.base.errors import DTypeError, GraphError, ShapeError
 from minigrad.graph import RetracingWarning, TensorSpec, run_functions_eagerly
 
 X = np.arange(6.0).reshape(2, 3)

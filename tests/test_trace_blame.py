@@ -7,7 +7,7 @@ import pytest
 from elsewhere import output_of
 
 import minigrad as mg
-from minigrad.base.errors import AnomalyError, GraphError, SingularError
+from minigrad.engine.base.errors import AnomalyError, GraphError, SingularError
 
 SINGULAR = np.array([[1.0, 1.0], [1.0, 3.0]])  # once 1 is taken from it
 
@@ -213,7 +213,7 @@ print(shell.run_cell("print(f.source)", store_history=True).error_in_exec)
 
 def test_a_cell_is_one_whatever_its_kernel_calls_its_file():
     """A listing said `line 3 of <ipython-input-2-ab12…>` in a browser: it knew the names of ipykernel alone."""
-    imports = "from minigrad.core.node import place\\nfrom minigrad.draw.listing_readers import line_of"
+    imports = "from minigrad.engine.core.node import place\\nfrom minigrad.draw.listing_readers import line_of"
     cell = imports + "\\nprint(line_of(place()))"
     code = f"""
 from IPython.core.interactiveshell import InteractiveShell

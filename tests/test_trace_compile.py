@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import EditedError
+from minigrad.engine.base.errors import EditedError
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(64, 1000)).astype("f4")

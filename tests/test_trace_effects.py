@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import EditedError
+from minigrad.engine.base.errors import EditedError
 
 X = np.arange(6.0).reshape(2, 3)
 

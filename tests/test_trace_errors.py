@@ -7,8 +7,8 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import GraphError, NoGradientError, NoValueError
-from minigrad.core.modes import current
+from minigrad.engine.base.errors import GraphError, NoGradientError, NoValueError
+from minigrad.engine.core.modes import current
 
 X = np.arange(6.0).reshape(2, 3)
 

@@ -7,8 +7,8 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import EditedError, FreedError, NoGradientError
-from minigrad.base.pytree import leaves
+from minigrad.engine.base.errors import EditedError, FreedError, NoGradientError
+from minigrad.engine.base.pytree import leaves
 from minigrad.graph.function import function
 
 X = np.random.default_rng(0).normal(size=(3, 4))

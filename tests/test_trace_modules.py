@@ -6,7 +6,7 @@ from activations import ACTIVATIONS
 from table import table
 
 import minigrad as mg
-from minigrad.base.pytree import leaves
+from minigrad.engine.base.pytree import leaves
 from minigrad.graph.function import function
 
 nn, F = mg.nn, mg.nn.functional

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.widgets import TrainingView
-from minigrad.widgets.training import GAP, MOST_FRAMES, SHARE, Boundary, batches, right_of, spread, thinned
+from minigrad.course.widgets import TrainingView
+from minigrad.course.widgets.training import GAP, MOST_FRAMES, SHARE, Boundary, batches, right_of, spread, thinned
 
 EARLY = 12  # looks more than five a second, at the start
 SOON = 60.0  # seconds that anything here may take on a busy machine
@@ -287,7 +287,7 @@ def test_a_view_that_no_cell_shows_ends_its_training_and_can_train_on(view, is_p
 
 
 def test_closing_stops_a_loss_that_never_ends(view, monkeypatch):
-    monkeypatch.setattr("minigrad.widgets.training_view.PATIENCE", 0.2)
+    monkeypatch.setattr("minigrad.course.widgets.training_view.PATIENCE", 0.2)
     entered = threading.Event()
 
     def endless(output: Any, y: Any) -> Any:

@@ -16,7 +16,7 @@ from unknown_axes import FUNCTIONS, LATER, LAYERS, SIZES
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base.errors import GraphError, MinigradError
+from minigrad.engine.base.errors import GraphError, MinigradError
 
 F = mg.functional
 LENGTHS = (3, 7, 2, 1, 0, 8) if os.environ.get("NIGHTLY") else (1, 8, 0)

@@ -6,7 +6,7 @@ from onnx_engines import session_of
 from table import table
 
 import minigrad as mg
-from minigrad.functional import (
+from minigrad.nn.functional import (
     binary_cross_entropy,
     cross_entropy,
     ctc_loss,
@@ -19,7 +19,7 @@ from minigrad.functional import (
     nll_loss,
     one_hot,
 )
-from minigrad.quantization import quantize_per_tensor
+from minigrad.nn.quantization import quantize_per_tensor
 
 
 def f8(*shape):

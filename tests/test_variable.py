@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import DTypeError, GraphError, ShapeError
+from minigrad.engine.base.errors import DTypeError, GraphError, ShapeError
 
 
 def variable(value=(1.0, 2.0), **options):

@@ -5,13 +5,13 @@ from table import table
 from test_passes import Noise
 
 from minigrad import ops
-from minigrad.base.errors import CycleError, GraphError
-from minigrad.base.spec import Spec, Specs
-from minigrad.compiler.passes.fuse import Fused, fuse
-from minigrad.compiler.passes.verify import verify
-from minigrad.core.graph import Graph
-from minigrad.core.node import NamedNode, Node
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.errors import CycleError, GraphError
+from minigrad.engine.base.spec import Spec, Specs
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.core.node import NamedNode, Node
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.compiler.passes.fuse import Fused, fuse
+from minigrad.graph.compiler.passes.verify import verify
 
 F3 = Spec((3,), "f8")
 

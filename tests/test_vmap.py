@@ -10,8 +10,8 @@ from test_table import DIFFERENTIABLE
 
 import minigrad as mg
 from minigrad import func, ops
-from minigrad.ops.recurrent import Stepping
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.ops.recurrent import Stepping
+from minigrad.engine.tensor.tensor import Tensor
 from minigrad.tracing.batched import sequences
 
 N = 3

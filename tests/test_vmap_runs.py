@@ -6,8 +6,8 @@ from table import table
 
 import minigrad as mg
 from minigrad import func
-from minigrad.base import errors
-from minigrad.core import modes
+from minigrad.engine.base import errors
+from minigrad.engine.core import modes
 from minigrad.nn import functional as F
 
 X = mg.tensor(np.random.default_rng(0).normal(size=(4, 3)))

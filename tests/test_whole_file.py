@@ -102,7 +102,7 @@ def test_what_a_living_process_writes_is_not_removed(tmp_path):
 
 STUCK = """
 import sys
-from minigrad.base.whole_file import replace_file
+from minigrad.engine.base.whole_file import replace_file
 def pieces():
     yield b"begun, "
     print("begun", flush=True)

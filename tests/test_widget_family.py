@@ -7,7 +7,7 @@ import pytest
 from examples.widgets import WIDGETS
 
 from minigrad import widgets
-from minigrad.widgets.form import Form
+from minigrad.course.widgets.form import Form
 
 # Bytes: of all others 20,000. GraphView lays out graphs, so that groups open without a kernel; ChainRule runs them.
 JAVASCRIPT = {"GraphView": 36_500, "ChainRule": 25_800}

@@ -7,8 +7,8 @@ import pytest
 from elsewhere import output_of
 
 import minigrad as mg
-from minigrad.compiler.program import buffer
-from minigrad.core import modes
+from minigrad.engine.core import modes
+from minigrad.graph.compiler.program import buffer
 
 F = mg.nn.functional
 RNG = np.random.default_rng(14)

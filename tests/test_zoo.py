@@ -7,9 +7,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import zoo
+from minigrad.nn.zoo.efficientnet import SCALES, Scale
+from minigrad.nn.zoo.transformers import GPTS, Size
 from minigrad.profiler import estimate
-from minigrad.zoo.efficientnet import SCALES, Scale
-from minigrad.zoo.transformers import GPTS, Size
 
 F32 = {"dtype": np.float32}
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmarks import engines
 from benchmarks.workloads import WORKLOADS, Workload
-from minigrad.backends.cuda.kernel import Kernel
-from minigrad.backends.cuda.machine import Simulated, machine_of
-from minigrad.base.device import SIMULATED
+from minigrad.engine.base.device import SIMULATED
+from minigrad.graph.backends.cuda.kernel import Kernel
+from minigrad.graph.backends.cuda.machine import Simulated, machine_of
 
 
 def cut(workload: Workload, rows: int) -> Workload:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from minigrad.base.pytree import leaves
-from minigrad.base.spec import Spec, spec_of
-from minigrad.compiler.passes.pipeline import STANDARD
-from minigrad.compiler.passes.specialise import specialised
-from minigrad.compiler.passes.verify import verify
-from minigrad.compiler.program.program import Program
-from minigrad.core.interpret import interpret
+from minigrad.engine.base.pytree import leaves
+from minigrad.engine.base.spec import Spec, spec_of
+from minigrad.engine.core.interpret import interpret
+from minigrad.graph.compiler.passes.pipeline import STANDARD
+from minigrad.graph.compiler.passes.specialise import specialised
+from minigrad.graph.compiler.passes.verify import verify
+from minigrad.graph.compiler.program.program import Program
 from minigrad.tracing.builder import GraphBuilder
 
 

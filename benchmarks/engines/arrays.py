@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minigrad.base.device import device as device_called
+from minigrad.engine.base.device import device as device_called
 
 from ..workloads import A, B, C, Workload
 from . import Run

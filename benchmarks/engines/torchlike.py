@@ -214,7 +214,7 @@ class Kernels(Traced):
     """On a GPU: kernels that are launched one by one, where the others' are recorded once and replayed."""
 
     def __init__(self, device: str = "gpu"):
-        from minigrad.backends.cuda.machine import machine_of
+        from minigrad.graph.backends.cuda.machine import machine_of
 
         super().__init__(device)
         machine_of(self.lib.device(device)).record = lambda run, pool: run  # type: ignore[method-assign]

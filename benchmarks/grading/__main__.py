@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.batch import write
-from minigrad.grading.sandbox import no_bubblewrap
+from minigrad.course.grading.batch import write
+from minigrad.course.grading.sandbox import no_bubblewrap
 
 from . import crowd, side_by_side, table
 from .graders import GRADERS

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.sandbox import Limits
+from minigrad.course.grading.sandbox import Limits
 
 from . import otter
 from .suite import NAME, ROOT

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.sandbox import RIGHTS, STRANGER, folders_to_bind, needed_folders, outermost, system
+from minigrad.course.grading.sandbox import RIGHTS, STRANGER, folders_to_bind, needed_folders, outermost, system
 
 from .suite import ROOT
 

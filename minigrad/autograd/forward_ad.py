@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from .. import ops
-from ..base.errors import DTypeError, NoGradientError, ShapeError
-from ..core import modes
-from ..core.node import Node
-from ..core.op import Op
-from ..tensor.grad import origin
-from ..tensor.tensor import Tensor
+from ..engine import ops
+from ..engine.base.errors import DTypeError, NoGradientError, ShapeError
+from ..engine.core import modes
+from ..engine.core.node import Node
+from ..engine.core.op import Op
+from ..engine.tensor.grad import origin
+from ..engine.tensor.tensor import Tensor
 
 
 class Tangents:

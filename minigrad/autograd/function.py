@@ -33,13 +33,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ..base.errors import EditedError, NoGradientError
-from ..core import modes, versions
-from ..core.node import Record
-from ..methods import Operand
-from ..tensor.grad import origin
-from ..tensor.inplace import renew
-from ..tensor.tensor import Tensor, made
+from ..engine.base.errors import EditedError, NoGradientError
+from ..engine.core import modes, versions
+from ..engine.core.node import Record
+from ..engine.methods import Operand
+from ..engine.tensor.grad import origin
+from ..engine.tensor.inplace import renew
+from ..engine.tensor.tensor import Tensor, made
 from .function_in_graph import in_graph
 from .function_rule import Called, FunctionRule, Output, OutputRule, Place
 

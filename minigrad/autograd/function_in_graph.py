@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.errors import NoGradientError, ShapeError
-from ..base.spec import Spec, Specs
-from ..core.graph import Graph
-from ..core.interpret import applied
-from ..core.node import Node
-from ..core.op import Op
-from ..ops import TupleGet
+from ..engine.base.errors import NoGradientError, ShapeError
+from ..engine.base.spec import Spec, Specs
+from ..engine.core.graph import Graph
+from ..engine.core.interpret import applied
+from ..engine.core.node import Node
+from ..engine.core.op import Op
+from ..engine.ops import TupleGet
 from ..tracing.builder import GraphBuilder, Tracer
 
 

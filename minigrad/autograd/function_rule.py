@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import NoGradientError, ShapeError
-from ..base.spec import Spec
-from ..core.node import Node, Record
-from ..core.op import Interned, Op
-from ..methods import Operand
-from ..tensor.tensor import Tensor, made
+from ..engine.base.errors import NoGradientError, ShapeError
+from ..engine.base.spec import Spec
+from ..engine.core.node import Node, Record
+from ..engine.core.op import Interned, Op
+from ..engine.methods import Operand
+from ..engine.tensor.tensor import Tensor, made
 
 if TYPE_CHECKING:
     from .function import Context, Function

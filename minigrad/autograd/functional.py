@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import ops
-from ..base.errors import NoGradientError, ShapeError
-from ..core import modes
-from ..methods import Operand
-from ..tensor.tensor import Tensor
+from ..engine import ops
+from ..engine.base.errors import NoGradientError, ShapeError
+from ..engine.core import modes
+from ..engine.methods import Operand
+from ..engine.tensor.tensor import Tensor
 from .forward_ad import Tangents
 from .gradient import fresh, gradients, ones_like, recorded, zeros_like
 from .gradient import jacobian as jacobian_by

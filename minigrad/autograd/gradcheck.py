@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..base.errors import DTypeError, GradcheckError
-from ..tensor.tensor import Tensor, tensor
+from ..engine import ops
+from ..engine.base.errors import DTypeError, GradcheckError
+from ..engine.tensor.tensor import Tensor, tensor
 from .gradient import grad, gradients, recorded, zeros_like
 
 NUDGE = 6e-6

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from .. import ops
-from ..base.dimension import is_unknown
-from ..base.errors import GraphError, NoGradientError, NoValueError
-from ..core import modes
-from ..core.backward import run_backward
-from ..core.node import Record, history
-from ..methods import Operand
-from ..tensor.grad import arrived, arriving, towards
-from ..tensor.grad import backward as backward_from
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor, made
+from ..engine import ops
+from ..engine.base.dimension import is_unknown
+from ..engine.base.errors import GraphError, NoGradientError, NoValueError
+from ..engine.core import modes
+from ..engine.core.backward import run_backward
+from ..engine.core.node import Record, history
+from ..engine.methods import Operand
+from ..engine.tensor.grad import arrived, arriving, towards
+from ..engine.tensor.grad import backward as backward_from
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor, made
 from ..tracing.tracer import Tracer
 from ..tracing.vmap import Slices, vmap
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..base.errors import AnomalyError
-from ..base.spec import Spec
-from ..core import modes
-from ..core.node import Node
-from ..core.op import Op
-from ..tensor.tensor import Tensor
+from ..engine.base.errors import AnomalyError
+from ..engine.base.spec import Spec
+from ..engine.core import modes
+from ..engine.core.node import Node
+from ..engine.core.op import Op
+from ..engine.tensor.tensor import Tensor
 from .function_rule import Arrivals, keeper
 
 

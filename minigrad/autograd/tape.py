@@ -7,7 +7,7 @@
 
 A tape is a span of time in which some tensors are watched: they require a gradient as long as it is open. Leaves
 that require one anyway, as parameters do, are watched without asking. What is recorded is the one graph
-(core/node.py), in which each op knows when it ran; so a tape need only know when it was listening.
+(engine/core/node.py), in which each op knows when it ran; so a tape need only know when it was listening.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from ..base.errors import DTypeError, FreedError, NoGradientError, ShapeError
-from ..base.pytree import leaves, leaves_beside, planted
-from ..core import modes
-from ..core.node import Record, Source
-from ..core.op import Op
-from ..core.versions import now
-from ..methods import Operand
-from ..ops import Input, Read
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
+from ..engine.base.errors import DTypeError, FreedError, NoGradientError, ShapeError
+from ..engine.base.pytree import leaves, leaves_beside, planted
+from ..engine.core import modes
+from ..engine.core.node import Record, Source
+from ..engine.core.op import Op
+from ..engine.core.versions import now
+from ..engine.methods import Operand
+from ..engine.ops import Input, Read
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
 from .gradient import gradients, jacobian, ones_like, zeros_like
 
 

@@ -50,12 +50,12 @@ from minigrad.course.stopwatch import in_turns as in_turns
 if TYPE_CHECKING:
     from minigrad.course.gates import Gates as Gates
     from minigrad.course.plots import follow_theme as follow_theme
-    from minigrad.widgets import Predict as Predict
-    from minigrad.widgets import Quiz as Quiz
+    from minigrad.course.widgets import Predict as Predict
+    from minigrad.course.widgets import Quiz as Quiz
 
 
 HOMES = {
-    "Predict": "minigrad.widgets", "Quiz": "minigrad.widgets", "Gates": "minigrad.course.gates",
+    "Predict": "minigrad.course.widgets", "Quiz": "minigrad.course.widgets", "Gates": "minigrad.course.gates",
     "follow_theme": "minigrad.course.plots",
 }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """A process for what may have no end: a copy of this one that has a clock, says lines of plain data, and can be ended.
 
 `check` looks at an answer in one (apart.py), and so does the grader, whose sandbox loads this file by itself
-(grading/inside.py): it imports nothing of ours.
+(course/grading/inside.py): it imports nothing of ours.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.base.errors import MinigradError
 from minigrad.course import CourseError, doctor, lab, lessons, new, rescue, standing
 from minigrad.course.errors import Stopped
+from minigrad.engine.base.errors import MinigradError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -195,7 +195,7 @@ def tell_status(arguments: argparse.Namespace) -> int:
 
 
 def grade_submissions(arguments: argparse.Namespace) -> int:
-    from minigrad.grading import command  # imported when asked for: a learner has no use for it
+    from minigrad.course.grading import command  # imported when asked for: a learner has no use for it
 
     options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster")}
     results = command.grade(arguments.submissions, arguments.out, **options)
@@ -214,9 +214,9 @@ def begin_exercise(arguments: argparse.Namespace) -> int:
 
 def serve_model(arguments: argparse.Namespace) -> int:
     try:
-        from minigrad.serving.app import PAGE
-        from minigrad.serving.batcher import Limits  # imported when asked for: it is an extra
-        from minigrad.serving.command import serve
+        from minigrad.files.serving.app import PAGE
+        from minigrad.files.serving.batcher import Limits  # imported when asked for: it is an extra
+        from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
         raise CourseError(f"serve needs {missing.name}: pip install 'minigrad-course[serve]'") from None
     body, memory = (int(megabytes * (1 << 20)) for megabytes in (arguments.max_body, arguments.max_memory))

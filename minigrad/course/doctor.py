@@ -157,7 +157,7 @@ def gpu() -> Finding:
 
 
 def native() -> Finding:
-    from minigrad.backends.native import toolchain
+    from minigrad.graph.backends.native import toolchain
 
     with warnings.catch_warnings(action="ignore"):
         command = toolchain.compiler()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minigrad.base.table import Table
+from minigrad.engine.base.table import Table
 
 HEAD = {"gate": "", "state": "<", "wanted": "<", "came": "<"}
 

@@ -28,8 +28,8 @@ from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 
-from minigrad.base.whole_file import replace_file
 from minigrad.course.errors import CourseError
+from minigrad.engine.base.whole_file import replace_file
 
 SHIPPED = (
     "lessons/*.ipynb",

@@ -1,7 +1,7 @@
 """score: what check says of a whole notebook, as data.
 
 The notebook runs in this process, with your rights: score work that you trust. That of others is graded by
-minigrad.grading, in a sandbox.
+minigrad.course.grading, in a sandbox.
 """
 
 from __future__ import annotations

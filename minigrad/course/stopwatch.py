@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from statistics import quantiles
 
-from minigrad.base.clock import calls_for, seconds
+from minigrad.profiler.clock import calls_for, seconds
 
 ROUNDS = 7
 TRIES = 3  # in a round, of which the fastest counts

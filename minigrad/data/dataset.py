@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .. import random
-from ..base.damaged_state import refuse_by_name
-from ..base.errors import ShapeError, StateError
-from ..tensor.tensor import Tensor
-from ..tracing.module import Stateful
+from ..engine import random
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.errors import ShapeError, StateError
+from ..engine.core.stateful import Stateful
+from ..engine.tensor.tensor import Tensor
 
 Source = int | Tensor | random.Generator | None
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ..base.damaged_state import refuse_by_name
-from ..base.errors import DTypeError, ShapeError, StateError
-from ..base.threads import pool
-from ..core.calls import told
-from ..tensor.tensor import Tensor
-from ..tracing.module import Stateful
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.errors import DTypeError, ShapeError, StateError
+from ..engine.base.threads import pool
+from ..engine.core.calls import told
+from ..engine.core.stateful import Stateful
+from ..engine.tensor.tensor import Tensor
 from .dataset import (
     BatchSampler,
     IterableDataset,

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import CPU, GPU, device_of
-from ..base.dtypes import kind
-from ..base.errors import DTypeError, GraphError, NoGradientError, ShapeError
-from ..base.spec import Spec
-from ..core import versions
-from ..core.calls import told
-from ..core.modes import current
-from ..core.node import place
-from ..methods import Operand
-from ..tensor.tensor import Tensor
+from ..engine.base.device import CPU, GPU, device_of
+from ..engine.base.dtypes import kind
+from ..engine.base.errors import DTypeError, GraphError, NoGradientError, ShapeError
+from ..engine.base.spec import Spec
+from ..engine.core import versions
+from ..engine.core.calls import told
+from ..engine.core.modes import current
+from ..engine.core.node import place
+from ..engine.methods import Operand
+from ..engine.tensor.tensor import Tensor
 from .group import DistributedError, ProcessGroup, ReduceOp, Work
 from .transfer import counted, transferred
 from .world import found

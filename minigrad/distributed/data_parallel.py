@@ -18,15 +18,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..base.damaged_state import refuse_by_name
-from ..base.errors import GraphError, NoGradientError, StateError
-from ..core.hooks import Handle
-from ..core.modes import current, no_grad
-from ..core.node import place
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.errors import GraphError, NoGradientError, StateError
+from ..engine.core.hooks import Handle
+from ..engine.core.modes import current, no_grad
+from ..engine.core.node import place
+from ..engine.tensor.early import at_end
+from ..engine.tensor.inplace import write
+from ..engine.tensor.tensor import Tensor
 from ..nn.module import IncompatibleKeys, Module
-from ..tensor.early import at_end
-from ..tensor.inplace import write
-from ..tensor.tensor import Tensor
 from . import collectives, functional
 from .group import DistributedError, ProcessGroup, ReduceOp, Work
 from .world import found

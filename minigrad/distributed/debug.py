@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Self
 
-from ..core.modes import watching
+from ..engine.core.modes import watching
 
 
 class CommDebugMode:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import CPU
-from ..base.errors import NoGradientError, ShapeError
-from ..base.spec import Spec
-from ..core.node import place
-from ..ops.effect import Effect
+from ..engine.base.device import CPU
+from ..engine.base.errors import NoGradientError, ShapeError
+from ..engine.base.spec import Spec
+from ..engine.core.node import place
+from ..engine.ops.effect import Effect
 from .collectives import member, refuse_reduction
 from .group import ProcessGroup, ReduceOp
 from .transfer import agreed

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base.errors import MinigradError
+from ..engine.base.errors import MinigradError
 
 
 class DistributedError(MinigradError, RuntimeError):

@@ -93,7 +93,7 @@ def together(
 ) -> list[Any]:
     """Do a job on n ranks: a script, or texts that are run with the values `given`, and their results."""
     if given is not None:
-        from ..saving.files import load, save  # a script has no use for it, and it takes a moment
+        from ..files.saving.files import load, save  # a script has no use for it, and it takes a moment
     command = [*starter(n), sys.executable, "-P", str(Path(__file__).with_name("rank.py"))]
     with ExitStack() as after:
         after.enter_context(exit_on_signals())

@@ -21,8 +21,8 @@ import numpy as np
 from mpi4py import MPI
 from mpi4py.util.dtlib import to_numpy_dtype
 
-from ..base.dtypes import bfloat16, float32
-from ..core.node import place
+from ..engine.base.dtypes import bfloat16, float32
+from ..engine.core.node import place
 from .group import DistributedError, ProcessGroup, ReduceOp
 from .watch import LAUNCHED, TEXT, Board, fitting
 

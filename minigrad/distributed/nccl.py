@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..base.device import CPU, GPU, device_of
-from ..base.errors import DTypeError
+from ..engine.base.device import CPU, GPU, device_of
+from ..engine.base.errors import DTypeError
 from .group import DistributedError, ProcessGroup, ReduceOp
 from .mpi import MPIGroup
 

@@ -20,7 +20,7 @@ from IPython import display
 from IPython.core import magic_arguments
 from IPython.core.getipython import get_ipython
 
-from ..saving.files import load, save
+from ..files.saving.files import load, save
 from .group import DistributedError
 from .launcher import together
 

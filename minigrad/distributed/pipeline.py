@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import CPU
-from ..base.device import device as as_device
-from ..base.errors import ShapeError
-from ..base.spec import Spec
-from ..core.modes import no_grad
-from ..core.node import place
-from ..functions.creation import full, zeros, zeros_like
-from ..functions.movement import cat
+from ..api.functions.creation import full, zeros, zeros_like
+from ..api.functions.movement import cat
+from ..engine.base.device import CPU
+from ..engine.base.device import device as as_device
+from ..engine.base.errors import ShapeError
+from ..engine.base.spec import Spec
+from ..engine.core.modes import no_grad
+from ..engine.core.node import place
+from ..engine.tensor.grad import backward
+from ..engine.tensor.tensor import Tensor
 from ..nn.container import Sequential
-from ..tensor.grad import backward
-from ..tensor.tensor import Tensor
 from .collectives import all_gather_into_tensor, irecv, isend
 from .group import DistributedError, ProcessGroup, Work
 from .schedules import Schedule, Task, schedule

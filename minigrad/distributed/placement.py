@@ -21,12 +21,12 @@ from zlib import crc32
 
 import numpy as np
 
-from .. import ops
-from ..base.device import CPU
-from ..base.errors import GraphError
-from ..base.spec import Spec, Specs
-from ..core.graph import Graph
-from ..core.node import NamedNode, Node, place
+from ..engine import ops
+from ..engine.base.device import CPU
+from ..engine.base.errors import GraphError
+from ..engine.base.spec import Spec, Specs
+from ..engine.core.graph import Graph
+from ..engine.core.node import NamedNode, Node, place
 from ..graph.graph import StaticGraph, name_of
 from ..graph.pruning import DONE, Pruned, pruned
 from ..graph.session import RunPlan

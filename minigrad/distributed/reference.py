@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.modes import current
+from ..engine.core.modes import current
 from .algorithms import (
     ALL_REDUCE,
     Recv,

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sized
 from itertools import cycle, islice
 from typing import Any
 
-from .. import random
-from ..base.damaged_state import refuse_by_name
 from ..data.dataset import Sampler, refuse_other_options, shuffled
+from ..engine import random
+from ..engine.base.damaged_state import refuse_by_name
 from .world import get_rank, get_world_size
 
 

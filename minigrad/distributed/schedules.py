@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from ..base.errors import MinigradError
+from ..engine.base.errors import MinigradError
 
 
 class ScheduleError(MinigradError, ValueError):

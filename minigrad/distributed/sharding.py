@@ -26,23 +26,23 @@ import numpy as np
 
 from ..autograd.function_rule import Output, OutputRule
 from ..autograd.graph import innermost, saved_tensors_hooks
-from ..base.damaged_state import refuse_by_name
-from ..base.device import CPU
-from ..base.dtypes import wide
-from ..base.errors import GraphError, NoGradientError, StateError
-from ..base.spec import Spec
-from ..core.calls import told
-from ..core.modes import current, enable_grad, no_grad
-from ..core.node import Record
-from ..core.versions import edits_of, owner
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.device import CPU
+from ..engine.base.dtypes import wide
+from ..engine.base.errors import GraphError, NoGradientError, StateError
+from ..engine.base.spec import Spec
+from ..engine.core.calls import told
+from ..engine.core.modes import current, enable_grad, no_grad
+from ..engine.core.node import Record
+from ..engine.core.versions import edits_of, owner
+from ..engine.tensor.grad import origin
+from ..engine.tensor.inplace import write
+from ..engine.tensor.tensor import Tensor, made
 from ..nn.module import IncompatibleKeys, Module
 from ..nn.tree import Parameter
 from ..nn.utils import total_norm
 from ..optim.groups import Group
 from ..optim.optimizer import Optimizer
-from ..tensor.grad import origin
-from ..tensor.inplace import write
-from ..tensor.tensor import Tensor, made
 from . import collectives, functional
 from .data_parallel import make_alike
 from .group import DistributedError, ProcessGroup, ReduceOp

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import random
 from ..draw.words import number, took
+from ..engine import random
 from .algorithms import ALL_REDUCE, messages, ring
 from .cost.alpha_beta import checked
 from .cost.formulas import above_zero

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.dtypes import float32
-from ..base.errors import ShapeError
-from ..core.modes import no_grad
-from ..functional.normalisation import scaled
-from ..functions.movement import cat
+from ..api.functions.movement import cat
+from ..engine.base.dtypes import float32
+from ..engine.base.errors import ShapeError
+from ..engine.core.modes import no_grad
+from ..engine.tensor.tensor import Tensor
+from ..nn.functional.normalisation import scaled
 from ..nn.module import Module
 from ..nn.norm import BatchNormNd
-from ..tensor.tensor import Tensor
 from .functional import all_gather
 from .group import ProcessGroup
 

@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from .. import functional, nn
-from ..base.errors import ShapeError
-from ..functional.loss import reduced
-from ..functions.indexing import within
-from ..functions.movement import stack
+from .. import nn
+from ..api.functions.indexing import within
+from ..api.functions.movement import stack
+from ..engine.base.errors import ShapeError
+from ..engine.tensor.lift import operand
+from ..nn import functional
+from ..nn.functional.loss import reduced
 from ..nn.tree import dotted
-from ..tensor.lift import operand
 from .functional import AllReduce, all_gather, all_reduce, broadcast, reduce_scatter
 from .group import ProcessGroup, ReduceOp
 from .world import found, groups

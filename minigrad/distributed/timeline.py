@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ..base.table import Table
 from ..draw.charts import LEFT, RIGHT, WIDTH, Report, bars, picture
 from ..draw.svg import text
 from ..draw.words import took
+from ..engine.base.table import Table
 
 Span = tuple[str, float, float]  # of a kind, from when, to when
 KINDS = {"forward": 0, "backward": 3, "all-reduce": 5, "work": 0, "lost": 1, "restart": 7}  # → the series of their bars

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import lru_cache
 
-from ..base.spec import Spec
-from ..core.calls import told
-from ..core.modes import current
-from ..core.node import place
+from ..engine.base.spec import Spec
+from ..engine.core.calls import told
+from ..engine.core.modes import current
+from ..engine.core.node import place
 from .group import ProcessGroup, Work
 
 

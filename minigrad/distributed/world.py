@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ..core.node import place
+from ..engine.core.node import place
 from .algorithms import ALL_REDUCE
 from .group import DistributedError, ProcessGroup
 

@@ -13,12 +13,12 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from weakref import ref
 
-from ..core import versions
-from ..core.modes import current, watching
-from ..core.node import Node, Place, Record, place
-from ..core.op import Op
+from ..engine.core import versions
+from ..engine.core.modes import current, watching
+from ..engine.core.node import Node, Place, Record, place
+from ..engine.core.op import Op
+from ..engine.tensor.tensor import Tensor
 from ..nn.module import Module
-from ..tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder
 from .listing import Path, Scope
 

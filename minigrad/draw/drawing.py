@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ..base.pytree import leaves
-from ..base.whole_file import replace_file
+from ..engine.base.pytree import leaves
+from ..engine.base.whole_file import replace_file
 from ..scalar.value import Value
 from .layout import LayoutError, png
 from .names import variables
@@ -21,10 +21,10 @@ from .svg import svg, text_width
 from .words import counted, listed, shorten
 
 if TYPE_CHECKING:
+    from ..engine.tensor.tensor import Tensor
     from ..graph import Graph as Building
     from ..graph.function import TracedFunction
     from ..graph.trace import Trace
-    from ..tensor.tensor import Tensor
 
 
 LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out takes seconds
@@ -57,9 +57,9 @@ def picture_of(xs: Sequence[Any], namespace: Mapping[str, object]) -> Picture:
         from .tensors import picture_of_tensors
 
         return picture_of_tensors(xs, namespace)
-    if xs and "minigrad.tensor.symbol" in sys.modules:
-        from ..core.graph import Graph
-        from ..tensor.symbol import Symbol
+    if xs and "minigrad.engine.tensor.symbol" in sys.modules:
+        from ..engine.core.graph import Graph
+        from ..engine.tensor.symbol import Symbol
         from .graphs import picture_of_graph, picture_of_session_graph, picture_of_symbols
 
         if all(isinstance(x, Symbol) for x in xs):
@@ -108,7 +108,7 @@ def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
 
 def is_tensor(x: object) -> TypeGuard[Tensor]:
     """Whether x is a Tensor, asked without importing NumPy: where nobody has, there are no tensors."""
-    engine = sys.modules.get("minigrad.tensor.tensor")
+    engine = sys.modules.get("minigrad.engine.tensor.tensor")
     return engine is not None and isinstance(x, engine.Tensor)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..base.dimension import Formula, Length
-from ..base.pytree import paths
-from ..core.graph import Graph
-from ..core.node import Node, toposort
-from ..ops import Const, ControlDep, Input, Read, TupleGet
-from ..tensor.symbol import Symbol
+from ..engine.base.dimension import Formula, Length
+from ..engine.base.pytree import paths
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node, toposort
+from ..engine.ops import Const, ControlDep, Input, Read, TupleGet
+from ..engine.tensor.symbol import Symbol
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture
 from .rules import sign_of

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import getclosurevars
 from typing import Any
 
-from ..base.pytree import leaves
-from ..core.graph import Graph
+from ..engine.base.pytree import leaves
+from ..engine.core.graph import Graph
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
 from ..graph.function import TracedFunction
 from ..nn.module import Module
 from ..scalar.value import Value
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
 from .calls import Calls
 from .drawing import is_session_graph, is_traced, only_trace
 from .listing import Listing

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.graph import lines
-from ..base.dtypes import kind
-from ..base.spec import Spec
-from ..core.node import Node, Place, Record, Source, history, spot, toposort
-from ..ops import Const
+from ..engine.base.dtypes import kind
+from ..engine.base.spec import Spec
+from ..engine.core.node import Node, Place, Record, Source, history, spot, toposort
+from ..engine.ops import Const
+from ..engine.tensor.grad import origin
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
 from ..scalar.value import Constant, Value
 from ..scalar.value import history as values_before
-from ..tensor.grad import origin
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
 from .calls import Calls
 from .graphs import constant, is_constant, kind_of, named, own_name, pieces, whole
 from .listing import Entry, Listing, Path, Scope, entries_of

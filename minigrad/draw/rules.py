@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
-from ..core.graph import Graph
-from ..core.node import Node
-from ..core.op import Elementwise, Op
-from ..ops import Const, Input
-from ..tensor.rewrite import optimise
-from ..tensor.symbol import Symbol, placeholder
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node
+from ..engine.core.op import Elementwise, Op
+from ..engine.ops import Const, Input
+from ..engine.tensor.rewrite import optimise
+from ..engine.tensor.symbol import Symbol, placeholder
 from .words import number, written
 
 ARRIVING = "g"  # the gradient that arrives at the result

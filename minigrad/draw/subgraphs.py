@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..compiler.control import Cond, Control
-from ..compiler.passes.purify import graphs_of
-from ..core.graph import Graph
-from ..core.node import Node, toposort
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node, toposort
+from ..graph.compiler.control import Cond, Control
+from ..graph.compiler.passes.purify import graphs_of
 from .graphs import is_constant, pieces, whole
 from .listing import Entry, Path, Scope, entries_of
 from .rules import sign_of

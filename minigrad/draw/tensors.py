@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dtypes import kind
-from ..base.errors import NoGradientError
-from ..core.backward import pullback
-from ..core.interpret import value
-from ..core.node import Node, Source, toposort
-from ..core.op import Elementwise, Op
-from ..ops import Const
-from ..tensor.grad import origin
-from ..tensor.tensor import Tensor
+from ..engine.base.dtypes import kind
+from ..engine.base.errors import NoGradientError
+from ..engine.core.backward import pullback
+from ..engine.core.interpret import value
+from ..engine.core.node import Node, Source, toposort
+from ..engine.core.op import Elementwise, Op
+from ..engine.ops import Const
+from ..engine.tensor.grad import origin
+from ..engine.tensor.tensor import Tensor
 from .graphs import arrange, is_constant, kind_of, own_name
 from .heat import Heat, heat_of
 from .names import names_in

@@ -13,7 +13,7 @@
 Names and meaning are TensorFlow 1's.
 """
 
-from ..compiler.blame import trap_nan as trap_nan
+from .compiler.blame import trap_nan as trap_nan
 from ..tracing.tracer import get_default_session as get_default_session
 from .control import case as case, cond as cond, switch_case as switch_case, while_loop as while_loop
 from .custom import custom_jvp as custom_jvp, custom_vjp as custom_vjp

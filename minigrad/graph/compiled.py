@@ -15,21 +15,21 @@ from weakref import ref
 
 from ..autograd.function_in_graph import Custom
 from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
-from ..base.dimension import is_unknown
-from ..base.errors import NoGradientError
-from ..base.spec import Spec, Specs, spec_of
-from ..compiler.executable import Executable, compiled, owned
-from ..compiler.passes.pipeline import FAST, NATIVE, STANDARD, Pass
-from ..compiler.passes.purify import STEPS
-from ..compiler.passes.specialise import specialised
-from ..core import modes
-from ..core.graph import Graph
-from ..core.node import Node, Record
-from ..core.op import Op
-from ..ops import StopGradient, TupleGet
-from ..tensor.grad import origin
-from ..tensor.rewrite import optimise
-from ..tensor.tensor import Tensor, made
+from ..engine.base.dimension import is_unknown
+from ..engine.base.errors import NoGradientError
+from ..engine.base.spec import Spec, Specs, spec_of
+from ..engine.core import modes
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node, Record
+from ..engine.core.op import Op
+from ..engine.ops import StopGradient, TupleGet
+from ..engine.tensor.grad import origin
+from ..engine.tensor.rewrite import optimise
+from ..engine.tensor.tensor import Tensor, made
+from .compiler.executable import Executable, compiled, owned
+from .compiler.passes.pipeline import FAST, NATIVE, STANDARD, Pass
+from .compiler.passes.purify import STEPS
+from .compiler.passes.specialise import specialised
 from .eager_interpreter import on_tensors
 from .partition import Partition
 
@@ -70,7 +70,7 @@ class CompileOptions(NamedTuple):
         if jit_compile not in (False, True, "native"):
             raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
         if jit_compile == "native":
-            from ..backends.native.program import native  # who does not ask for it does not load it
+            from .backends.native.program import native  # who does not ask for it does not load it
 
             return cls(NATIVE, threads, native)
         return cls(FAST if jit_compile else STANDARD, threads)

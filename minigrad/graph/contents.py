@@ -19,9 +19,9 @@ from weakref import ReferenceType
 
 import numpy as np
 
-from ..base.pytree import leaves
-from ..tensor.tensor import Tensor
-from ..tracing.module import Stateful
+from ..engine.base.pytree import leaves
+from ..engine.core.stateful import Stateful
+from ..engine.tensor.tensor import Tensor
 from .autograph.scopes import is_foreign
 from .names import DEPTH, is_library
 from .signature import FLOATS, IMMUTABLE, Same

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dimension import is_unknown, unsaid
-from ..base.errors import GraphError, ShapeError
-from ..base.pytree import leaves, leaves_beside
-from ..compiler.control import Cond, Scan, While
-from ..functions.creation import empty
-from ..functions.movement import stack
-from ..methods import Operand
-from ..tensor.lift import operand
+from ..api.functions.creation import empty
+from ..api.functions.movement import stack
+from ..engine.base.dimension import is_unknown, unsaid
+from ..engine.base.errors import GraphError, ShapeError
+from ..engine.base.pytree import leaves, leaves_beside
+from ..engine.methods import Operand
+from ..engine.tensor.lift import operand
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.vmap import Slices
+from .compiler.control import Cond, Scan, While
 from .graph import builder_of
 from .sharing import pass_on, refuse_lost_edits, share, sources_outside
 from .subgraph import (

@@ -23,11 +23,11 @@ import numpy as np
 
 from ..autograd.function import Function, custom_gradient
 from ..autograd.gradient import fresh, gradients, recorded, zeros_like
-from ..base.errors import NoGradientError, ShapeError
-from ..base.pytree import leaves, leaves_beside, planted, substituted
-from ..core.modes import current
-from ..methods import Operand
-from ..tensor.lift import operand
+from ..engine.base.errors import NoGradientError, ShapeError
+from ..engine.base.pytree import leaves, leaves_beside, planted, substituted
+from ..engine.core.modes import current
+from ..engine.methods import Operand
+from ..engine.tensor.lift import operand
 
 Box = list[Any]
 

@@ -11,15 +11,15 @@ from typing import Any
 
 from ..autograd.function import Function
 from ..autograd.function_in_graph import Custom
-from ..base.errors import NoGradientError
-from ..base.spec import Spec, Specs, spec_of
-from ..compiler.control import Cond, Loop, results
-from ..core.graph import Graph
-from ..core.interpret import value, walked
-from ..core.modes import in_mode
-from ..core.node import Node
-from ..ops import Stack, TupleGet
-from ..tensor.tensor import made
+from ..engine.base.errors import NoGradientError
+from ..engine.base.spec import Spec, Specs, spec_of
+from ..engine.core.graph import Graph
+from ..engine.core.interpret import value, walked
+from ..engine.core.modes import in_mode
+from ..engine.core.node import Node
+from ..engine.ops import Stack, TupleGet
+from ..engine.tensor.tensor import made
+from .compiler.control import Cond, Loop, results
 
 Tensors = Sequence[Any]
 

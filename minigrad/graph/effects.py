@@ -10,10 +10,10 @@ from weakref import ref
 
 import numpy as np
 
-from .. import ops
-from ..base.spec import Spec, Specs
-from ..core.modes import current
-from ..methods import Operand
+from ..engine import ops
+from ..engine.base.spec import Spec, Specs
+from ..engine.core.modes import current
+from ..engine.methods import Operand
 from ..tracing.builder import Tracer
 from .graph import StaticGraph, builder_or_default
 

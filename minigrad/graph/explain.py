@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.spec import spec_of
-from ..compiler.passes.pipeline import steps
-from ..compiler.passes.purify import graphs_of
-from ..core.graph import Graph
-from ..core.node import Node
-from ..tensor.tensor import Tensor
-from ..tracing.module import ModuleLike
+from ..engine.base.spec import spec_of
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node
+from ..engine.core.stateful import ModuleLike
+from ..engine.tensor.tensor import Tensor
+from .compiler.passes.pipeline import steps
+from .compiler.passes.purify import graphs_of
 from .signature import unwrap
 
 if TYPE_CHECKING:

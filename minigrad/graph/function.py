@@ -26,14 +26,14 @@ from weakref import ref
 
 import numpy as np
 
-from ..base.errors import GraphError, MinigradError
-from ..base.pytree import leaves, leaves_beside, outline, planted, substituted
-from ..base.spec import Spec
-from ..core.graph import Graph
-from ..core.modes import current
-from ..methods import Operand
-from ..tensor.tensor import Tensor
-from ..tracing.module import ModuleLike
+from ..engine.base.errors import GraphError, MinigradError
+from ..engine.base.pytree import leaves, leaves_beside, outline, planted, substituted
+from ..engine.base.spec import Spec
+from ..engine.core.graph import Graph
+from ..engine.core.modes import current
+from ..engine.core.stateful import ModuleLike
+from ..engine.methods import Operand
+from ..engine.tensor.tensor import Tensor
 from .autograph.convert import convert
 from .compiled import CompileOptions
 from .explain import explained, names_of, said, why

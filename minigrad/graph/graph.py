@@ -26,17 +26,17 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .. import ops
-from ..base.errors import EditedError, GraphError
-from ..base.pytree import leaves
-from ..base.spec import Spec
-from ..base.worker import on_worker, workers
-from ..core.modes import current
-from ..core.node import NamedNode, Node, place
-from ..core.op import Op
-from ..tensor.tensor import Tensor, tensor
+from ..engine import ops
+from ..engine.base.errors import EditedError, GraphError
+from ..engine.base.pytree import leaves
+from ..engine.base.spec import Spec
+from ..engine.core.modes import current
+from ..engine.core.node import NamedNode, Node, place
+from ..engine.core.op import Op
+from ..engine.tensor.tensor import Tensor, tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session
+from ..tracing.worker import on_worker, workers
 
 VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 GLOBAL_VARIABLES, TRAINABLE_VARIABLES, UPDATE_OPS = "variables", "trainable_variables", "update_ops"

@@ -17,8 +17,8 @@ from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
 
-from ..tensor.tensor import Tensor
-from ..tracing.module import MISSING, ModuleLike, Stateful
+from ..engine.core.stateful import MISSING, ModuleLike, Stateful
+from ..engine.tensor.tensor import Tensor
 from .contents import contents, is_settled
 from .names import Names
 from .signature import IMMUTABLE, Same, objects_in

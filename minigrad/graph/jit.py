@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base.pytree import leaves, planted
-from ..core.modes import current, in_mode
-from ..methods import Operand
-from ..tensor.tensor import Tensor
+from ..engine.base.pytree import leaves, planted
+from ..engine.core.modes import current, in_mode
+from ..engine.methods import Operand
+from ..engine.tensor.tensor import Tensor
 from .compiled import CompileOptions
 from .function import TracedFunction
 from .graph import line_of, name_of

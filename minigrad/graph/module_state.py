@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ..base.errors import GraphError
-from ..base.pytree import leaves, outline
-from ..tensor.tensor import Tensor
+from ..engine.base.errors import GraphError
+from ..engine.base.pytree import leaves, outline
+from ..engine.core.stateful import MISSING, ModuleLike
+from ..engine.tensor.tensor import Tensor
 from ..tracing.builder import Tracer
-from ..tracing.module import MISSING, ModuleLike
 from .signature import Same
 
 if TYPE_CHECKING:

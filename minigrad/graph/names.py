@@ -22,8 +22,8 @@ from types import CodeType, FunctionType, MemberDescriptorType, MethodType, Modu
 from typing import Any
 from weakref import ref
 
-from ..tensor.tensor import Tensor
-from ..tracing.module import Stateful
+from ..engine.core.stateful import Stateful
+from ..engine.tensor.tensor import Tensor
 from .autograph.scopes import from_library, is_foreign
 from .signature import IMMUTABLE, Same, unwrap
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from .. import ops
 from ..autograd.function_in_graph import Custom
-from ..base.errors import NoGradientError
-from ..base.spec import Specs
-from ..core.graph import Graph
-from ..core.node import NamedNode, Node
-from ..ops.comparison import Question
-from ..ops.pointwise import Flat
-from ..tensor.rewrite import optimise
-from ..tensor.symbol import placeholder
+from ..engine import ops
+from ..engine.base.errors import NoGradientError
+from ..engine.base.spec import Specs
+from ..engine.core.graph import Graph
+from ..engine.core.node import NamedNode, Node
+from ..engine.ops.comparison import Question
+from ..engine.ops.pointwise import Flat
+from ..engine.tensor.rewrite import optimise
+from ..engine.tensor.symbol import placeholder
 from ..tracing.gradients import gradients
 
 CHEAP = (

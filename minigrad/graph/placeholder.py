@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..base.device import CPU, Device
-from ..base.device import device as device_called
-from ..base.dimension import lengths_of
-from ..base.dtypes import kind
-from ..base.errors import DTypeError, GraphError, ShapeError
-from ..base.pytree import leaves
-from ..base.spec import Spec
-from ..compiler.passes.fold import leaf
-from ..core.modes import current
-from ..tensor.conversion import array_of
-from ..tensor.inplace import KINDS
-from ..tensor.tensor import Tensor
+from ..engine import ops
+from ..engine.base.device import CPU, Device
+from ..engine.base.device import device as device_called
+from ..engine.base.dimension import lengths_of
+from ..engine.base.dtypes import kind
+from ..engine.base.errors import DTypeError, GraphError, ShapeError
+from ..engine.base.pytree import leaves
+from ..engine.base.spec import Spec
+from ..engine.core.modes import current
+from ..engine.tensor.conversion import array_of
+from ..engine.tensor.inplace import KINDS
+from ..engine.tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder, Tracer
+from .compiler.passes.fold import leaf
 from .graph import StaticGraph, get_default_graph
 
 Shape = Sequence[int | str | None] | None

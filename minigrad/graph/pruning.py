@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .. import ops
-from ..base.errors import GraphError
-from ..base.spec import Spec, Specs
-from ..core.graph import Graph
-from ..core.node import NamedNode, Node
+from ..engine import ops
+from ..engine.base.errors import GraphError
+from ..engine.base.spec import Spec, Specs
+from ..engine.core.graph import Graph
+from ..engine.core.node import NamedNode, Node
 from .graph import StaticGraph, name_of
 
 DONE = Node(ops.const(True), (), Spec((), bool))

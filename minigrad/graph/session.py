@@ -18,19 +18,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..base.device import device_of
-from ..base.dimension import fits
-from ..base.errors import GraphError, ShapeError
-from ..base.pytree import leaves, planted
-from ..base.spec import Spec
-from ..compiler.executable import Executable, compiled, owned
-from ..compiler.passes.specialise import specialised
-from ..core.modes import current, in_mode
-from ..core.node import Node
-from ..tensor.inplace import write
+from ..engine.base.device import device_of
+from ..engine.base.dimension import fits
+from ..engine.base.errors import GraphError, ShapeError
+from ..engine.base.pytree import leaves, planted
+from ..engine.base.spec import Spec
+from ..engine.core.modes import current, in_mode
+from ..engine.core.node import Node
+from ..engine.tensor.inplace import write
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
 from .compiled import CompileOptions
+from .compiler.executable import Executable, compiled, owned
+from .compiler.passes.specialise import specialised
 from .graph import StaticGraph, get_default_graph, name_of
 from .placeholder import fitting
 from .pruning import Pruned, pruned

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base.errors import EditedError
-from ..core import versions
-from ..core.node import toposort
-from ..ops import TupleGet
+from ..engine.base.errors import EditedError
+from ..engine.core import versions
+from ..engine.core.node import toposort
+from ..engine.ops import TupleGet
 from ..tracing.builder import GraphBuilder, Tracer
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from weakref import ref
 
 import numpy as np
 
-from ..base.dimension import fresh
-from ..base.errors import GraphError
-from ..base.pytree import leaves, paths
-from ..base.spec import Spec
-from ..tensor.tensor import Tensor
+from ..engine.base.dimension import fresh
+from ..engine.base.errors import GraphError
+from ..engine.base.pytree import leaves, paths
+from ..engine.base.spec import Spec
+from ..engine.tensor.tensor import Tensor
 from ..tracing.builder import Tracer
 
 if TYPE_CHECKING:

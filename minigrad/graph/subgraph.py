@@ -15,23 +15,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.dimension import fits, lengths_of
-from ..base.errors import ConversionError, DTypeError, GraphError, NoGradientError, ShapeError
-from ..base.pytree import leaves, leaves_beside, paths, planted, substituted
-from ..base.spec import Spec
-from ..compiler.control import Cond, Control
-from ..compiler.passes.purify import drawn
-from ..core.graph import Graph
-from ..core.modes import current, in_mode
-from ..core.node import NamedNode, Node, spot
-from ..core.op import Op
-from ..methods import Operand
-from ..ops import TupleGet
-from ..tensor.tensor import Tensor
+from ..engine.base.dimension import fits, lengths_of
+from ..engine.base.errors import ConversionError, DTypeError, GraphError, NoGradientError, ShapeError
+from ..engine.base.pytree import leaves, leaves_beside, paths, planted, substituted
+from ..engine.base.spec import Spec
+from ..engine.core.graph import Graph
+from ..engine.core.modes import current, in_mode
+from ..engine.core.node import NamedNode, Node, spot
+from ..engine.core.op import Op
+from ..engine.methods import Operand
+from ..engine.ops import TupleGet
+from ..engine.tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Retrace, Tracer
 from ..tracing.gradients import gradients, total
 from ..tracing.tracer import own_memory
 from ..tracing.views import mark_stale
+from .compiler.control import Cond, Control
+from .compiler.passes.purify import drawn
 from .graph import StaticGraph
 from .sharing import Pairs, pass_on, share, sources_outside, symbols_of
 from .waits import Waits, gives_nothing, variable_of

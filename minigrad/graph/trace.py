@@ -17,20 +17,20 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from ..autograd.function_in_graph import Custom
-from ..base.errors import EditedError, GraphError, MinigradError, NoGradientError
-from ..base.pytree import leaves, planted
-from ..base.spec import Spec
-from ..compiler.passes.specialise import fields_at, lengths_in, specialised
-from ..core import modes, versions
-from ..core.graph import Graph
-from ..core.node import Node
-from ..core.op import Op
-from ..ops import StopGradient, TupleGet
-from ..tensor.inplace import renew, settle, write
-from ..tensor.tensor import Tensor, made
+from ..engine.base.errors import EditedError, GraphError, MinigradError, NoGradientError
+from ..engine.base.pytree import leaves, planted
+from ..engine.base.spec import Spec
+from ..engine.core import modes, versions
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node
+from ..engine.core.op import Op
+from ..engine.core.stateful import MISSING, noticing_reads
+from ..engine.ops import StopGradient, TupleGet
+from ..engine.tensor.inplace import renew, settle, write
+from ..engine.tensor.tensor import Tensor, made
 from ..tracing.builder import Captured, GraphBuilder, Tracer
-from ..tracing.module import MISSING, noticing_reads
 from .compiled import Compiled, CompileOptions, result_spec
+from .compiler.passes.specialise import fields_at, lengths_in, specialised
 from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leaked

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from .. import ops
-from ..base.dtypes import kind
-from ..base.errors import DTypeError, GraphError, ShapeError
-from ..base.spec import Spec
-from ..core.modes import current, in_mode, no_grad
-from ..core.node import Node
-from ..tensor.conversion import array_of
-from ..tensor.inplace import KINDS
-from ..tensor.tensor import Tensor, tensor
+from ..engine import ops
+from ..engine.base.dtypes import kind
+from ..engine.base.errors import DTypeError, GraphError, ShapeError
+from ..engine.base.spec import Spec
+from ..engine.core.modes import current, in_mode, no_grad
+from ..engine.core.node import Node
+from ..engine.tensor.conversion import array_of
+from ..engine.tensor.inplace import KINDS
+from ..engine.tensor.tensor import Tensor, tensor
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session, session_or_default
 from .effects import group, identity

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from ..base.spec import Spec, Specs
-from ..core.graph import Graph
-from ..core.node import Node, toposort
-from ..methods import Operand
-from ..ops import ControlDep, Read
+from ..engine.base.spec import Spec, Specs
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node, toposort
+from ..engine.methods import Operand
+from ..engine.ops import ControlDep, Read
 from ..tracing.builder import GraphBuilder, Tracer
 
 

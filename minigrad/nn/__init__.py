@@ -12,7 +12,7 @@ utils               gradients clipped, weights pruned, sequences of different le
 
 import sys
 
-from .. import functional as functional
+from . import functional as functional
 from . import init as init, utils as utils
 from .attention import (
     MultiheadAttention as MultiheadAttention, Transformer as Transformer, TransformerDecoder as TransformerDecoder,

@@ -15,16 +15,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import functional
-from ..base.device import Device
-from ..base.errors import ShapeError
-from ..functional.activation import attention_weights
-from ..functions.creation import arange, full
-from ..functions.movement import cat, of_shape, pad
-from ..tensor.lift import operand
-from ..tensor.tensor import Tensor
-from . import init
+from ..api.functions.creation import arange, full
+from ..api.functions.movement import cat, of_shape, pad
+from ..engine.base.device import Device
+from ..engine.base.errors import ShapeError
+from ..engine.tensor.lift import operand
+from ..engine.tensor.tensor import Tensor
+from . import functional, init
 from .container import ModuleList
+from .functional.activation import attention_weights
 from .functional_layer import Dropout
 from .linear import Linear
 from .module import Module

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..tensor.tensor import Tensor
+from ..engine.tensor.tensor import Tensor
 from .module import Module
 from .tree import Parameter, learned
 

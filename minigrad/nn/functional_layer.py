@@ -5,10 +5,10 @@ from __future__ import annotations
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
-from .. import functional
-from ..base.device import Device
-from ..functional.convolution import Lengths
-from ..tensor.tensor import Tensor
+from ..engine.base.device import Device
+from ..engine.tensor.tensor import Tensor
+from . import functional
+from .functional.convolution import Lengths
 from .init import fill
 from .module import Module
 from .tree import parameter

@@ -18,12 +18,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from .. import random
-from ..base.device import META
-from ..base.errors import NoValueError, ShapeError
-from ..core.modes import current, in_mode
-from ..tensor.inplace import write
-from ..tensor.tensor import Tensor
+from ..engine import random
+from ..engine.base.device import META
+from ..engine.base.errors import NoValueError, ShapeError
+from ..engine.core.modes import current, in_mode
+from ..engine.tensor.inplace import write
+from ..engine.tensor.tensor import Tensor
 
 Generator = np.random.Generator | None
 F = TypeVar("F", bound=Callable[..., Tensor])

@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import functional
-from ..base.device import Device
-from ..base.errors import ShapeError
-from ..core.modes import no_grad
-from ..functional.convolution import Lengths, each, ends
-from ..functions.movement import MARGINS
-from ..tensor.lift import operand
-from ..tensor.tensor import Tensor
-from . import init
+from ..api.functions.movement import MARGINS
+from ..engine.base.device import Device
+from ..engine.base.errors import ShapeError
+from ..engine.core.modes import no_grad
+from ..engine.tensor.lift import operand
+from ..engine.tensor.tensor import Tensor
+from . import functional, init
+from .functional.convolution import Lengths, each, ends
 from .functional_layer import numbered
 from .module import Module
 from .tree import Parameter, parameter

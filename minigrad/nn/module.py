@@ -8,18 +8,18 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .. import ops
-from ..base.damaged_state import refuse_by_name
-from ..base.device import Device, device_of
-from ..base.dtypes import bfloat16, kind
-from ..base.errors import StateError
-from ..base.pytree import leaves, planted
-from ..core.calls import calling
-from ..core.hooks import Handle
-from ..core.modes import current
-from ..functions.creation import zeros_like
-from ..tensor.inplace import write
-from ..tensor.tensor import Tensor
+from ..api.functions.creation import zeros_like
+from ..engine import ops
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.device import Device, device_of
+from ..engine.base.dtypes import bfloat16, kind
+from ..engine.base.errors import StateError
+from ..engine.base.pytree import leaves, planted
+from ..engine.core.calls import calling
+from ..engine.core.hooks import Handle
+from ..engine.core.modes import current
+from ..engine.tensor.inplace import write
+from ..engine.tensor.tensor import Tensor
 from .tree import Parameter, Tree, dotted, move_to
 
 

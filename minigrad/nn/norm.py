@@ -1,17 +1,16 @@
-"""Normalisation layers: the functions of functional/normalisation.py, with the scale and shift that are learned."""
+"""Normalisation layers: the functions of nn/functional/normalisation.py, with the scale and shift that are learned."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .. import functional
-from ..base.device import Device
-from ..base.errors import ShapeError
-from ..core.modes import current
-from ..methods import integers
-from ..tensor.lift import operand
-from ..tensor.tensor import Tensor, tensor
-from . import init
+from ..engine.base.device import Device
+from ..engine.base.errors import ShapeError
+from ..engine.core.modes import current
+from ..engine.methods import integers
+from ..engine.tensor.lift import operand
+from ..engine.tensor.tensor import Tensor, tensor
+from . import functional, init
 from .functional_layer import numbered
 from .module import Module
 from .tree import parameter

@@ -4,7 +4,7 @@
     GRU     h' = (1 − z) n + z h
     LSTM    c' = f c + i g,  h' = o tanh c'
 
-Each layer is one op on the whole sequence (ops/recurrent.py). Sequences of different lengths, which come packed
+Each layer is one op on the whole sequence (engine/ops/recurrent.py). Sequences of different lengths, which come packed
 (utils/rnn.py), are padded for it, and it leaves out what is padding.
 """
 
@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import functional, ops
-from ..base.device import Device
-from ..base.errors import ShapeError
-from ..functions.creation import zeros, zeros_like
-from ..functions.movement import cat, pad, stack
-from ..tensor.lift import operand
-from ..tensor.tensor import Tensor
-from . import init
+from ..api.functions.creation import zeros, zeros_like
+from ..api.functions.movement import cat, pad, stack
+from ..engine import ops
+from ..engine.base.device import Device
+from ..engine.base.errors import ShapeError
+from ..engine.tensor.lift import operand
+from ..engine.tensor.tensor import Tensor
+from . import functional, init
 from .linear import uniform_of_fan
 from .module import Module
 from .tree import parameter

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..base.device import Device
-from ..base.errors import EditedError, GraphError
-from ..core.modes import current
-from ..functions.creation import place
-from ..methods import Operand
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
-from ..tracing.module import MISSING, ModuleLike, note_change
+from ..api.functions.creation import place
+from ..engine.base.device import Device
+from ..engine.base.errors import EditedError, GraphError
+from ..engine.core.modes import current
+from ..engine.core.stateful import MISSING, ModuleLike, note_change
+from ..engine.methods import Operand
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
 
 
 class Parameter(Tensor):

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base.errors import ShapeError
-from ..core.modes import no_grad
-from ..tensor.tensor import Tensor
+from ..engine.base.errors import ShapeError
+from ..engine.core.modes import no_grad
+from ..engine.tensor.tensor import Tensor
 from .groups import Group, State, is_symbol
 from .optimizer import UpdateRule
 from .staged import Cell, Scratch, Words, power, sqrt, wanted, where

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import GraphError
-from ..methods import Operand
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
+from ..engine.base.errors import GraphError
+from ..engine.methods import Operand
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
 
 Group = dict[str, Any]
 State = dict[str, Any]

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.damaged_state import refuse_by_name
-from ..base.errors import GraphError, ShapeError
-from ..core.modes import current, enable_grad
-from ..core.versions import edit
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.errors import GraphError, ShapeError
+from ..engine.core.modes import current, enable_grad
+from ..engine.core.versions import edit
 from .groups import Group
 from .optimizer import UpdateRule
 

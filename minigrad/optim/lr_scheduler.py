@@ -13,10 +13,10 @@ from inspect import Signature, signature
 from math import cos, floor, isclose, pi, prod
 from typing import Any
 
-from ..base.damaged_state import refuse_by_name
-from ..base.errors import GraphError
-from ..core.modes import current
-from ..tracing.module import Stateful
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.errors import GraphError
+from ..engine.core.modes import current
+from ..engine.core.stateful import Stateful
 from .optimizer import Optimizer
 from .plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from .schedule_options import count, each_group, refuse_other, refuse_stranger, settings

@@ -15,18 +15,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base.damaged_state import refuse_by_name
-from ..base.device import CPU, device_of
-from ..base.dtypes import wide
-from ..base.errors import GraphError, NoGradientError, ShapeError
-from ..core.calls import told
-from ..core.modes import current, enable_grad, no_grad
-from ..core.versions import edit
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.base.device import CPU, device_of
+from ..engine.base.dtypes import wide
+from ..engine.base.errors import GraphError, NoGradientError, ShapeError
+from ..engine.core.calls import told
+from ..engine.core.modes import current, enable_grad, no_grad
+from ..engine.core.stateful import Stateful
+from ..engine.core.versions import edit
+from ..engine.tensor.tensor import Tensor
 from ..graph import effects
 from ..graph.graph import StaticGraph, builder_of, gradients
-from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
-from ..tracing.module import Stateful
 from . import staged
 from .groups import Group, Params, State, checked, groups_of, loaded_options, members, refuse_symbol, refuse_twice
 from .staged import Scratch, constant_options, wanted

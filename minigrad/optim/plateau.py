@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any, SupportsFloat
 
-from ..base.damaged_state import refuse_by_name
-from ..tracing.module import Stateful
+from ..engine.base.damaged_state import refuse_by_name
+from ..engine.core.stateful import Stateful
 from .optimizer import Optimizer
 from .schedule_options import each_group, refuse_other, refuse_stranger, settings
 

@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import ops
-from ..base.device import CPU
-from ..base.dtypes import wide
-from ..base.errors import GraphError
-from ..base.spec import Spec, spec_of
-from ..base.worker import on_worker
-from ..core.modes import no_grad
+from ..engine import ops
+from ..engine.base.device import CPU
+from ..engine.base.dtypes import wide
+from ..engine.base.errors import GraphError
+from ..engine.base.spec import Spec, spec_of
+from ..engine.core.modes import no_grad
+from ..engine.methods import Operand
+from ..engine.tensor.tensor import Tensor
 from ..graph.variable import GraphVariable
-from ..methods import Operand
-from ..tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder, Tracer
+from ..tracing.worker import on_worker
 from .groups import NOTES, Group, State, is_symbol
 
 if TYPE_CHECKING:

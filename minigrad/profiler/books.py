@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self, cast
 from weakref import ref
 
-from ..core.node import Place
-from ..core.versions import owner
+from ..engine.core.node import Place
+from ..engine.core.versions import owner
 
 CONSUMERS = (
     "parameters",

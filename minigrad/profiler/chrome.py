@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..base.whole_file import replace_file
+from ..engine.base.whole_file import replace_file
 from .events import FunctionEvent
 
 CATEGORIES = {"block": "user_annotation", "module": "python_function", "collective": "collective"}

@@ -19,17 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.device import CPU
-from ..base.spec import Spec
-from ..compiler.passes.liveness import moved_by
-from ..compiler.passes.remat import flops_of
-from ..core.node import Node
+from ..engine.base.device import CPU
+from ..engine.base.spec import Spec
+from ..engine.core.node import Node
+from ..engine.ops import Const, Input, StopGradient
+from ..engine.tensor.rules import CompiledRule, plan
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
+from ..graph.compiler.passes.liveness import moved_by
+from ..graph.compiler.passes.remat import flops_of
 from ..nn.module import Module
 from ..nn.tree import Parameter
-from ..ops import Const, Input, StopGradient
-from ..tensor.rules import CompiledRule, plan
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
 from ..tracing.recompute import Recomputation
 from .costs_table import html, module_of, text
 from .forward_pass import ForwardPass, specified, traced, watched

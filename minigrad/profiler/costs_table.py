@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from ..base.table import Table
+from ..engine.base.table import Table
 from .icicle import pictured, tree
 
 COUNTS = "parameters", "MACs", "FLOPs", "saved for backward"

@@ -7,10 +7,10 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from ..autograd.function_rule import keeper
-from ..compiler.passes.remat import flops, flops_of
-from ..core.node import Node
-from ..core.op import Op
-from ..core.versions import owner
+from ..engine.core.node import Node
+from ..engine.core.op import Op
+from ..engine.core.versions import owner
+from ..graph.compiler.passes.remat import flops, flops_of
 
 Sizes = dict[int, int]  # id of a piece of memory → its bytes
 

@@ -9,13 +9,13 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ..autograd.function_rule import Output
-from ..base.dimension import is_unknown
-from ..base.spec import Spec
-from ..compiler.control import Control
-from ..compiler.passes.fuse import Fused
-from ..core.graph import Graph
-from ..core.node import Node, Place
-from ..core.op import Op
+from ..engine.base.dimension import is_unknown
+from ..engine.base.spec import Spec
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node, Place
+from ..engine.core.op import Op
+from ..graph.compiler.control import Control
+from ..graph.compiler.passes.fuse import Fused
 
 ASIDE = {"memory", "profiler", "transfer"}  # what is no part of the time of what it lies in
 

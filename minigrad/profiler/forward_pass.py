@@ -2,7 +2,7 @@
 
 What is kept of it is what `Records` of a real run would say: which op ran on which results, in which module's call, and
 in whose memory each result is. Where a view needs a copy, strides tell, and `forward` itself, run on arrays that have
-strides and no elements, works them out (compiler/program/abstract_array.py).
+strides and no elements, works them out (graph/compiler/program/abstract_array.py).
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 
 from ..autograd.function_rule import Called
-from ..base.device import META, Device
-from ..base.errors import GraphError, NoValueError, ShapeError
-from ..base.pytree import leaves, substituted
-from ..base.spec import Spec, Specs
-from ..compiler.program.abstract_array import AbstractArray
-from ..compiler.program.buffer import hull
-from ..compiler.program.lower import Layout, recorded
-from ..compiler.program.record import Recorder
-from ..core.calls import following
-from ..core.modes import in_mode, watching
-from ..core.node import Node, toposort
-from ..core.op import Op
+from ..engine.base.device import META, Device
+from ..engine.base.errors import GraphError, NoValueError, ShapeError
+from ..engine.base.pytree import leaves, substituted
+from ..engine.base.spec import Spec, Specs
+from ..engine.core.calls import following
+from ..engine.core.modes import in_mode, watching
+from ..engine.core.node import Node, toposort
+from ..engine.core.op import Op
+from ..engine.tensor.rules import CompiledRule
+from ..engine.tensor.tensor import Tensor, made
+from ..graph.compiler.program.abstract_array import AbstractArray
+from ..graph.compiler.program.buffer import hull
+from ..graph.compiler.program.lower import Layout, recorded
+from ..graph.compiler.program.record import Recorder
 from ..graph.function import run_functions_eagerly
 from ..graph.placeholder import TensorSpec
 from ..graph.trace import Tracing
-from ..tensor.rules import CompiledRule
-from ..tensor.tensor import Tensor, made
 
 WAY_OUT = "estimate(..., run=True) runs the model once, on inputs with values, and counts what ran"
 

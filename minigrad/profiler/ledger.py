@@ -29,22 +29,22 @@ import numpy as np
 
 from ..autograd.function_rule import Output, keeper
 from ..autograd.graph import Unpacking, innermost
-from ..base.device import CPU
-from ..base.table import Table
-from ..compiler.program.memory_plan import MemoryPlan
-from ..compiler.program.program import Program
-from ..core.calls import module_path
-from ..core.modes import current, in_mode
-from ..core.node import Node, Place, Record, Source, place
-from ..core.op import Op
-from ..core.versions import owner
 from ..draw.rules import sign_of
+from ..engine.base.device import CPU
+from ..engine.base.table import Table
+from ..engine.core.calls import module_path
+from ..engine.core.modes import current, in_mode
+from ..engine.core.node import Node, Place, Record, Source, place
+from ..engine.core.op import Op
+from ..engine.core.versions import owner
+from ..engine.tensor.tensor import Tensor
 from ..graph.compiled import Backward, CompiledCall
+from ..graph.compiler.program.memory_plan import MemoryPlan
+from ..graph.compiler.program.program import Program
 from ..graph.session import RunPlan, Session
 from ..graph.variable import GraphVariable
 from ..nn.module import Module
 from ..optim.optimizer import Optimizer
-from ..tensor.tensor import Tensor
 from ..utils.checkpoint import Promise, Segment
 from .books import NOTHING, UNKNOWN, About, Books, Gauge, Known, Live, Of
 from .memory_table import Moment, Said, Saving, table

@@ -23,14 +23,14 @@ from weakref import ref
 
 import numpy as np
 
-from ..base.errors import StateError
-from ..compiler.blame import walk_now, walking
-from ..core.calls import told
-from ..core.modes import Mode, current, in_mode
-from ..core.node import ENGINE, Node, Place
-from ..core.op import Op
-from ..core.versions import owner
-from ..ops.leaf import Alias
+from ..engine.base.errors import StateError
+from ..engine.core.calls import told
+from ..engine.core.modes import Mode, current, in_mode
+from ..engine.core.node import ENGINE, Node, Place
+from ..engine.core.op import Op
+from ..engine.core.versions import owner
+from ..engine.ops.leaf import Alias
+from ..graph.compiler.blame import walk_now, walking
 from .counting import additions, rule_of
 from .events import Detail, FunctionEvent, events_of
 from .programs import Timed, timed

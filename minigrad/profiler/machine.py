@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base import clock
-from ..base.clock import TICKS, calls_for, tick
-from ..base.spec import Spec
-from ..compiler.program.program import Program
-from ..core.graph import Graph
-from ..core.node import Node
 from ..draw.words import number, took
-from ..ops import Add, Input
+from ..engine.base.spec import Spec
+from ..engine.core.graph import Graph
+from ..engine.core.node import Node
+from ..engine.ops import Add, Input
+from ..graph.compiler.program.program import Program
+from . import clock
+from .clock import TICKS, calls_for, tick
 
 SIDES = (256, 512, 1024)  # of the square matrices that are multiplied
 LARGE, SMALL = 1 << 26, 1 << 17  # bytes that are copied: more than a cache holds, and less

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..base.spec import Spec
-from ..base.table import Table
+from ..engine.base.spec import Spec
+from ..engine.base.table import Table
 from .books import CONSUMERS, UNKNOWN, About, Holding, Live, Of
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from threading import get_ident
 from time import perf_counter_ns as clock
 from typing import Any, Self
 
-from ..base.errors import StateError
-from ..core.calls import told
+from ..engine.base.errors import StateError
+from ..engine.core.calls import told
 from .chrome import write_trace
 from .icicle import icicle
 from .log import Log, Wanted, logging

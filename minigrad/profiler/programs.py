@@ -28,9 +28,9 @@ from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..backends.cuda.replay import Replay
-from ..compiler.program.program import Program
-from ..core.node import Node
+from ..engine.core.node import Node
+from ..graph.backends.cuda.replay import Replay
+from ..graph.compiler.program.program import Program
 from .events import FunctionEvent, step
 
 Timed = Callable[..., tuple[Any, ...]]

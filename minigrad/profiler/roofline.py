@@ -19,24 +19,24 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..base.device import CPU
-from ..base.spec import Specs
-from ..base.table import Table
-from ..compiler.passes.fuse import Fused
-from ..compiler.passes.liveness import memory_of, moved_by
-from ..compiler.passes.pipeline import optimised
-from ..compiler.passes.remat import cost
-from ..compiler.program.program import Program
-from ..core.graph import Graph
-from ..core.interpret import is_constant, value, walked
-from ..core.node import Node
 from ..draw.charts import BOTTOM, RIGHT, TOP, Axis, Report, across, chart, compact, decades, upwards
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import number, took
+from ..engine.base.device import CPU
+from ..engine.base.spec import Specs
+from ..engine.base.table import Table
+from ..engine.core.graph import Graph
+from ..engine.core.interpret import is_constant, value, walked
+from ..engine.core.node import Node
+from ..engine.ops import Input, TupleGet
+from ..graph.compiler.passes.fuse import Fused
+from ..graph.compiler.passes.liveness import memory_of, moved_by
+from ..graph.compiler.passes.pipeline import optimised
+from ..graph.compiler.passes.remat import cost
+from ..graph.compiler.program.program import Program
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
-from ..ops import Input, TupleGet
 from .machine import SMALL, Machine, fastest_of_many, rate
 
 ROWS = 20  # of a table

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..base.table import Table
-from ..core.modes import watching
 from ..draw.charts import Report, across, chart, compact, decades, line, upwards
 from ..draw.words import number, took
+from ..engine.base.table import Table
+from ..engine.core.modes import watching
 from ..nn.module import Module
 from .counting import Counting
 from .machine import fastest

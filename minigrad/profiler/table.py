@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..base.table import Table
 from ..draw.words import shorten
+from ..engine.base.table import Table
 from .events import ASIDE, FunctionEvent, averages
 
 SORTS = "cpu_time cpu_time_total self_cpu_time_total count flops cpu_memory_usage self_cpu_memory_usage".split()  # noqa: SIM905

@@ -92,7 +92,7 @@ def replay(y: Value, inputs: Sequence[Value], backend: str | None = None) -> Rec
     refuse_all_but_leaves(inputs, set(order))
     computed = computed_from(inputs, order)
     if backend is not None:
-        native = import_module("minigrad.backends.native.tape")  # who does not ask for it does not load it
+        native = import_module("minigrad.graph.backends.native.tape")  # who does not ask for it does not load it
         interpreter = native.interpreter()
         if interpreter is not None:
             return Recording(native.TEXT, len(inputs), native.Tape(interpreter, y, computed, inputs))

@@ -20,17 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..base.dimension import needed
-from ..base.spec import Spec
-from ..core.op import Elementwise, Op
-from ..ops.activation import Differential
-from ..ops.index import AlongAxis, Indexed
-from ..ops.linalg import OfMatrix, OfSquare
-from ..ops.movement import Triangle
-from ..ops.pattern import ARRAY, Slice, chosen_at
-from ..ops.pooling import Pooling
-from ..ops.recurrent import Recurrent, Stepping
+from ..engine import ops
+from ..engine.base.dimension import needed
+from ..engine.base.spec import Spec
+from ..engine.core.op import Elementwise, Op
+from ..engine.ops.activation import Differential
+from ..engine.ops.index import AlongAxis, Indexed
+from ..engine.ops.linalg import OfMatrix, OfSquare
+from ..engine.ops.movement import Triangle
+from ..engine.ops.pattern import ARRAY, Slice, chosen_at
+from ..engine.ops.pooling import Pooling
+from ..engine.ops.recurrent import Recurrent, Stepping
 
 Mapped = Sequence[bool]
 

@@ -18,20 +18,20 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .. import ops
-from ..base.dimension import Dimension
-from ..base.dtypes import kind
-from ..base.errors import ConversionError, DTypeError, EditedError, GraphError, ShapeError
-from ..base.spec import Spec, broadcast_shape
-from ..core.calls import following
-from ..core.graph import Graph
-from ..core.modes import current, in_mode
-from ..core.node import ENGINE, NamedNode, Node, place, spot
-from ..core.op import Elementwise, Op
-from ..ops.pattern import index_of
-from ..tensor.inplace import KINDS
-from ..tensor.symbol import Symbol, number
-from ..tensor.tensor import Tensor
+from ..engine import ops
+from ..engine.base.dimension import Dimension
+from ..engine.base.dtypes import kind
+from ..engine.base.errors import ConversionError, DTypeError, EditedError, GraphError, ShapeError
+from ..engine.base.spec import Spec, broadcast_shape
+from ..engine.core.calls import following
+from ..engine.core.graph import Graph
+from ..engine.core.modes import current, in_mode
+from ..engine.core.node import ENGINE, NamedNode, Node, place, spot
+from ..engine.core.op import Elementwise, Op
+from ..engine.ops.pattern import index_of
+from ..engine.tensor.inplace import KINDS
+from ..engine.tensor.symbol import Symbol, number
+from ..engine.tensor.tensor import Tensor
 from .gradients import Pulled
 from .recompute import CheckpointCall
 from .tracer import Tracer as Tracer

@@ -7,18 +7,18 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from ..base.errors import GraphError, NoGradientError, ShapeError
-from ..base.spec import Specs
-from ..base.worker import on_worker
-from ..core.backward import pullback
-from ..core.modes import current, in_mode
-from ..core.node import NamedNode, Node, depending_on, toposort
-from ..ops import Cotangents, StopGradient
-from ..tensor.grad import origin
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
+from ..engine.base.errors import GraphError, NoGradientError, ShapeError
+from ..engine.base.spec import Specs
+from ..engine.core.backward import pullback
+from ..engine.core.modes import current, in_mode
+from ..engine.core.node import NamedNode, Node, depending_on, toposort
+from ..engine.ops import Cotangents, StopGradient
+from ..engine.tensor.grad import origin
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
 from .recompute import Recomputation
 from .tracer import Tracer
+from .worker import on_worker
 
 
 def gradients(

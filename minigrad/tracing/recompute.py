@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import modes
-from ..core.node import NamedNode, Node
-from ..core.op import Op
-from ..ops import Assign, Barrier, Const, ControlDep, Group, Read, TupleGet
+from ..engine.core import modes
+from ..engine.core.node import NamedNode, Node
+from ..engine.core.op import Op
+from ..engine.ops import Assign, Barrier, Const, ControlDep, Group, Read, TupleGet
 
 Key = tuple["CheckpointCall | None", Node]
 

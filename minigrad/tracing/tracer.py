@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from weakref import WeakSet
 
-from .. import ops
-from ..base.device import device as device_called
-from ..base.errors import GraphError, NoValueError
-from ..base.spec import Spec
-from ..core.hooks import TRACED
-from ..core.modes import current
-from ..core.node import Node
-from ..core.op import Op
-from ..methods import lengths
-from ..ops import Input
-from ..tensor.conversion import refuse_data
-from ..tensor.inplace import InPlace
-from ..tensor.symbol import Symbol
-from ..tensor.tensor import Tensor
+from ..engine import ops
+from ..engine.base.device import device as device_called
+from ..engine.base.errors import GraphError, NoValueError
+from ..engine.base.spec import Spec
+from ..engine.core.hooks import TRACED
+from ..engine.core.modes import current
+from ..engine.core.node import Node
+from ..engine.core.op import Op
+from ..engine.methods import lengths
+from ..engine.ops import Input
+from ..engine.tensor.conversion import refuse_data
+from ..engine.tensor.inplace import InPlace
+from ..engine.tensor.symbol import Symbol
+from ..engine.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..graph.session import Session

@@ -13,11 +13,11 @@ from weakref import WeakSet
 
 import numpy as np
 
-from .. import ops
-from ..base.errors import EditedError
-from ..core.modes import current, in_mode
-from ..core.node import Node, toposort
-from ..core.op import Elementwise, Op
+from ..engine import ops
+from ..engine.base.errors import EditedError
+from ..engine.core.modes import current, in_mode
+from ..engine.core.node import Node, toposort
+from ..engine.core.op import Elementwise, Op
 from .tracer import Tracer
 
 if TYPE_CHECKING:

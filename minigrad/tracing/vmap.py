@@ -16,18 +16,18 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-from ..base.dimension import needed
-from ..base.errors import EditedError, GraphError, NoGradientError, ShapeError
-from ..base.pytree import leaves, planted, spread
-from ..base.spec import Specs
-from ..core import modes
-from ..core.interpret import value, walked
-from ..core.node import Node, Source, history
-from ..core.op import Op
-from ..ops import Concatenate, ControlDep, Move, NextKey, SplitKey, Stack
-from ..ops.random import Random
-from ..tensor.lift import operand
-from ..tensor.tensor import Tensor, made
+from ..engine.base.dimension import needed
+from ..engine.base.errors import EditedError, GraphError, NoGradientError, ShapeError
+from ..engine.base.pytree import leaves, planted, spread
+from ..engine.base.spec import Specs
+from ..engine.core import modes
+from ..engine.core.interpret import value, walked
+from ..engine.core.node import Node, Source, history
+from ..engine.core.op import Op
+from ..engine.ops import Concatenate, ControlDep, Move, NextKey, SplitKey, Stack
+from ..engine.ops.random import Random
+from ..engine.tensor.lift import operand
+from ..engine.tensor.tensor import Tensor, made
 from .batched import batched
 from .builder import GraphBuilder, Tracer
 

@@ -20,14 +20,14 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from .. import random
 from ..autograd.graph import innermost, saved_tensors_hooks
-from ..base.errors import EditedError, NoGradientError
-from ..base.pytree import leaves, tree_map
-from ..base.spec import Spec
-from ..core import modes, versions
-from ..core.op import Op
-from ..tensor.tensor import Tensor
+from ..engine import random
+from ..engine.base.errors import EditedError, NoGradientError
+from ..engine.base.pytree import leaves, tree_map
+from ..engine.base.spec import Spec
+from ..engine.core import modes, versions
+from ..engine.core.op import Op
+from ..engine.tensor.tensor import Tensor
 from .selective import Caching, Recall
 from .selective import CheckpointPolicy as CheckpointPolicy
 from .selective import SelectiveCheckpointContext as SelectiveCheckpointContext

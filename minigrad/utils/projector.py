@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.whole_file import replace_file
+from ..engine.base.whole_file import replace_file
 
 Rows = Sequence[Any] | None
 

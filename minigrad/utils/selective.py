@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from .. import ops
-from ..base.errors import NoGradientError
-from ..base.spec import Spec
-from ..core import modes, versions
-from ..core.op import Op
-from ..ops.convolution import Trilinear
-from ..tensor.rules import plan
+from ..engine import ops
+from ..engine.base.errors import NoGradientError
+from ..engine.base.spec import Spec
+from ..engine.core import modes, versions
+from ..engine.core.op import Op
+from ..engine.ops.convolution import Trilinear
+from ..engine.tensor.rules import plan
 
 PRODUCTS = (ops.MatMul, ops.Affine, ops.Contract, ops.Attention, Trilinear)
 

@@ -18,12 +18,12 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..base import dtypes
-from ..base.spec import Specs
-from ..core.node import Node
+from ..engine.base import dtypes
+from ..engine.base.spec import Specs
+from ..engine.core.node import Node
+from ..engine.ops import Const, Input
+from ..engine.tensor.tensor import Tensor
 from ..graph.function import TracedFunction
-from ..ops import Const, Input
-from ..tensor.tensor import Tensor
 from .event_file import Message, open_events, write_event
 from .projector import grid, png, write_embedding
 

@@ -40,7 +40,7 @@ NAME = "forked"
 IMPORTS = (
     *("ipykernel.kernelapp", "ipykernel.debugger", "IPython.core.completerlib", "IPython.extensions.storemagic"),
     *("debugpy.server.api", "sqlite3", "tornado.platform.asyncio", "PIL.Image", "matplotlib.pyplot"),
-    *("minigrad.course", "minigrad.nn", "minigrad.optim", "minigrad.widgets"),
+    *("minigrad.course", "minigrad.nn", "minigrad.optim", "minigrad.course.widgets"),
 )
 
 

@@ -14,7 +14,7 @@ from random import SystemRandom
 
 import uvicorn
 
-from minigrad.serving.command import bind
+from minigrad.files.serving.command import bind
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -333,7 +333,7 @@ def test_search_finds_first_what_has_that_name(reader, asked, found, where):
 
 
 def test_the_reference_has_every_op_with_its_derivative(book):
-    ops = importlib.import_module("minigrad.ops")
+    ops = importlib.import_module("minigrad.engine.ops")
     text = "\n".join((book.folder / name).read_text("utf-8") for name in book.pages if name.startswith("api/ops/"))
     named = {one for one, value in vars(ops).items() if isinstance(value, type) and issubclass(value, ops.Op)} - {"Op"}
     assert {one for one in named if f'id="ops.{one}"' not in text} == set()

@@ -11,9 +11,9 @@ from browser.conftest import press
 from playwright.sync_api import Locator, Page, expect
 
 import minigrad as mg
+from minigrad.course.widgets import ChainRule
 from minigrad.draw.words import number
 from minigrad.scalar.value import Value
-from minigrad.widgets import ChainRule
 
 GRAPH = """
 import minigrad as mg

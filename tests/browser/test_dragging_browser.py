@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from minigrad.course.widgets import ChainRule
 from minigrad.draw.words import number
 from minigrad.scalar.value import Value, history
-from minigrad.widgets import ChainRule
 
 GRAPHS = {
     "a product and a sum": lambda x, y, w: x * y + w,

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.widgets import (
+from minigrad.course.widgets import (
     AllReduce,
     ChainRule,
     ForwardAndReverse,

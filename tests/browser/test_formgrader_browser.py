@@ -16,7 +16,7 @@ from grading import prose
 from grading.test_batch import grade_class, hand_in
 from playwright.sync_api import expect
 
-from minigrad.grading import gradebook
+from minigrad.course.grading import gradebook
 
 
 @pytest.fixture

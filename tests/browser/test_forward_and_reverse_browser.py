@@ -8,8 +8,8 @@ from browser.conftest import press
 from playwright.sync_api import Locator, expect
 
 import minigrad as mg
+from minigrad.course.widgets import ForwardAndReverse
 from minigrad.draw.words import number
-from minigrad.widgets import ForwardAndReverse
 
 
 def f(a, b, c):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from minigrad.course.widgets import GradientDescent
 from minigrad.draw.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from minigrad.draw.words import number
-from minigrad.widgets import GradientDescent
 
 
 def bowl(w):

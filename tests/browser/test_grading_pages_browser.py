@@ -3,7 +3,7 @@
 import pytest
 from grading.test_batch import result
 
-from minigrad.grading import pages
+from minigrad.course.grading import pages
 
 IMG = "<img src=x onerror=alert(1)>"
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenträgerin" * 3

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.widgets import GraphView
+from minigrad.course.widgets import GraphView
 
 # ms that twenty clicks on a group, and twenty on a box, take to change the page
 CLICKS = """async () => {
@@ -373,7 +373,7 @@ def test_axe_finds_no_violation_with_all_groups_open_and_a_match(visit, path, vi
 def test_in_jupyterlab_what_is_picked_is_the_python_object(lab):
     """Two views of one model: what is picked in one is the object itself, and the other does not hear of it."""
     notebook = lab.open_cells(
-        "import minigrad as mg\nfrom minigrad.widgets import GraphView\n"
+        "import minigrad as mg\nfrom minigrad.course.widgets import GraphView\n"
         "net = mg.nn.Sequential(mg.nn.Linear(3, 4), mg.nn.Tanh(), mg.nn.Linear(4, 1)).double()\n"
         "x = mg.ones(2, 3)\none, two = GraphView(net, x), GraphView(net, x)\none",
         "two",

@@ -14,8 +14,8 @@ from grading import prose
 from grading.test_batch import grade_class, hand_in
 from playwright.sync_api import expect
 
-from minigrad.grading.collect import spell_name
-from minigrad.grading.letters import tame
+from minigrad.course.grading.collect import spell_name
+from minigrad.course.grading.letters import tame
 
 # It comes from a network.
 NO_MATHJAX = "MathJax = { Hub: { Config() {}, Queue() {}, Startup: { signal: { Interest() {} } } } }"

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
-from minigrad.widgets import PassViewer
+from minigrad.course.widgets import PassViewer
 
 
 def viewer() -> PassViewer:

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 WIDGET = """
 import minigrad as mg
-from minigrad.widgets import ChainRule
+from minigrad.course.widgets import ChainRule
 
 x = mg.Value(2.0)
 ChainRule(x * x + 1)

@@ -12,7 +12,7 @@ from minigrad.course import lessons
 IMPORTS = """
 import minigrad as mg
 from minigrad.course import Predict
-from minigrad.widgets import ChainRule, GraphView, StaticVsDynamic
+from minigrad.course.widgets import ChainRule, GraphView, StaticVsDynamic
 """
 CELLS = (
     IMPORTS,

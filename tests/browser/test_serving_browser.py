@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad.data import digits
-from minigrad.serving.batcher import Limits
-from minigrad.serving.command import configuration
-from minigrad.serving.metrics import Metrics
-from minigrad.serving.repository import Repository
+from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.command import configuration
+from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.repository import Repository
 
 ZERO = [[(140 + 60 * math.cos(t / 10), 140 + 90 * math.sin(t / 10)) for t in range(64)]]
 FOUR = [[(170, 235), (170, 45), (80, 165), (210, 165)]]

@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import minigrad as mg
-from minigrad.widgets import TrainingView
+from minigrad.course.widgets import TrainingView
 
 SETUP = """
 import numpy as np
 import minigrad as mg
-from minigrad.widgets import TrainingView
+from minigrad.course.widgets import TrainingView
 
 rng = np.random.default_rng(0)
 x = rng.normal(size=(60, 2))

@@ -8,9 +8,9 @@ from examples.widgets import WIDGETS
 from playwright.sync_api import expect
 
 import minigrad as mg
+from minigrad.course.widgets import ChainRule
+from minigrad.course.widgets.widget import javascript
 from minigrad.draw.words import number
-from minigrad.widgets import ChainRule
-from minigrad.widgets.widget import javascript
 
 # Presses a key, and says how many milliseconds later the screen was another: written to, and painted.
 TIMED = """async (key) => {

@@ -10,10 +10,10 @@ from browser.listening import listening
 from playwright.sync_api import expect
 
 import minigrad as mg
-from minigrad.serving.batcher import Limits
-from minigrad.serving.command import configuration
-from minigrad.serving.metrics import Metrics
-from minigrad.serving.repository import Repository
+from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.command import configuration
+from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.repository import Repository
 
 LETTERS = [*"abc "]
 
@@ -24,7 +24,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     after = mg.tensor(50 * np.roll(np.eye(4, dtype="f4"), 1, axis=1))
     mg.save(folder / "next.mg", mg.function(lambda x: after[x]), mg.TensorSpec((None, 8), mg.int64))
-    page = files("minigrad.serving").joinpath("write.html").read_text("utf-8")
+    page = files("minigrad.files.serving").joinpath("write.html").read_text("utf-8")
     (folder / "page.html").write_text(page.replace("__LETTERS__", json.dumps(LETTERS)), "utf-8")
     repository = Repository(folder / "next.mg", Limits(), Metrics())
     with listening(configuration(repository, poll=60, page=folder / "page.html")) as url:

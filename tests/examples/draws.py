@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.tensor.tensor import Tensor
 
 rng = np.random.default_rng(7)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minigrad import ops
-from minigrad.tensor.tensor import tensor
+from minigrad.engine.tensor.tensor import tensor
 
 from .draws import signed
 

@@ -1,7 +1,7 @@
 """One or more calls of each op that moves, joins or places elements: (op, operand, …)."""
 
 from minigrad import ops
-from minigrad.base.device import CPU
+from minigrad.engine.base.device import CPU
 
 from .draws import signed
 

@@ -1,7 +1,7 @@
 """One or more calls of each op that brings rows to a common scale: (op, operand, …)."""
 
 from minigrad import ops
-from minigrad.tensor.tensor import tensor
+from minigrad.engine.tensor.tensor import tensor
 
 from .draws import signed
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minigrad import ops
-from minigrad.tensor.tensor import Tensor
+from minigrad.engine.tensor.tensor import Tensor
 
 from .draws import signed
 

@@ -8,8 +8,8 @@ from table import table
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.base.device import GPU, device_of
-from minigrad.base.errors import DTypeError
+from minigrad.engine.base.device import GPU, device_of
+from minigrad.engine.base.errors import DTypeError
 
 CALLS = {
     "allReduce": "sendbuf recvbuf count datatype op stream",

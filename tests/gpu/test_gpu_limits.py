@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.backends.simulated import Array
-from minigrad.base.device import CPU, GPU
-from minigrad.base.errors import AnomalyError, DeviceError, SingularError
-from minigrad.compiler.blame import trap_nan
+from minigrad.engine.base.device import CPU, GPU
+from minigrad.engine.base.errors import AnomalyError, DeviceError, SingularError
+from minigrad.graph.backends.simulated import Array
+from minigrad.graph.compiler.blame import trap_nan
 
 F = mg.nn.functional
 

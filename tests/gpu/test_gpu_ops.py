@@ -7,12 +7,12 @@ from table import table
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.backends.cuda.replay import Replay
-from minigrad.base.device import CPU, device_of
-from minigrad.base.errors import DTypeError
-from minigrad.base.spec import Spec
-from minigrad.core.graph import Graph
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.device import CPU, device_of
+from minigrad.engine.base.errors import DTypeError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.graph import Graph
+from minigrad.engine.tensor.symbol import placeholder
+from minigrad.graph.backends.cuda.replay import Replay
 
 CASES = [case for case in CASES if not isinstance(case[0], ops.Move)]
 DTYPES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2}  # other libraries, other orders of summing

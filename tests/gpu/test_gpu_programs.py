@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.backends.cuda.machine import machine_of, matmul
-from minigrad.backends.cuda.replay import Replay
-from minigrad.base.device import CPU
+from minigrad.engine.base.device import CPU
+from minigrad.graph.backends.cuda.machine import machine_of, matmul
+from minigrad.graph.backends.cuda.replay import Replay
 
 F = mg.nn.functional
 X = np.random.default_rng(0).normal(size=(64, 20)).astype("f4")

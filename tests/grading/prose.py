@@ -12,7 +12,7 @@ from grading.cases import ROOT
 from grading.sandboxes import Told
 
 from minigrad.course import exercise, lessons
-from minigrad.grading import command
+from minigrad.course.grading import command
 
 sys.path.insert(0, str(ROOT / "scripts"))
 

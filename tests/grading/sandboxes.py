@@ -3,10 +3,10 @@
 import pytest
 
 from minigrad.course.exercise import named
+from minigrad.course.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, found
+from minigrad.course.grading.submission import read
 from minigrad.course.probe import observe
 from minigrad.course.referee import inside, parsed
-from minigrad.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, found
-from minigrad.grading.submission import read
 
 
 def sandbox_here(**limits):

@@ -15,10 +15,10 @@ from grading.cases.case import notebook
 from grading.sandboxes import Told, sandbox_here, sent_by
 from grading.test_batch import NOTHING, RIGHT, batch, grade_class, hand_in
 
-from minigrad.grading import alike, command, gradebook
-from minigrad.grading.batch import Batch, Course
-from minigrad.grading.collect import submissions
-from minigrad.grading.sandbox import Reply
+from minigrad.course.grading import alike, command, gradebook
+from minigrad.course.grading.batch import Batch, Course
+from minigrad.course.grading.collect import submissions
+from minigrad.course.grading.sandbox import Reply
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="submissions are graded where processes can be forked")
 SOLUTION = sent_by(RIGHT, NAME)
@@ -183,7 +183,7 @@ def test_a_damaged_gradebook_is_a_sentence_and_nothing_is_written_over_it(tmp_pa
 
 def test_two_graders_do_not_write_into_one_folder_and_who_was_killed_is_in_nobodys_way(tmp_path, rightly, capsys):
     hand_in(tmp_path / "in", ada=RIGHT)
-    holds = "import sys, time\nfrom pathlib import Path\nfrom minigrad.grading.command import only_one\n"
+    holds = "import sys, time\nfrom pathlib import Path\nfrom minigrad.course.grading.command import only_one\n"
     holds += "with only_one(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(1e6)"
     other = subprocess.Popen([sys.executable, "-c", holds, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "held\n"

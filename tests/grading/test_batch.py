@@ -17,11 +17,11 @@ from minigrad.course import exercise
 from minigrad.course.attempts import FILE, Attempts
 from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
+from minigrad.course.grading import alike, command, gradebook, pages, tables
+from minigrad.course.grading.batch import Batch, Course
+from minigrad.course.grading.collect import submissions
+from minigrad.course.grading.submission import read
 from minigrad.course.lessons import STATE
-from minigrad.grading import alike, command, gradebook, pages, tables
-from minigrad.grading.batch import Batch, Course
-from minigrad.grading.collect import submissions
-from minigrad.grading.submission import read
 
 RIGHT = CASES["as_it_should_be"].data
 
@@ -326,8 +326,8 @@ def test_the_command_grades_a_class(tmp_path, capsys, monkeypatch):
 
 
 def test_the_command_says_why_it_cannot_begin(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("minigrad.grading.sandbox.no_bubblewrap", lambda: "bubblewrap is for Linux")
-    monkeypatch.setattr("minigrad.grading.sandbox.no_container", lambda: "there is no docker and no podman")
+    monkeypatch.setattr("minigrad.course.grading.sandbox.no_bubblewrap", lambda: "bubblewrap is for Linux")
+    monkeypatch.setattr("minigrad.course.grading.sandbox.no_container", lambda: "there is no docker and no podman")
     hand_in(tmp_path / "in", ada=RIGHT)
     assert grade_class(tmp_path) == 1
     why = "nothing on this machine to keep them in: bubblewrap is for Linux; there is no docker"

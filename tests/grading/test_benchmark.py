@@ -11,7 +11,7 @@ from benchmarks.grading import crowd, graders, otter, side_by_side, suite, table
 from benchmarks.grading.graders import GRADERS
 from benchmarks.grading.side_by_side import FIRST, NEXT, judged
 from minigrad.course.exercise import named
-from minigrad.grading.sandbox import no_bubblewrap
+from minigrad.course.grading.sandbox import no_bubblewrap
 
 pytestmark = pytest.mark.tool
 

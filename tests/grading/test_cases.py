@@ -5,7 +5,7 @@ from grading.cases import CASES, NAME, ROOT
 from grading.cases.case import notebook
 from grading.sandboxes import sandbox_here
 
-from minigrad.grading.grade import grade, task
+from minigrad.course.grading.grade import grade, task
 
 FIRST = {case.family: name for name, case in reversed(CASES.items())}  # of each family, one that no run leaves out
 ROWS = [pytest.param(name, marks=pytest.mark.share(1 if name in FIRST.values() else 8)) for name in CASES]

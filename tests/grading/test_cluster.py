@@ -11,9 +11,9 @@ from grading.sandboxes import sandbox_here
 from grading.test_batch import hand_in
 
 from minigrad.course.errors import CourseError
-from minigrad.grading import cgroup
-from minigrad.grading.batch import Batch, Course
-from minigrad.grading.sandbox import Cluster
+from minigrad.course.grading import cgroup
+from minigrad.course.grading.batch import Batch, Course
+from minigrad.course.grading.sandbox import Cluster
 
 distributed = pytest.importorskip("distributed", reason="a cluster is dask's: python -m pip install distributed")
 
@@ -41,7 +41,7 @@ def test_a_worker_that_dies_loses_nothing_and_counts_nothing_twice(cluster, tmp_
             threading.Thread(target=os.kill, args=(first.pid, signal.SIGKILL)).start()
 
     results = Batch(Course(ROOT / "exercises"), there, tmp_path / "out").run(handed, progress)
-    judges = there.client.run(lambda: "minigrad.grading.grade" in sys.modules)
+    judges = there.client.run(lambda: "minigrad.course.grading.grade" in sys.modules)
     there.client.close()
     assert not any(judges.values())  # what is expected never leaves this process
     wanted = [(CASES[each.student[:-1]].points, CASES[each.student[:-1]].status) for each in handed]

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.grading import collect
-from minigrad.grading.collect import MOST_FILES, MOST_NOTEBOOKS, NothingFound, submissions
-from minigrad.grading.submission import LARGEST, Unreadable
+from minigrad.course.grading import collect
+from minigrad.course.grading.collect import MOST_FILES, MOST_NOTEBOOKS, NothingFound, submissions
+from minigrad.course.grading.submission import LARGEST, Unreadable
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes, users: as POSIX has them")
 NOTEBOOK = b'{"cells": []}'
@@ -369,7 +369,7 @@ def test_a_folder_without_right_is_said_of_its_student(tmp_path):
         Path(place).chmod(0o755)
         Path(place, "bob").chmod(0)
         program = (
-            "import sys, os\nfrom pathlib import Path\nfrom minigrad.grading.collect import submissions\n"
+            "import sys, os\nfrom pathlib import Path\nfrom minigrad.course.grading.collect import submissions\n"
             "os.geteuid() or os.setuid(65534)\n"
             "for each in submissions(Path(sys.argv[1])):\n"
             "    try: print(each.student, len(each.data()))\n    except Exception as error: print(each.student, error)"

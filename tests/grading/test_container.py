@@ -7,8 +7,8 @@ import sys
 import pytest
 from grading.cases import CASES, NAME, ROOT
 
-from minigrad.grading import inside, sandbox, users
-from minigrad.grading.grade import grade, task
+from minigrad.course.grading import inside, sandbox, users
+from minigrad.course.grading.grade import grade, task
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="submissions are graded where processes can be forked")
 

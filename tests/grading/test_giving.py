@@ -9,7 +9,7 @@ from grading.cases import NAME
 from grading.sandboxes import Told
 from grading.test_batch import NOTHING, RIGHT, grade_class, hand_in
 
-from minigrad.grading import command
+from minigrad.course.grading import command
 
 
 @pytest.fixture

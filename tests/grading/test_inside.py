@@ -9,8 +9,8 @@ import pytest
 from grading.sandboxes import job, sandbox_here
 
 from minigrad.course import child
+from minigrad.course.grading import sandbox
 from minigrad.course.referee import parsed
-from minigrad.grading import sandbox
 
 
 def ask(probe, before="", **limits):

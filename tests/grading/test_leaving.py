@@ -13,10 +13,10 @@ from grading.cases import NAME
 from grading.sandboxes import Told
 from grading.test_batch import NOTHING, PARTS, RIGHT, batch, grade_class, hand_in, result
 
-from minigrad.grading import command, gradebook, pages, tables
-from minigrad.grading.gradebook import with_readers
-from minigrad.grading.letters import as_a_name, as_markdown, cut, fit, spelled, tame
-from minigrad.grading.submission import MOST_LISTS, Unreadable, read
+from minigrad.course.grading import command, gradebook, pages, tables
+from minigrad.course.grading.gradebook import with_readers
+from minigrad.course.grading.letters import as_a_name, as_markdown, cut, fit, spelled, tame
+from minigrad.course.grading.submission import MOST_LISTS, Unreadable, read
 
 TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 ESCAPES = "\x1b[2J\x1b]0;title\x07\r\x08\x9b31m\u202eexe\u2066\u2028\x00\x85\ud800"
@@ -152,7 +152,7 @@ def test_a_new_gradebook_is_as_nbgrader_makes_one(book):
 
 def test_a_class_is_entered_without_loading_nbgrader(tmp_path):
     """Loading it, and once more in a program that it calls, was most of what a small class cost."""
-    told = "import sys\nfrom pathlib import Path\nfrom minigrad.grading import gradebook\n"
+    told = "import sys\nfrom pathlib import Path\nfrom minigrad.course.grading import gradebook\n"
     told += f"gradebook.write(Path(sys.argv[1]), [{result('ada')!r}])\n"
     told += "print({'nbgrader', 'sqlalchemy', 'nbformat'} & sys.modules.keys())"
     said = subprocess.run([sys.executable, "-c", told, str(tmp_path)], capture_output=True, text=True, check=True)

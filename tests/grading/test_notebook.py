@@ -7,8 +7,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from minigrad.course import probe
+from minigrad.course.grading.inside import Silent
 from minigrad.course.referee import parsed
-from minigrad.grading.inside import Silent
 
 CELLS = [
     "x = 40\n%matplotlib inline\nx += 2",

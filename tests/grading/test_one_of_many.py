@@ -9,9 +9,9 @@ from grading.sandboxes import Told, sent_by
 from grading.test_batch import NOTHING, RIGHT, grade_class, hand_in
 from grading.test_collect import NOTEBOOK, pack, zipped
 
-from minigrad.grading import batch, collect, command, giving, submission
-from minigrad.grading.collect import submissions
-from minigrad.grading.submission import Unreadable, read
+from minigrad.course.grading import batch, collect, command, giving, submission
+from minigrad.course.grading.collect import submissions
+from minigrad.course.grading.submission import Unreadable, read
 
 EVES = RIGHT.replace(b'"nbformat": 4', b'"eve": 1, "nbformat": 4')
 DIGITS = "9" * 5_000

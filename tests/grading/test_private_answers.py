@@ -10,9 +10,9 @@ from grading.cases import NAME, ROOT
 from grading.cases.case import notebook
 from grading.sandboxes import sandbox_here
 
+from minigrad.course.grading.grade import grade, looked_at, task, told
+from minigrad.course.grading.submission import Cell
 from minigrad.course.probe import Outcome
-from minigrad.grading.grade import grade, looked_at, task, told
-from minigrad.grading.submission import Cell
 
 PROBES = """
 # %% probes="product"

@@ -14,9 +14,9 @@ from grading import prose
 from grading.test_batch import grade_class, hand_in
 
 from minigrad.course import exercise
-from minigrad.grading import gradebook, tables
-from minigrad.grading.gradebook import with_readers
-from minigrad.grading.submission import released
+from minigrad.course.grading import gradebook, tables
+from minigrad.course.grading.gradebook import with_readers
+from minigrad.course.grading.submission import released
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from grading.cases.case import write
 from grading.cases.verdicts import REPLACED
 from grading.sandboxes import sandbox_here
 
-from minigrad.grading.grade import grade, task
+from minigrad.course.grading.grade import grade, task
 
 
 @pytest.fixture(scope="module")

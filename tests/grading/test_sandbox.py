@@ -14,10 +14,10 @@ import pytest
 from grading.cases import CASES, NAME, ROOT
 from grading.sandboxes import job, sandbox_here
 
+from minigrad.course.grading import cgroup, users, watch
+from minigrad.course.grading.grade import grade, task
+from minigrad.course.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compile_program
 from minigrad.course.referee import parsed
-from minigrad.grading import cgroup, users, watch
-from minigrad.grading.grade import grade, task
-from minigrad.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compile_program
 
 pytestmark = pytest.mark.share(1)
 
@@ -66,7 +66,7 @@ def test_a_package_that_is_imported_through_a_link_can_grade(sandbox, tmp_path):
     """Its program was not visible in the sandbox, and every submission `failed`."""
     (tmp_path / "link").symlink_to(ROOT)
     program = (
-        "from minigrad.grading.sandbox import found\n"
+        "from minigrad.course.grading.sandbox import found\n"
         "print(found().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], [['', 'x + 1']]]]}).data)"
     )
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "link")}
@@ -274,7 +274,7 @@ def test_nothing_of_it_is_left_when_it_has_answered(sandbox, monkeypatch, groupe
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
 def test_no_two_sandboxes_of_this_machine_have_one_user_id():
     program = (
-        "import time\nfrom minigrad.grading import users\n"
+        "import time\nfrom minigrad.course.grading import users\n"
         "with users.own() as user: print(user, flush=True); time.sleep(60)"
     )
     others = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)]

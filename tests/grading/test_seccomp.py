@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.grading.seccomp import CLONE, CLONE3, FCNTL, MACHINES, REFUSED, SOCKET, SOCKETPAIR, program
+from minigrad.course.grading.seccomp import CLONE, CLONE3, FCNTL, MACHINES, REFUSED, SOCKET, SOCKETPAIR, program
 
 pytestmark = pytest.mark.share(1)
 

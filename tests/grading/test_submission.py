@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from minigrad.grading.submission import Released, Unreadable, read, to_run
+from minigrad.course.grading.submission import Released, Unreadable, read, to_run
 
 
 def notebook(*cells, **more):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 import minigrad as mg
-from minigrad.base.errors import MinigradError
+from minigrad.engine.base.errors import MinigradError
 
 from .convert import Apart, array, flat
 

@@ -7,7 +7,7 @@ import numpy as np
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad import nn
-from minigrad.zoo.transformers import GPT, Size
+from minigrad.nn.zoo.transformers import GPT, Size
 
 SGD, MOMENTUM, ADAM = RULES = [
     lambda ps: mg.optim.SGD(ps, 0.1),

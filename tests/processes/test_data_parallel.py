@@ -6,7 +6,7 @@ from ranks import on_ranks
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.base.errors import StateError
+from minigrad.engine.base.errors import StateError
 
 test_on_ranks = on_ranks("data_parallel.py", 2, 3)
 

@@ -5,7 +5,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import DTypeError, NoGradientError, ShapeError
+from minigrad.engine.base.errors import DTypeError, NoGradientError, ShapeError
 
 from .oracle import agree_twice, attribute, torch
 

@@ -5,7 +5,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import MinigradError
+from minigrad.engine.base.errors import MinigradError
 
 from .oracle import array, flat, torch
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base import pytree
+from minigrad.engine.base import pytree
 
 from .oracle import agree_throughout, torch
 

@@ -7,7 +7,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.functions.indexing import one_hot
+from minigrad.api.functions.indexing import one_hot
 
 from .oracle import agree_exactly, agree_twice, torch
 

@@ -7,7 +7,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.functions.movement import pad
+from minigrad.api.functions.movement import pad
 
 from .oracle import agree_exactly, agree_twice, torch
 

@@ -8,7 +8,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base import errors
+from minigrad.engine.base import errors
 
 from .oracle import array, torch
 

@@ -19,7 +19,7 @@ import pytest
 from table import table
 
 import minigrad as mg
-from minigrad.base.errors import MinigradError
+from minigrad.engine.base.errors import MinigradError
 
 from .oracle import torch
 from .samples import BY_NAME, FILE, OF_FUNCTION, TENSORS

@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import functional as F
-from minigrad.base.errors import ShapeError
+from minigrad.engine.base.errors import ShapeError
 
 from .oracle import agree_twice, torch
 

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...draw.words import number, took
-from ...ops import AttentionWeights
+from ...engine.ops import AttentionWeights
 from ...profiler.costs import Estimate
 from ...profiler.costs_table import module_of
 from ..algorithms import ALL_REDUCE

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import ConversionError, MinigradError, NoValueError, ShapeError
-from ...base.pytree import leaves, outline, planted
-from ...base.spec import Spec
-from ...ops.effect import PyFunc
+from ...engine.base.errors import ConversionError, MinigradError, NoValueError, ShapeError
+from ...engine.base.pytree import leaves, outline, planted
+from ...engine.base.spec import Spec
+from ...engine.ops.effect import PyFunc
 from ..control import cond
 from .side_effects import Changed, Followed, note_assignments, refuse_changes
 from .state import (

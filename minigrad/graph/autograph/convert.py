@@ -23,9 +23,9 @@ from itertools import chain, zip_longest
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
-from ...base.errors import ConversionError
-from ...core.modes import current, in_mode
-from ...tracing.module import ModuleLike
+from ...engine.base.errors import ConversionError
+from ...engine.core.modes import current, in_mode
+from ...engine.core.stateful import ModuleLike
 from . import branches, loops, operators, state
 from .jumps import Unconvertible
 from .operators import REPLACED

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ...base.dimension import Dimension
-from ...base.dtypes import kind
-from ...base.errors import ConversionError
-from ...base.pytree import leaves, outline, paths, planted, substituted
-from ...base.spec import Spec
-from ...core.modes import current
-from ...core.node import place
-from ...functions.creation import arange
+from ...api.functions.creation import arange
+from ...engine.base.dimension import Dimension
+from ...engine.base.dtypes import kind
+from ...engine.base.errors import ConversionError
+from ...engine.base.pytree import leaves, outline, paths, planted, substituted
+from ...engine.base.spec import Spec
+from ...engine.core.modes import current
+from ...engine.core.node import place
 from ...tracing.tracer import Tracer
 from ..control import while_loop
 from ..subgraph import Subgraph

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...functions.creation import arange
+from ...api.functions.creation import arange
 from ...tracing.builder import Tracer
 from .branches import handled, if_expression, truth
 from .loops import arange_, enumerate_, len_, range_, reversed_, zip_

@@ -18,12 +18,12 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
 
-from ...base.errors import ConversionError
-from ...base.pytree import leaves
-from ...core.modes import current
-from ...core.node import place
+from ...engine.base.errors import ConversionError
+from ...engine.base.pytree import leaves
+from ...engine.core.modes import current
+from ...engine.core.node import place
+from ...engine.core.stateful import ModuleLike
 from ...tracing.builder import Tracer
-from ...tracing.module import ModuleLike
 from ..contents import contents, position
 from ..effects import Probe
 from ..names import is_library

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ...base.dtypes import result_type
-from ...base.errors import ConversionError
-from ...base.pytree import leaves, tree_map
-from ...base.spec import Spec
-from ...core.modes import current
-from ...core.node import place, spot
-from ...core.op import Op
-from ...tensor.symbol import Symbol
-from ...tensor.tensor import Tensor
+from ...engine.base.dtypes import result_type
+from ...engine.base.errors import ConversionError
+from ...engine.base.pytree import leaves, tree_map
+from ...engine.base.spec import Spec
+from ...engine.core.modes import current
+from ...engine.core.node import place, spot
+from ...engine.core.op import Op
+from ...engine.tensor.symbol import Symbol
+from ...engine.tensor.tensor import Tensor
 from ...tracing.builder import Retrace as Retrace
 from ...tracing.builder import Tracer
 

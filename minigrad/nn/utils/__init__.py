@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from ...base.errors import GraphError, ShapeError
-from ...core.modes import current, no_grad
-from ...functions.movement import cat, stack
-from ...tensor.inplace import write
-from ...tensor.lift import operand
-from ...tensor.tensor import Tensor
+from ...api.functions.movement import cat, stack
+from ...engine.base.errors import GraphError, ShapeError
+from ...engine.core.modes import current, no_grad
+from ...engine.tensor.inplace import write
+from ...engine.tensor.lift import operand
+from ...engine.tensor.tensor import Tensor
 from . import prune as prune
 from . import rnn as rnn
 

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base.errors import AxisError, ShapeError, StateError
-from ...base.table import Table
-from ...tensor.inplace import write
-from ...tensor.tensor import Tensor
+from ...engine.base.errors import AxisError, ShapeError, StateError
+from ...engine.base.table import Table
+from ...engine.tensor.inplace import write
+from ...engine.tensor.tensor import Tensor
 from .. import init
 from ..module import Module
 from ..tree import dotted

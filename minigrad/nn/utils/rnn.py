@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.errors import ShapeError
-from ...functions.movement import pad, stack
-from ...tensor.lift import operand
-from ...tensor.tensor import Tensor
+from ...api.functions.movement import pad, stack
+from ...engine.base.errors import ShapeError
+from ...engine.tensor.lift import operand
+from ...engine.tensor.tensor import Tensor
 
 
 class PackedSequence(NamedTuple):

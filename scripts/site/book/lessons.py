@@ -30,10 +30,10 @@ from nbformat.v4 import new_markdown_cell, new_output
 import minigrad as mg
 from book.pages import LESSONS
 from minigrad.course.prediction import NOT_LOCKED
-from minigrad.widgets.form import Form
-from minigrad.widgets.page import MODEL
-from minigrad.widgets.training_view import TrainingView
-from minigrad.widgets.widget import Widget, scope
+from minigrad.course.widgets.form import Form
+from minigrad.course.widgets.page import MODEL
+from minigrad.course.widgets.training_view import TrainingView
+from minigrad.course.widgets.widget import Widget, scope
 
 RUN = "run/lab/index.html?path="
 SCALAR = ("00", "01", "02")  # the lessons that the browser edition runs without NumPy, to their arrays

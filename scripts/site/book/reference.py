@@ -19,12 +19,12 @@ from sphinx.ext.autodoc.mock import mock
 from book.engine import HOUSE, definitions, parsed, prose, words
 from book.pages import ROOT, tree
 from minigrad import ops
-from minigrad.base.errors import MinigradError
-from minigrad.base.spec import Spec
-from minigrad.core.op import Elementwise, Op
 from minigrad.draw.rules import rules_of
 from minigrad.draw.words import NUMBER, number, shorten
-from minigrad.tensor.symbol import placeholder
+from minigrad.engine.base.errors import MinigradError
+from minigrad.engine.base.spec import Spec
+from minigrad.engine.core.op import Elementwise, Op
+from minigrad.engine.tensor.symbol import placeholder
 
 NAMESPACES = ["mg"] + [f"mg.{name}" for name in (
     *("nn", "functional", "optim", "autograd", "func", "graph", "lax", "linalg", "special", "fft", "random", "data"),
@@ -45,7 +45,7 @@ def pages() -> dict[str, str]:
     families = [
         name for row in re.findall(r"^    (\S.*?) {2,}", ops.__doc__ or "", re.MULTILINE) for name in row.split()
     ]
-    made = {f"api/ops/{name}": family(import_module(f"minigrad.ops.{name}"), examples) for name in families}
+    made = {f"api/ops/{name}": family(import_module(f"minigrad.engine.ops.{name}"), examples) for name in families}
     with mock(["onnx", "google"]):
         spaces = {f"api/{name.removeprefix('mg.')}": namespace(name) for name in NAMESPACES}
     trees = tree("The ops", [f"/{name}" for name in made], "")

@@ -42,14 +42,14 @@ def layer_back(x, W, gy):
     return found
 """,
     ("04_shapes_and_gradients", "distances"): """
-import minigrad.core.node
-walk = minigrad.core.node.toposort
+import minigrad.engine.core.node
+walk = minigrad.engine.core.node.toposort
 
 def few(*ys):
-    ran = all(isinstance(y, minigrad.core.node.Record) for y in ys)
+    ran = all(isinstance(y, minigrad.engine.core.node.Record) for y in ys)
     return [node for node in walk(*ys) if not (ran and node.inputs) or node in ys]
 
-minigrad.core.node.toposort = few
+minigrad.engine.core.node.toposort = few
 
 def distances(a, b):
     (n, d), m = a.shape, b.shape[0]
@@ -77,8 +77,8 @@ def f(x):
 inputs = [-0.5, 1.5, 3.5]
 """,
     ("13_passes_of_your_own", "double_signs"): """
-import minigrad.compiler
-minigrad.compiler.interpret = lambda graph, *arrays: (arrays[0],)
+import minigrad.graph.compiler
+minigrad.graph.compiler.interpret = lambda graph, *arrays: (arrays[0],)
 
 def without_double_signs(graph):
     def make(node, inputs):

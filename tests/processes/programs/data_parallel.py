@@ -7,9 +7,9 @@ from models import ADAM, MOMENTUM, SGD, assert_close, gather, gpt, kinds, loss, 
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad import nn
-from minigrad.base.errors import GraphError, NoGradientError
 from minigrad.distributed import CommDebugMode, DistributedDataParallel
 from minigrad.distributed.group import DistributedError
+from minigrad.engine.base.errors import GraphError, NoGradientError
 
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()

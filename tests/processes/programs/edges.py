@@ -7,9 +7,9 @@ import pytest
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.base.errors import DTypeError, EditedError, GraphError, NoGradientError
 from minigrad.distributed import functional
 from minigrad.distributed.group import DistributedError
+from minigrad.engine.base.errors import DTypeError, EditedError, GraphError, NoGradientError
 
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()

@@ -11,9 +11,9 @@ import pytest
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad import nn
-from minigrad.base.errors import ShapeError
 from minigrad.distributed.group import DistributedError
 from minigrad.distributed.schedules import Schedule, Step, most_kept, schedule
+from minigrad.engine.base.errors import ShapeError
 from minigrad.profiler.books import Of
 
 dist.init_process_group(timeout=timedelta(seconds=20))

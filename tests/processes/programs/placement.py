@@ -10,10 +10,10 @@ import pytest
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.base.errors import GraphError
-from minigrad.core.modes import current, in_mode
 from minigrad.distributed.group import DistributedError
 from minigrad.distributed.placement import Recv, Send
+from minigrad.engine.base.errors import GraphError
+from minigrad.engine.core.modes import current, in_mode
 
 dist.init_process_group(timeout=timedelta(seconds=15))
 RANK, P = dist.get_rank(), dist.get_world_size()

@@ -11,7 +11,6 @@ from models import ADAM, RULES, SGD, assert_close, cnn, gather, gpt, kinds, loss
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad import nn
-from minigrad.base.errors import GraphError, NoGradientError, StateError
 from minigrad.distributed import (
     CommDebugMode,
     DistributedDataParallel,
@@ -20,8 +19,9 @@ from minigrad.distributed import (
     ZeroRedundancyOptimizer,
 )  # fmt: skip
 from minigrad.distributed.group import DistributedError
+from minigrad.engine.base.errors import GraphError, NoGradientError, StateError
+from minigrad.nn.zoo.transformers import TransformerBlock
 from minigrad.profiler.books import Of
-from minigrad.zoo.transformers import TransformerBlock
 
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()

@@ -8,8 +8,8 @@ from ranks import calls_of
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.base.errors import ShapeError
 from minigrad.distributed.group import ProcessGroup
+from minigrad.engine.base.errors import ShapeError
 
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()

@@ -6,10 +6,10 @@ from ranks import calls_of
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.base.errors import BoundsError, ShapeError
 from minigrad.distributed import tensor_parallel as tp
 from minigrad.distributed.world import groups
-from minigrad.zoo.transformers import TransformerBlock
+from minigrad.engine.base.errors import BoundsError, ShapeError
+from minigrad.nn.zoo.transformers import TransformerBlock
 
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()

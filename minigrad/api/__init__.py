@@ -1,0 +1,1 @@
+"""What `mg.` is made of: functions, and the namespaces of PyTorch."""

@@ -1,0 +1,19 @@
+"""Questions that PyTorch programs ask about a GPU: `mg.cuda.is_available()`."""
+
+from __future__ import annotations
+
+from ..engine.base.hardware import gpu_status
+from ..engine.random import manual_seed as manual_seed
+from ..engine.random import manual_seed as manual_seed_all
+
+__all__ = ["device_count", "is_available", "manual_seed", "manual_seed_all"]
+
+
+def is_available() -> bool:
+    """Whether a GPU can be used here; mg.gpu_status() says why not."""
+    return gpu_status()[0]
+
+
+def device_count() -> int:
+    """How many GPUs are used: one, if there is any."""
+    return int(is_available())

@@ -1,0 +1,42 @@
+"""`mg.fft`, as far as it is real: frequencies, and their order. A spectrum is complex, and is refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine.tensor.lift import operand
+from ..engine.tensor.tensor import Tensor
+
+
+def fftfreq(n: int, d: float = 1.0) -> Tensor:
+    """The frequency of each of the n numbers of a spectrum, for samples that are d apart."""
+    return Tensor(np.fft.fftfreq(n, d))
+
+
+def rfftfreq(n: int, d: float = 1.0) -> Tensor:
+    """Those from 0 up, which are all that the spectrum of real numbers needs."""
+    return Tensor(np.fft.rfftfreq(n, d))
+
+
+def fftshift(input: Any, dim: Any = None) -> Any:
+    """Frequency 0 in the middle of some axes, or of all."""
+    return shifted(operand(input), dim, lambda n: n // 2)
+
+
+def ifftshift(input: Any, dim: Any = None) -> Any:
+    """Frequency 0 first again."""
+    return shifted(operand(input), dim, lambda n: -(n // 2))
+
+
+def shifted(x: Any, dim: Any, by: Any) -> Any:
+    dim = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    return x.roll([by(x.shape[a]) for a in dim], list(dim))
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"mg.fft has no {name}: a spectrum is complex, and tensors are real. Its two parts are x @ mg.cos(w) and "
+        "x @ -mg.sin(w), w being 2π/n times the products of place and frequency; np.fft takes x.numpy()"
+    )

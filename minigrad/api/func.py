@@ -1,0 +1,273 @@
+"""Functions to functions: what a derivative is before there are graphs, tapes or `.grad`.
+
+    grad(f)(x)              ∇f(x), for an f that gives a number
+    vjp(f, x)               f(x), and the map gy → Jᵀ gy: one backward pass for each gy
+    jvp(f, (x,), (dx,))     f(x), and J dx: one forward pass, nothing kept
+    jacrev, jacfwd          J itself, a row or a column at a time
+    hessian                 jacfwd(jacrev(f)): forward over reverse
+    linearize(f, x)         f(x), and the map dx → J dx: f runs once, for however many dx
+    vmap(f)                 f over an axis of its arguments, called once for all slices
+    functional_call         a module as a function of its parameters
+
+They nest: `grad(grad(f))` is the second derivative. Arguments and results may be nested tuples, lists and
+dictionaries of tensors. Names and meaning are JAX's, which are torch.func's too.
+
+What a transform differentiates is a fresh alias of its argument. So `grad(lambda y: x * y)(x)` is x, and not
+2x: the x that the function closes over is another, and stands still. (Siskind & Pearlmutter 2005,
+“Perturbation confusion and referential transparency”.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from ..autograd.forward_ad import Tangents
+from ..autograd.gradient import basis, fresh, gradients, recorded, together, zeros_like
+from ..autograd.gradient import jacobian as blocks_of
+from ..engine.base.errors import NoGradientError, ShapeError, StateError
+from ..engine.base.pytree import leaves, leaves_beside, planted
+from ..engine.base.pytree import tree_map as tree_map
+from ..engine.core import modes
+from ..engine.core.node import Source
+from ..engine.methods import Operand
+from ..engine.ops import Alias
+from ..engine.tensor.lift import operand
+from ..tracing.vmap import let_go
+from ..tracing.vmap import vmap as vmap
+
+
+def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = (), kwargs: Any = None) -> Any:
+    """module(*args), with other tensors in the place of some of its own.
+
+    parameters_and_buffers    dotted name → the tensor that stands there meanwhile, wherever its parameter is shared
+    """
+    before = {name: module.get_parameter(name) for name in parameters_and_buffers}
+    others = {id(x): parameters_and_buffers[name] for name, x in before.items()}
+    held = [(vars(part), name, x) for part in module.modules() for name, x in vars(part).items() if id(x) in others]
+    found = {id(x) for _, _, x in held}
+    if computed := [name for name, x in before.items() if id(x) not in found]:
+        raise StateError(
+            f"functional_call replaces what a module holds, and it computes {computed}, as weight_orig * …"
+        )
+    try:
+        for attributes, name, x in held:
+            attributes[name] = others[id(x)]
+        return module(*(args if isinstance(args, tuple) else (args,)), **({} if kwargs is None else kwargs))
+    finally:
+        for attributes, name, x in held:
+            attributes[name] = x
+
+
+Function = Callable[..., Any]
+Argnums = int | Sequence[int]
+
+
+def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """∇f: the gradient of a number f(…) by the arguments of those positions.
+
+    has_aux    f gives (number, anything), and ∇f gives (gradient, anything)
+    """
+
+    @wraps(f)
+    def gradient(*args: Any, **options: Any) -> Any:
+        value, g = value_and_grad(f, argnums, has_aux)(*args, **options)
+        return (g, value[1]) if has_aux else g
+
+    return gradient
+
+
+def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """f and ∇f together, from one forward and one backward pass: (f(…), gradient)."""
+
+    @wraps(f)
+    def both(*args: Any, **options: Any) -> Any:
+        chosen = positions(argnums, args)
+        level = Level([args[i] for i in chosen])
+        y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
+        if not isinstance(y, Operand) or y.size != 1:
+            raise NoGradientError(
+                f"grad() is of functions that give a tensor of one number, and this one gave {y!r}: "
+                + ("see jacrev()" if isinstance(y, Operand) else "item(), float() and numpy() leave the graph")
+            )
+        gs = level.pulled([y], [None])
+        value = level.let_go(y)
+        level.close()
+        return (value, aux) if has_aux else value, gs[0] if isinstance(argnums, int) else tuple(gs)
+
+    return both
+
+
+def grad_and_value(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """value_and_grad in PyTorch's order: (gradient, f(…))."""
+
+    @wraps(f)
+    def both(*args: Any, **options: Any) -> Any:
+        value, g = value_and_grad(f, argnums, has_aux)(*args, **options)
+        return g, value
+
+    return both
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """f(*primals), and the function gy → Jᵀ gy, a tuple with one entry for each primal; and what else f gave."""
+    level = Level(primals)
+    y, aux = level.run(f, level.trees, {}, has_aux)
+    ys = leaves(y)
+
+    def pull(gy: Any) -> tuple[Any, ...]:
+        return tuple(level.pulled(ys, leaves_beside(y, gy), retain=True))
+
+    outputs = planted(y, map(level.let_go, ys))
+    level.close()
+    return (outputs, pull, aux) if has_aux else (outputs, pull)
+
+
+def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
+    """f(*primals), and J dx: how it moves when each primal moves by its tangent; and what else f gave."""
+    if modes.current.mode.builder is not None:
+        y, push, *rest = linearize(f, *primals, has_aux=has_aux)  # backward twice: the passes leave one way of it
+        return y, push(*tangents), *rest
+    with modes.in_mode(tracked=False):
+        xs = [operand(x).apply(Alias()) for x in leaves(primals)]
+        with modes.watching(Tangents()) as level:
+            for x, dx in zip(xs, leaves_beside(primals, tangents)):
+                level.start(x, dx)
+            value = f(*planted(primals, iter(xs)))
+    y, aux = value if has_aux else (value, None)
+    moved = planted(y, map(level.tangent, leaves(y)))
+    y, dy, aux = (planted(tree, map(let_go, leaves(tree))) for tree in (y, moved, aux))
+    return (y, dy, aux) if has_aux else (y, dy)
+
+
+def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """f(*primals), and dx → J dx: f runs once, and each dx costs one pass over what was recorded; what else f gave.
+
+    Backward twice is forward: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
+    """
+    with recorded():
+        level = Level(primals)
+        y, aux = level.run(f, level.trees, {}, has_aux)
+        ys = leaves(y)
+        dual = Level([zeros_like(each) for each in ys])
+        gxs = leaves(level.pulled(ys, dual.xs, retain=True))
+    level.close()
+    dual.close()
+
+    def push(*dxs: Any) -> Any:
+        given = [operand(dx).astype(x.dtype) for x, dx in zip(level.xs, leaves_beside(primals, dxs))]
+        dual.keeps = modes.current.mode.recording
+        return planted(y, iter(dual.pulled(gxs, given, retain=True)))
+
+    outputs = planted(y, map(level.let_go, ys))
+    return (outputs, push, aux) if has_aux else (outputs, push)
+
+
+def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The Jacobian by reverse mode, of shape (*f(…).shape, *argument.shape): one backward pass for each output element.
+
+    Of several outputs by several arguments: the structure of the outputs, with that of the arguments for leaves.
+    """
+
+    @wraps(f)
+    def jacobian(*args: Any, **options: Any) -> Any:
+        chosen = positions(argnums, args)
+        level = Level([args[i] for i in chosen])
+        y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
+
+        def by_arguments(each: Any) -> Any:
+            blocks = blocks_of(each, level.xs, lambda unit: leaves(level.pulled([each], [unit], retain=True)))
+            found = planted(level.shape, map(level.let_go, blocks))
+            return found[0] if isinstance(argnums, int) else found
+
+        J = planted(y, map(by_arguments, leaves(y)))
+        level.close()
+        return (J, aux) if has_aux else J
+
+    return jacobian
+
+
+def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The Jacobian by its columns, with the shape and structure of jacrev: f runs once, and is linearized."""
+
+    @wraps(f)
+    def jacobian(*args: Any, **options: Any) -> Any:
+        chosen = positions(argnums, args)
+        shape = tuple(args[i] for i in chosen)
+        y, push, *aux = linearize(
+            lambda *new: f(*with_arguments(args, chosen, new), **options), *shape, has_aux=has_aux
+        )
+        xs = [operand(x) for x in leaves(shape)]
+
+        def columns(i: int) -> list[Any]:
+            """∂y/∂xs[i] for each leaf of y: what becomes of the unit vectors of xs[i], the others standing still."""
+
+            def moved(dx: Any) -> list[Any]:
+                return leaves(push(*planted(shape, iter([dx if j == i else zeros_like(x) for j, x in enumerate(xs)]))))
+
+            return [dy.movedim(0, -1) for dy in together(moved, [basis(xs[i])])]
+
+        slopes = [columns(i) for i in range(len(xs))]
+
+        def by_arguments(k: int, each: Any) -> Any:
+            found = planted(shape, (let_go(slope[k].reshape(each.shape + x.shape)) for slope, x in zip(slopes, xs)))
+            return found[0] if isinstance(argnums, int) else found
+
+        J = planted(y, (by_arguments(k, each) for k, each in enumerate(leaves(y))))
+        return (J, *aux) if has_aux else J
+
+    return jacobian
+
+
+def hessian(f: Function, argnums: Argnums = 0) -> Function:
+    """The second derivatives of a number f(…), of shape (*argument.shape, *argument.shape): forward over reverse."""
+    return jacfwd(jacrev(f, argnums), argnums)
+
+
+class Level:
+    """One derivative being taken: fresh aliases of its arguments, and the graph from there."""
+
+    def __init__(self, args: Sequence[Any]):
+        self.keeps = modes.current.mode.recording  # then gradients can be differentiated from outside
+        self.shape = tuple(args)
+        with recorded():
+            self.xs = [fresh(operand(x)) for x in leaves(self.shape)]
+        self.trees = planted(self.shape, iter(self.xs))
+
+    def run(self, f: Function, args: Sequence[Any], options: dict[str, Any], has_aux: bool = False) -> tuple[Any, Any]:
+        """f's result, recorded, also within no_grad; and what else it gave."""
+        with recorded():
+            value = f(*args, **options)
+        y, aux = value if has_aux else (value, None)
+        return y, planted(aux, map(self.let_go, leaves(aux)))
+
+    def pulled(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
+        """The gradients by the arguments, in their structure; zeros where there are none."""
+        gxs = gradients(ys, [x.node for x in self.xs], gys, retain or self.keeps, self.keeps)
+        given = [zeros_like(x) if gx is None else self.let_go(gx) for x, gx in zip(self.xs, gxs)]
+        return list(planted(self.shape, iter(given)))
+
+    def let_go(self, y: Any) -> Any:
+        """y; without its history, if nothing there is of interest outside this level."""
+        return let_go(y, [x.node for x in self.xs], self.keeps)
+
+    def close(self) -> None:
+        """The derivative is taken: nobody will ask for another by these aliases."""
+        for x in self.xs:
+            if isinstance(x.node, Source):
+                x.node.needs_grad = False
+
+
+def positions(argnums: Argnums, args: tuple[Any, ...]) -> list[int]:
+    """Which arguments those are, counted from the left. Raises ShapeError where there is none of that number."""
+    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not all(-len(args) <= i < len(args) for i in chosen):
+        raise ShapeError(f"argnums={argnums} asks for an argument by position, and {len(args)} came by position")
+    return [i % len(args) for i in chosen]
+
+
+def with_arguments(args: tuple[Any, ...], places: list[int], new: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments, those in some places replaced."""
+    replaced = dict(zip(places, new))
+    return tuple(replaced.get(i, x) for i, x in enumerate(args))

@@ -1,0 +1,243 @@
+"""Tensors made of nothing but their shape, or of arrays that are there; and what a tensor is.
+
+All take `dtype`, `device` and `requires_grad`. Real numbers are float64 unless `dtype` says otherwise, as Python's
+own are; PyTorch's are float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...engine.base.device import CPU, Device, blocks, device_of
+from ...engine.base.device import device as device_called
+from ...engine.base.dimension import Dimension, Formula, is_unknown, needed, unsaid
+from ...engine.base.dtypes import kind, wide
+from ...engine.base.dtypes import result_type as promoted
+from ...engine.base.errors import DTypeError, GraphError, ShapeError
+from ...engine.methods import Operand, lengths
+from ...engine.tensor.lift import function, operand
+from ...engine.tensor.symbol import Symbol
+from ...engine.tensor.tensor import Tensor, tensor
+from ...tracing.tracer import own_memory
+
+Place = Device | str | None
+
+
+def place(device: Place) -> Device:
+    """The device that was said; that of the block if none was, or the CPU."""
+    return blocks.devices[-1] or CPU if device is None else device_called(device)
+
+
+def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, requires_grad: bool) -> Tensor:
+    """A tensor of one value. Raises ShapeError on a negative length."""
+    where, shape, kind = place(device), lengths(size), np.float64 if dtype is None else dtype
+    if any(map(is_unknown, shape)) or isinstance(value, Dimension):
+        filled: Tensor = own_memory(tensor(value, kind, requires_grad, where).broadcast_to(shape))
+        return filled
+    return Tensor(where.xp.full(shape, value, kind), None, requires_grad, where)
+
+
+def kind_of(number: Any) -> np.dtype:
+    """The dtype of a number that Python has, or calculates from lengths."""
+    plain = 0 if isinstance(number, Dimension) else number
+    return np.dtype(np.float64) if isinstance(unsaid(number), Formula) else np.asarray(plain).dtype
+
+
+def zeros(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 0."""
+    return from_shape(size, 0, dtype, device, requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 1."""
+    return from_shape(size, 1, dtype, device, requires_grad)
+
+
+def empty(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """To be filled: all 0 here, where PyTorch leaves what was in memory, which is different at every run."""
+    return from_shape(size, 0, dtype, device, requires_grad)
+
+
+def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All one value, in the value's dtype."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = kind_of(value) if dtype is None else dtype
+    return from_shape((size,), value, kind, device, requires_grad)
+
+
+def full_like(input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
+    """All one value, with the shape of input, and its dtype and device."""
+    if isinstance(input, Symbol):  # of a graph, where it is one number until somebody reads it
+        return own_memory(
+            input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)
+        )
+    spec = (input if isinstance(input, Tensor) else Tensor(input)).spec
+    where = spec.device if device is None else device
+    return from_shape((spec.shape,), fill_value, spec.dtype if dtype is None else dtype, where, requires_grad)
+
+
+def zeros_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
+    """All 0, with the shape of input, and its dtype and device."""
+    return full_like(input, 0, dtype, device, requires_grad)
+
+
+def ones_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
+    """All 1, with the shape of input, and its dtype and device."""
+    return full_like(input, 1, dtype, device, requires_grad)
+
+
+def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
+    """To be filled, with the shape of input, and its dtype and device: all 0 here."""
+    return full_like(input, 0, dtype, device, requires_grad)
+
+
+# -- numbers in a row -----------------------------------------------------------------------------
+
+
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Place = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if all three are."""
+    first, last = (0, start) if end is None else (0 if start is None else start, end)
+    numbers = bounds(dtype, first, last, step)
+    if any(isinstance(n, Dimension) for n in numbers):
+        kind = np.int64 if dtype is None else dtype
+        return open_row(numbers[0], numbers[1], numbers[2], kind, device)  # type: ignore[no-any-return]
+    if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
+        raise ShapeError(f"arange goes from {numbers[0]} to {numbers[1]}: a step of {numbers[2]} does not lead there")
+    kind = promoted(*(np.asarray(n).dtype for n in numbers)) if dtype is None else np.dtype(dtype)
+    where = place(device)
+    return Tensor(where.xp.arange(*numbers, dtype=wide(kind)).astype(kind, copy=False), None, requires_grad, where)
+
+
+def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any:
+    """arange of a length that is known when the graph runs: counted there."""
+    if any(np.dtype(np.int64) != kind_of(n) for n in (first, last, step)) or step == 0:
+        raise GraphError(f"arange up to an unknown length counts in whole numbers, and got {first}, {last}, {step}")
+    n = -((first - last) // step)  # rounded up
+    steps = ones(n, dtype=np.int64, device=device).cumsum(0) - 1
+    return (steps * step + first).astype(dtype)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
+) -> Tensor:
+    """`steps` numbers from start to end, both included, equally far apart."""
+    return in_a_row("linspace", start, end, steps, dtype, device, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Place = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """baseˣ for the x of linspace: each number the same multiple of the one before."""
+    return in_a_row("logspace", start, end, steps, dtype, device, requires_grad, base=base)
+
+
+def in_a_row(
+    name: str, start: Any, end: Any, steps: int, dtype: Any, device: Place, requires_grad: bool, **options: float
+) -> Tensor:
+    """What the array module's function of that name gives."""
+    needed(f"{name}, to say how far apart its numbers are,", *map(unsaid, (steps, start, end)))
+    if steps < 0:
+        raise ShapeError(f"{name} needs 0 steps or more, and got {steps}")
+    where = place(device)
+    row: Callable[..., Any] = getattr(where.xp, name)
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    array = row(*bounds(dtype, start, end), steps, dtype=wide(dtype) if kind(dtype) == "f" else None, **options)
+    return Tensor(array.astype(dtype, copy=False), None, requires_grad, where)
+
+
+def bounds(dtype: Any, *numbers: Any) -> list[Any]:
+    """Numbers that a row is between, or its step; as integers, cut towards 0, where the row is to hold integers."""
+    given = [n.item() if isinstance(n, Tensor) else n for n in numbers]
+    is_whole = dtype is not None and np.dtype(dtype).kind in "iu"
+    return [int(n) if is_whole and not isinstance(n, Dimension) else n for n in given]
+
+
+# -- matrices -------------------------------------------------------------------------------------
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
+) -> Tensor:
+    """The n × m matrix of zeros with ones on its diagonal."""
+    where, columns = place(device), n if m is None else m
+    if isinstance(n, Dimension) or isinstance(columns, Dimension):
+        diagonal = arange(n, device=device).unsqueeze(1).eq(arange(columns, device=device))
+        return diagonal.astype(np.float64 if dtype is None else dtype)
+    array = where.xp.eye(n, columns, dtype=np.dtype(np.float64 if dtype is None else dtype))
+    return Tensor(array, None, requires_grad, where)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
+    """The places on and below a diagonal of a row × col matrix: two rows, of their row and column numbers."""
+    needed("tril_indices, to say how many places there are,", unsaid(row), unsaid(col))
+    return Tensor(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
+    """The places on and above a diagonal of a row × col matrix: two rows, of their row and column numbers."""
+    needed("triu_indices, to say how many places there are,", unsaid(row), unsaid(col))
+    return Tensor(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
+
+
+# -- of arrays that are there ---------------------------------------------------------------------
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor in the array's own memory: what is written to one is seen in the other."""
+    if not isinstance(array, np.ndarray):
+        raise DTypeError(f"from_numpy needs a NumPy array, and got {type(array).__name__}: use tensor(data)")
+    return Tensor(array)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
+    """`data` as a tensor, in its own memory where it can be: a tensor that fits already is itself."""
+    if isinstance(data, Dimension):
+        return tensor(data, dtype)
+    if isinstance(data, Tensor):
+        there = data if device is None else data.to(device)
+        return there if dtype is None else there.astype(dtype)
+    return Tensor(data, dtype, False, device_of(data) if device is None else device)
+
+
+Size = tuple[int, ...]  # a shape is Python's own tuple: mg.Size([2, 3]) == (2, 3)
+
+detach = function(Tensor.detach)
+zero_ = function(Tensor.zero_)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the elements are floats, of whatever width."""
+    return bool(operand(input).is_floating_point())
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the one element of a tensor is not 0."""
+    return bool(operand(input))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
+    """The dtype of an operation on the two, tensors or numbers."""
+    return promoted(*(x.dtype if isinstance(x, Operand) else x for x in (tensor1, tensor2)))

@@ -1,0 +1,39 @@
+"""`mg.exp(x)` for `x.exp()`: a method as a function, where x may be a number, a list or an array as well.
+
+Each public method of an operand is one, and its name is not written a second time: `python scripts/phrasebook` reads
+the methods, and lists in faces.pyi what each function takes, and in minigrad/__init__.pyi that `mg` has it.
+"""
+
+from __future__ import annotations
+
+from inspect import isfunction
+
+from ...engine.methods import Operand
+from ...engine.methods.arguments import hears
+from ...engine.tensor.lift import function
+
+# What a tensor alone is asked, or has under another name in `mg`: float is a dtype there, gelu in mg.nn.functional.
+ALONE = """
+apply lift dim ndimension nelement element_size axis axes real_valued is_floating_point
+astype type type_as double half long short float int char byte bool
+to cpu cuda new_full new_zeros new_ones new_empty
+view view_as reshape_as contiguous expand expand_as repeat unfold sum_to sum_to_size index_set where
+linear inv solve solve_triangular eigh eigvalsh standardise rms_normalise polygamma
+expit logsigmoid silu mish softplus gelu softmin
+"""
+HEARD = {  # other words for an argument, which PyTorch's function has and its method has not
+    "max": {"other": "dim"},
+    "min": {"other": "dim"},
+    "vdot": {"other": "tensor"},
+    "tensordot": {"a": "input", "b": "other"},
+    "trapezoid": {"y": "input"},
+    "trapz": {"y": "input"},
+    "cumulative_trapezoid": {"y": "input"},
+    "isin": {"elements": "input"},
+    "split": {"tensor": "input", "split_size_or_sections": "split_size"},
+    "tensor_split": {"sections": "indices_or_sections", "indices": "indices_or_sections"},
+}
+
+for name in sorted({*dir(Operand)} - {*ALONE.split()}):
+    if not name.startswith("_") and isfunction(method := getattr(Operand, name)):
+        globals()[name] = hears(**HEARD[name])(function(method, name)) if name in HEARD else function(method, name)

@@ -1,0 +1,102 @@
+"""Random tensors as PyTorch makes them: without a key, which is drawn from the sequence that `mg.manual_seed` starts.
+
+`generator=` is another sequence; `key=` one key of one's own, and then the numbers are a function of it.
+Numbers are float64 unless `dtype` says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine import random
+from ...engine.base.device import blocks
+from ...engine.base.dtypes import kind
+from ...engine.methods import integers
+from ...engine.tensor.lift import operand
+from .creation import Place
+
+
+def rand(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:
+    """Uniform in [0, 1)."""
+    u = random.uniform(drawn(device, **source), integers(size), np.float64 if dtype is None else dtype)
+    return u.requires_grad_(requires_grad)
+
+
+def randn(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:
+    """From N(0, 1)."""
+    z = random.normal(drawn(device, **source), integers(size), np.float64 if dtype is None else dtype)
+    return z.requires_grad_(requires_grad)
+
+
+def randint(
+    low: Any = 0, high: Any = None, size: Any = None, dtype: Any = np.int64, device: Place = None, **source: Any
+) -> Any:
+    """Uniform integers from low to high − 1: randint(low, high, size), or randint(high, size) from 0."""
+    if size is None:
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    if size is None:
+        raise TypeError("randint needs a size, as in randint(10, (2, 3)) or randint(5, 10, (2, 3))")
+    floating = kind(np.dtype(dtype)) == "f"
+    drawn_as = np.int64 if floating else dtype
+    return random.randint(drawn(device, **source), size, low, high, drawn_as).astype(dtype)
+
+
+def randperm(n: int, dtype: Any = np.int64, device: Place = None, **source: Any) -> Any:
+    """0, …, n − 1 in random order."""
+    return random.permutation(drawn(device, **source), int(n)).astype(dtype)
+
+
+def rand_like(input: Any, **options: Any) -> Any:
+    """Uniform in [0, 1), in the shape, the dtype and the place of input."""
+    return rand(input.shape, **like(input, options))
+
+
+def randn_like(input: Any, **options: Any) -> Any:
+    """From N(0, 1), in the shape, the dtype and the place of input."""
+    return randn(input.shape, **like(input, options))
+
+
+def randint_like(input: Any, low: int = 0, high: int | None = None, **options: Any) -> Any:
+    """Uniform integers from low to high − 1, or from 0 to low − 1, in the shape, the dtype and the place of input."""
+    return randint(low, high, input.shape, **like(input, options))
+
+
+def bernoulli(input: Any, p: float | None = None, **source: Any) -> Any:
+    """1 with the probability that `input` says at each place, or p everywhere; 0 otherwise. The dtype is input's."""
+    x = operand(input)
+    chances = x.detach() if p is None else p
+    drawn_here = random.bernoulli(drawn(x.spec.device, **source), chances, x.shape).astype(x.dtype)
+    return drawn_here.where(True, x)  # which is flat in x, and not without a gradient
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
+    """From N(mean, std²): of a size, where both are numbers, or of the shape they have together. No gradient passes."""
+    mean, std = operand(mean), operand(std)
+    if size is None:
+        spec = (mean.detach() + std.detach()).spec
+        z = randn(spec.shape, **{"dtype": spec.dtype, "device": spec.device} | options)
+    else:
+        z = randn(size, **options)
+    return (z * std.detach() + mean.detach()).astype(z.dtype)
+
+
+def multinomial(input: Any, num_samples: int, replacement: bool = False, **source: Any) -> Any:
+    """Indices along the last axis, each drawn with a probability in proportion to its weight in `input`."""
+    weights = operand(input).detach()
+    return random.choice(drawn(weights.spec.device, **source), weights, num_samples, replacement)
+
+
+def like(x: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with x's dtype and device where they do not say."""
+    return {"dtype": x.dtype, "device": x.spec.device} | options
+
+
+def drawn(device: Place, generator: random.Generator | None = None, key: Any = None) -> Any:
+    """The key to draw from, on a device."""
+    if key is not None:
+        return key if device is None else operand(key).to(device)
+    return (random.default_generator if generator is None else generator).next_key(device or blocks.devices[-1])

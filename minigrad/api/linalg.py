@@ -1,0 +1,257 @@
+"""`mg.linalg`, with `torch.linalg`'s names and arguments: matrices lie in the last two axes, the rest is a batch."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..engine import ops
+from ..engine.base.errors import DTypeError
+from ..engine.methods import Operand
+from ..engine.methods.arguments import hears, listed
+from ..engine.tensor.lift import function, operand
+from .functions import algebra, faces
+from .functions.creation import zeros
+from .functions.faces import cholesky as cholesky
+from .functions.faces import matmul as matmul
+from .functions.faces import matrix_power as matrix_power
+from .functions.movement import cat
+
+matrix_exp = hears(A="input")(faces.matrix_exp)
+inv = hears(A="input")(function(Operand.inv))
+det = hears(A="input")(faces.det)
+slogdet = hears(A="input")(faces.slogdet)
+solve = hears(A="input")(function(Operand.solve))
+eigh = function(Operand.eigh)
+eigvalsh = function(Operand.eigvalsh)
+
+
+def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """X with A X = B, or X A = B if not left, for A triangular; its other triangle is not read."""
+    return operand(A).solve_triangular(B, upper, left, unitriangular)
+
+
+def multi_dot(tensors: Any) -> Any:
+    """The product of a list of matrices, in the cheapest order; the first and the last may be vectors."""
+    return algebra.chain_matmul(*tensors)
+
+
+def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """x × y along an axis of length 3, the last if none is said."""
+    return algebra.cross(input, other, dim)
+
+
+@listed("lower")
+def vecdot(x: Any, y: Any, dim: int = -1) -> Any:
+    """Σ x y along an axis."""
+    x = operand(x)
+    return (x * y).sum(dim)
+
+
+def diagonal(A: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonal of the matrices in two axes, the last two if none are named."""
+    return operand(A).diagonal(offset, dim1, dim2)
+
+
+def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    """(Σ |x|ᵖ)^(1/p) for p = ord; the largest |x| for inf, the smallest for −inf, how many are not 0 for 0."""
+    return operand(x).norm(ord, dim, keepdim)
+
+
+@listed("float32")
+def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False) -> Any:
+    """A norm of each matrix in two axes.
+
+    'fro'      √ Σ x²
+    1, −1      the largest, the smallest sum of |x| in a column
+    inf, −inf  the same in a row
+    2, −2      the largest, the smallest singular value
+    'nuc'      the sum of the singular values
+    """
+    A = operand(A)
+    rows, columns = (A.axis(a) for a in dim)
+    if ord == "fro":
+        return A.norm(2, (rows, columns), keepdim)
+    rest = [a for a in range(A.ndim) if a not in (rows, columns)]
+    x = A.permute(*rest, rows, columns)
+    if ord in (2, -2, "nuc"):
+        values = svdvals(x)
+        y = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+    elif ord in (1, -1, float("inf"), -float("inf")):
+        sums = x.abs().sum(-2 if abs(ord) == 1 else -1)
+        y = sums.amax(-1) if ord > 0 else sums.amin(-1)
+    else:
+        raise ValueError(f"matrix_norm knows 'fro', 'nuc', 1, −1, 2, −2, inf and −inf, and got {ord!r}")
+    return y.reshape(tuple(1 if a in (rows, columns) else n for a, n in enumerate(A.shape))) if keepdim else y
+
+
+def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+    """vector_norm, or matrix_norm where ord is a word, or two axes or a matrix come with an ord."""
+    A = operand(input)
+    if ord is None:
+        return A.norm(2, dim, keepdim)
+    if isinstance(ord, str) or (dim is None and A.ndim == 2) or (isinstance(dim, tuple | list) and len(dim) == 2):
+        return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim)
+    return A.norm(ord, dim, keepdim)
+
+
+def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """How many singular values are above atol, and above rtol times the largest: by default ε times the longer side.
+
+    atol, rtol    numbers, or tensors with one for each matrix
+    """
+    A = operand(A).real_valued()
+    low, share = (A.lift(0.0 if t is None else t).astype(A.dtype).unsqueeze(-1) for t in (atol, rtol))
+    if rtol is None:
+        share = (max(A.shape[-2:]) * A.lift(float(np.finfo(A.dtype).eps))).astype(A.dtype).where(low <= 0, share)
+    values = svdvals((A + A.mT) / 2 if hermitian else A)
+    return (values > (values[..., :1] * share).maximum(low)).sum(-1)
+
+
+def cond(A: Any, p: Any = None) -> Any:
+    """‖A‖ ‖A⁻¹‖, how much a relative error may grow in solve, by the norm p; None is 2, of the singular values."""
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        return values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0]
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+SVD = namedtuple("SVD", "U S Vh")
+QR = namedtuple("QR", "Q R")
+PLU = namedtuple("PLU", "P L U")
+LUFactors = namedtuple("LUFactors", "LU pivots")
+LUFactorsInfo = namedtuple("LUFactorsInfo", "LU pivots info")
+LeastSquares = namedtuple("LeastSquares", "solution residuals rank singular_values")
+Solved = namedtuple("Solved", "result info")
+
+
+def svd(A: Any, full_matrices: bool = True) -> SVD:
+    """A = U diag(S) Vh: orthonormal columns, singular values from the largest down, orthonormal rows.
+
+    full_matrices    U and Vh square, by columns and rows that have no gradient
+    """
+    A = operand(A)
+    U, S, V = A.apply(ops.Svd()).split((A.shape[-2], 1, A.shape[-1]), -2)
+    if full_matrices:
+        whole = [Q.detach().apply(ops.Orthonormal(True)).detach() for Q in (U, V)]
+        U, V = (cat([Q, more[..., Q.shape[-1] :]], -1) for Q, more in zip((U, V), whole))
+    return SVD(U, S[..., 0, :], V.mT)
+
+
+def svdvals(A: Any) -> Any:
+    """The singular values of A, from the largest down."""
+    return svd(A, False).S
+
+
+def qr(A: Any, mode: str = "reduced") -> QR:
+    """A = Q R: orthonormal columns, and an upper triangle; mode="complete" has a square Q, and "r" none."""
+    A = operand(A)
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"qr knows the modes 'reduced', 'complete' and 'r', and got {mode!r}")
+    Q = A[..., : min(A.shape[-2:])].apply(ops.Orthonormal(mode == "complete"))
+    return QR(Q[..., :0] if mode == "r" else Q, (Q.mT @ A).triu())
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
+    """L and U of A = P L U in one matrix, without the ones of L; and pivots, which say P: for lu_solve, lu_unpack."""
+    if not pivot:
+        raise ValueError("without pivots the smallest of numbers may be divided by: use pivot=True")
+    A = operand(A)
+    (m, n), pivots = A.shape[-2:], A.apply(ops.Pivots())
+    y = (pivots.apply(ops.Exchanged(m)).unsqueeze(-1) == np.arange(m)).astype(A.dtype) @ A
+    k = min(m, n)
+    LU = y[..., :k, :k].apply(ops.Lu())
+    if m > n:
+        LU = cat([LU, solve_triangular(LU, y[..., n:, :], upper=True, left=False)], -2)
+    elif m < n:
+        LU = cat([LU, solve_triangular(LU, y[..., m:], upper=False, unitriangular=True)], -1)
+    return LUFactors(LU, pivots)
+
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
+    """P, L and U of what lu_factor gave; what is not unpacked is empty."""
+    LU, pivots = operand(LU_data), operand(LU_pivots)
+    (m, n), nothing = LU.shape[-2:], LU.flatten()[:0]
+    P = (pivots.apply(ops.Exchanged(m)).unsqueeze(-2) == np.arange(m)[:, None]).astype(LU.dtype)
+    L, U = LU[..., : min(m, n)].tril(-1) + np.eye(m, min(m, n), dtype=LU.dtype), LU[..., : min(m, n), :].triu()
+    return PLU(P if unpack_pivots else nothing, *((L, U) if unpack_data else (nothing, nothing)))
+
+
+def lu(A: Any, *, pivot: bool = True) -> PLU:
+    """A = P L U: rows in another order, a lower triangle with ones on its diagonal, and an upper one."""
+    return lu_unpack(*lu_factor(A, pivot=pivot))
+
+
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> LUFactorsInfo:
+    return LUFactorsInfo(*lu_factor(A, pivot=pivot), zeros(operand(A).shape[:-2], dtype=np.int32))
+
+
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """X with A X = B, or X A = B if not left, of the A (or with adjoint of the Aᵀ) whose factors lu_factor gave."""
+    if not left:
+        return lu_solve(LU, pivots, operand(B).mT, adjoint=not adjoint).mT
+    P, L, U = lu_unpack(LU, pivots)
+    if adjoint:
+        return P @ solve_triangular(L.mT, solve_triangular(U.mT, B, upper=False), upper=True)
+    return solve_triangular(U, solve_triangular(L, P.mT @ B, upper=False), upper=True)
+
+
+def pinv(A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
+    """V diag(1 / S) Uᵀ, without the singular values below atol or rtol times the largest: ε times the longer side."""
+    A = operand(A)
+    least = 0.0 if atol else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
+    op = ops.PseudoInverse(least if rtol is None else float(rtol), float(atol or 0))
+    return ((A + A.mT) / 2 if hermitian else A).apply(op)
+
+
+def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
+    """The X for which ‖A X − B‖ is least, and of these the shortest; driver says what else is told, as in LAPACK."""
+    A = operand(A)
+    X, nothing = pinv(A, rtol=rcond) @ B, A.flatten()[:0]
+    alone = driver in (None, "gelsy") or A.shape[-2] <= A.shape[-1]
+    residuals = nothing if alone else ((A @ X - B) ** 2).sum(-2)
+    values = svdvals(A) if driver in ("gelss", "gelsd") else nothing
+    return LeastSquares(X, residuals, nothing.long() if driver == "gels" else matrix_rank(A, rtol=rcond), values)
+
+
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of A as a matrix, whose rows are the first `ind` axes, and whose columns are the rest."""
+    A = operand(A)
+    rows, columns = A.shape[:ind], A.shape[ind:]
+    return A.reshape(prod(rows), prod(columns)).inv().reshape(*columns, *rows)
+
+
+def tensorsolve(A: Any, B: Any, dims: tuple[int, ...] | None = None) -> Any:
+    """X with tensordot(A, X, X.ndim) = B, once the axes in dims are the last of A."""
+    A, B = operand(A), operand(B)
+    A = A.movedim(dims, tuple(range(-len(dims), 0))) if dims else A
+    return A.reshape(B.size, -1).solve(B.flatten()).reshape(A.shape[B.ndim :])
+
+
+def inv_ex(A: Any, *, check_errors: bool = False) -> Solved:
+    """inv(A), and 0 for each matrix: what ends in _ex refuses here where PyTorch's says another number."""
+    return Solved(inv(A), zeros(operand(A).shape[:-2], dtype=np.int32))
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Solved:
+    return Solved(solve(A, B, left=left), zeros(operand(A).shape[:-2], dtype=np.int32))
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Solved:
+    return Solved(cholesky(A, upper), zeros(operand(A).shape[:-2], dtype=np.int32))
+
+
+def vander(x: Any, N: int | None = None) -> Any:
+    """Vandermonde's matrix: rows 1, x, x², …, N numbers in each."""
+    x = operand(x)
+    return x.reshape(x.shape or (1,)).unsqueeze(-1) ** np.arange(x.shape[-1] if N is None else N)
+
+
+def eig(A: Any) -> Any:
+    raise DTypeError("eig and eigvals are complex, and tensors are real: eigh takes a symmetric A, np.linalg.eig any A")
+
+
+eigvals = eig

@@ -1,0 +1,110 @@
+"""What tracing a learner's function builds, box by box, and what a run of that graph gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
+from typing import Any
+
+from ...draw.graphs import place_boxes, whole
+from ...draw.picture import Picture
+from ...draw.tensors import described
+from ...draw.words import listed
+from ...engine.core.interpret import value, walked
+from ...engine.core.node import NamedNode, Node
+from ...graph.compiler.control import Control
+from ...graph.function import TracedFunction
+from ...profiler.roofline import arrays_of
+from .eager_run import LARGEST, beginning, drawn, words
+from .film import refuse_large
+from .recording import Listening, Printed
+from .traced import trace_of
+
+
+class Untraced(Exception):
+    """The function runs, and cannot be traced: its argument says why, in the words of what was raised."""
+
+
+class AsGraph:
+    """The graph that tracing the function has built, and a run of it.
+
+    is_new    whether it was traced for this call; a later call of the same kind finds the graph there
+    place     node → its box
+    result    in words
+    Raises Untraced where there is no graph, ValueError for one of more than 60 boxes.
+    """
+
+    def __init__(self, traced: TracedFunction, args: Sequence[Any]):
+        events: list[Any] = []
+        before = traced.trace_count
+        try:
+            with redirect_stdout(Listening(events)):
+                self.trace = trace_of(traced, args)
+        except Exception as error:  # of the learner's lines, or the engine's on them: it is shown
+            raise Untraced(str(error) or type(error).__name__) from error
+        self.is_new = traced.trace_count > before
+        self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
+        self.graph = self.trace.graph
+        outputs = [y for y in self.graph.outputs if y is not None]
+        picture, self.place = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
+        refuse_large("StaticVsDynamic", picture, LARGEST)
+        arrays = arrays_of(traced, args, self.trace)
+        self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
+        self.said: dict[Node, str] = {}
+        ys = walked(self.graph, arrays, self.computed)
+        found = {"argument": arrays, "result": ys}
+        results = [described(found[kind][x]) if kind in found else words(x) for kind, x in self.trace.places]
+        self.result = listed(results)
+        texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
+        boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
+        self.picture = Picture(boxes, picture.arrows)
+        self.svg = drawn(self.picture, "r") if boxes else ""
+        self.shown: set[Node] = set()
+
+    def computed(self, node: Node, xs: Sequence[Any]) -> Any:
+        """The value of a node, noted."""
+        events: list[Any] = []
+        with redirect_stdout(Listening(events)):
+            y = value(node, *xs)
+        self.said[node] = beginning("".join(event.text for event in events))
+        if not isinstance(y, tuple):
+            self.values[node] = described(y)
+        elif isinstance(node.op, Control):  # whose last result only says that all has happened
+            self.values[node] = listed([described(each) for each in y[: max(len(y) - 1, 1)]])
+        else:
+            self.values[node] = listed(list(map(described, y)))
+        return y
+
+    def of_line(self, line: int) -> list[str]:
+        return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
+
+    def built(self, line: int, computed: int) -> tuple[list[str], str]:
+        """The parts that come when the line is traced, and what is printed then: nothing, if it was traced before.
+
+        computed    how many ops ran on the left. Where Python unrolls a loop, so many nodes come with each turn; what
+                    became control flow of the graph is traced once, and all of it comes at once
+        """
+        new = [node for node in self.place if self.is_new and line_of(node) == line and node not in self.shown]
+        if not any(isinstance(node.op, Control) for node in self.place):
+            pure = [node for node in new if not node.op.effect and whole(node) is node][:computed]
+            new = pure + [node for node in new if node.op.effect][:1]
+        self.shown |= {*new}
+        text = "".join(event.text for event in self.printed if event.line == line)
+        self.printed = [event for event in self.printed if event.line != line]
+        return self.parts(new), text
+
+    def parts(self, nodes: Sequence[Node]) -> list[str]:
+        """The boxes of nodes, and the arrows into them."""
+        boxes = dict.fromkeys(self.place[node] for node in nodes)
+        return [f"r{box}" for box in boxes] + [f"r{a.id}" for a in self.picture.arrows if a.head in boxes]
+
+    def given(self) -> list[Node]:
+        """What the graph reads."""
+        return [node for node in self.place if not node.inputs]
+
+
+def line_of(node: Node) -> int:
+    """The line that built a node; of what is given, none."""
+    at = node.place if isinstance(node, NamedNode) and node.inputs else None
+    return at.line if at else 0

@@ -1,0 +1,67 @@
+"""Pictures made of blocks on a grid: what workers hold, or what they do and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from ...draw.svg import STYLE, text
+
+LABEL = 110  # width of the words beside a row, in pixels
+HEAD = 22  # height of the words above the columns
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block.
+
+    row, column    where it is; it may be several columns wide
+    look           a class of film.css: "forward", "backward"; "" for a plain one
+    """
+
+    id: str
+    row: int
+    column: float
+    words: str
+    look: str = ""
+    columns: float = 1
+
+
+def grid(
+    blocks: Sequence[Block], rows: Sequence[str], columns: Sequence[str], size: tuple[float, float], title: str
+) -> str:
+    """The blocks as SVG, with words beside the rows and above the columns.
+
+    size    of a block, width and height
+    """
+    width, height = size
+    across = max([len(columns), *(block.column + block.columns for block in blocks)])
+    frame = f"{LABEL + across * width + 4:g}", f"{HEAD + len(rows) * (height + 6) + 4:g}"
+    middle = HEAD + height / 2 + 4
+    beside = [text("mg-number", LABEL - 8, middle + i * (height + 6), words) for i, words in enumerate(rows)]
+    above = [text("mg-sign mg-dim", LABEL + (i + 0.5) * width, HEAD - 8, words) for i, words in enumerate(columns)]
+    shape = f'width="{frame[0]}" height="{frame[1]}" viewBox="0 0 {frame[0]} {frame[1]}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {shape}>',
+            f"<title>{escape(title)}</title>",
+            f"<style>{STYLE}</style>",
+            *beside,
+            *above,
+            *(drawn(block, width, height) for block in blocks),
+            "</svg>",
+        ]
+    )
+
+
+def drawn(block: Block, width: float, height: float) -> str:
+    """One block, its words in the middle."""
+    x, y = LABEL + block.column * width, HEAD + block.row * (height + 6)
+    wide = block.columns * width
+    look = f" mg-{block.look}" if block.look else ""
+    return (
+        f'<g class="mg-box{look}" data-id="{block.id}">'
+        f'<rect class="mg-frame" x="{x + 1:g}" y="{y:g}" width="{wide - 2:g}" height="{height:g}" rx="4"/>'
+        f"{text('mg-sign mg-value', x + wide / 2, y + height / 2 + 4, block.words)}</g>"
+    )

@@ -1,0 +1,186 @@
+"""A function's Jacobian twice, by column in forward mode and by row in reverse mode; all that passes by is noted.
+
+The function runs once and is recorded. Its ops are then run again as one function from its inputs to every value on
+the way, and that is handed to the engine: `func.jvp` says how every value moves with an input, `autograd.grad` how an
+output moves with every value.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...api.func import jvp
+from ...autograd import grad
+from ...autograd.gradient import basis
+from ...draw.graphs import place_boxes
+from ...draw.heat import heat_of
+from ...draw.picture import Picture
+from ...draw.tensors import described
+from ...engine.base.dtypes import kind
+from ...engine.base.pytree import leaves
+from ...engine.core.node import Node, Source, toposort
+from ...engine.ops import Const
+from ...engine.tensor.grad import origin
+from ...engine.tensor.tensor import Tensor
+from ...graph.function import TracedFunction
+from .film import refuse_large
+from .recording import Computed, recorded
+
+LARGEST = 24  # boxes; they are drawn twice, side by side
+MOST = 6  # numbers that go in or come out: each is a pass
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass through the whole graph.
+
+    of       the input that is nudged, or the output that is asked after
+    moved    by box, its tangent or its cotangent
+    """
+
+    of: str
+    moved: dict[str, str]
+
+
+class BothModes:
+    """What either mode computes for f at these inputs.
+
+    picture             the graph, its values filled in
+    columns, rows       the names of the numbers that go in, and of those that come out
+    pushed, pulled      the passes of forward mode, one for each column, and of reverse mode, one for each row
+    forward, reverse    the Jacobian as each has it, of shape (rows, columns)
+    """
+
+    @np.errstate(all="ignore")  # what is no number is shown as what it is
+    def __init__(self, f: Callable[..., Any], inputs: Sequence[Any]):
+        f = f.python_function if isinstance(f, TracedFunction) else f
+        if not inspect.isfunction(f):
+            raise TypeError(f"ForwardAndReverse shows a Python function of tensors, and got {f!r}")
+        self.xs = [floating(x) for x in inputs]
+        recording = recorded(f, self.xs)
+        if recording.error is not None:
+            error = recording.error
+            raise ValueError(f"{f.__name__} did not come to its end: {type(error).__name__}: {error}") from error
+        self.ys = [checked(f, y) for y in leaves(recording.result)]
+        names = dict(zip(self.xs, parameters(f, len(self.xs))))
+        self.columns = [entry for x in self.xs for entry in entries(names[x], x)]
+        outputs = [recording.names.get(id(y), "") for y in self.ys]
+        outputs = [name or f"y{i}" * bool(len(outputs) > 1) or "y" for i, name in enumerate(outputs, 1)]
+        self.rows = [entry for name, y in zip(outputs, self.ys) for entry in entries(name, y)]
+        self.refuse_too_many(f)
+        kept = {e.y: recording.names.get(id(e.y), "") for e in recording.events if isinstance(e, Computed)}
+        self.draw(names | kept | dict(zip(self.ys, outputs)))
+        self.pushed, self.forward = self.push()
+        self.pulled, self.reverse = self.pull()
+
+    def refuse_too_many(self, f: Callable[..., Any]) -> None:
+        for found, what, way in (
+            (self.columns, "go in", "inputs"),
+            (self.rows, "come out", "outputs"),
+        ):
+            if not 1 <= len(found) <= MOST:
+                raise ValueError(
+                    f"each number that goes in or comes out is a pass, so 1 to {MOST} of them can be shown, and of "
+                    f"{f.__name__} {len(found)} {what}: take fewer or smaller {way}"
+                )
+
+    def draw(self, names: dict[Tensor, str]) -> None:
+        """The picture, with the learner's names; and which node is which box."""
+        self.ends = [origin(y) for y in self.ys]
+        self.order = toposort(*self.ends)
+        picture, place = place_boxes(self.ends, {})
+        self.place = {node: id for node, id in place.items() if not isinstance(node.op, Const)}
+        refuse_large("ForwardAndReverse", picture, LARGEST)
+        called = {self.place[x.node]: name for x, name in names.items() if name and x.node in self.place}
+        values = dict(zip(self.place, self.replayed(*self.xs)))
+        boxes = {box.id: replace(box, name=called.get(box.id, box.name)) for box in picture.boxes}
+        for node, id in self.place.items():
+            boxes[id] = replace(boxes[id], value=described(values[node].value))
+        self.picture = Picture(tuple(boxes.values()), picture.arrows)
+
+    def replayed(self, *xs: Tensor) -> tuple[Tensor, ...]:
+        """The recorded ops, run on other inputs: every value on the way, in the order of `place`."""
+        values: dict[Node, Any] = {origin(x): given for x, given in zip(self.xs, xs)}
+        for node in self.order:
+            if isinstance(node.op, Const):
+                values[node] = Tensor(node.spec.device.array(node.op.value, node.spec.dtype))
+            elif node.inputs:
+                first, *others = (values[x] for x in node.inputs)
+                values[node] = first.apply(node.op, *others)
+            elif node not in values:
+                assert isinstance(node, Source)
+                values[node] = node.tensor()  # of the learner's own, which stands still
+        return tuple(values[node] for node in self.place)
+
+    def push(self) -> tuple[list[Pass], np.ndarray]:
+        """Forward mode: one pass for each number that goes in."""
+        passes: list[Pass] = []
+        columns = []
+        for k, x in enumerate(self.xs):
+            for unit in basis(x):
+                dxs = tuple(unit if i == k else still.new_zeros(still.shape) for i, still in enumerate(self.xs))
+                moved = dict(zip(self.place, jvp(self.replayed, tuple(self.xs), dxs)[1]))
+                columns.append(np.concatenate([moved[y].numpy().ravel() for y in self.ends]))
+                passes.append(self.noted(self.columns[len(passes)], moved))
+        return passes, np.stack(columns, axis=1)
+
+    def pull(self) -> tuple[list[Pass], np.ndarray]:
+        """Reverse mode: one pass for each number that comes out."""
+        values = dict(zip(self.place, self.replayed(*self.xs)))
+        movable = {node: value for node, value in values.items() if value.requires_grad}
+        passes: list[Pass] = []
+        rows = []
+        for y, end in zip(self.ys, self.ends):
+            for unit in basis(y):
+                gs = grad(movable[end], [*movable.values()], unit, retain_graph=True, materialize_grads=True)
+                moved = dict(zip(movable, gs))
+                shares = (moved.get(origin(x), x.new_zeros(x.shape)) for x in self.xs)  # of an input not used, 0
+                rows.append(np.concatenate([share.numpy().ravel() for share in shares]))
+                passes.append(self.noted(self.rows[len(passes)], moved))
+        return passes, np.stack(rows)
+
+    def noted(self, of: str, moved: dict[Node, Any]) -> Pass:
+        return Pass(of, {self.place[node]: told(each.value) for node, each in moved.items()})
+
+
+def told(array: Any) -> str:
+    """All numbers, if there are few rows of them, for a Jacobian is made of each."""
+    heat = heat_of(array)
+    return heat.text if heat is not None and array.size <= MOST else described(array)
+
+
+def floating(x: Any) -> Tensor:
+    """An input of its own, that can move. Raises TypeError for what cannot."""
+    array = np.array(x.numpy() if isinstance(x, Tensor) else x)
+    if kind(array.dtype) not in "fiu" or (isinstance(x, Tensor) and not x.spec.is_float):
+        raise TypeError(f"an input is one or more floating numbers, for others cannot be nudged, and got {x!r}")
+    return Tensor(array if kind(array.dtype) == "f" else array.astype(float), requires_grad=True)
+
+
+def checked(f: Callable[..., Any], y: Any) -> Tensor:
+    """An output. Raises TypeError where it is none that can be differentiated."""
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        got = y.spec if isinstance(y, Tensor) else repr(y)
+        raise TypeError(f"{f.__name__} gives tensors computed from its inputs, and gave {got}, which moves with none")
+    return y
+
+
+def parameters(f: Callable[..., Any], n: int) -> list[str]:
+    """What f calls its first n arguments."""
+    found = [p.name for p in inspect.signature(f).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    return [*found, *(f"x{i}" for i in range(len(found) + 1, n + 1))][:n]
+
+
+def entries(name: str, x: Tensor) -> list[str]:
+    """x, or x[0], x[1], …"""
+    if not x.shape:
+        return [name]
+    if prod(x.shape) > MOST:
+        return [name] * prod(x.shape)  # too many to be shown, and refused
+    return [f"{name}[{', '.join(map(str, at))}]" for at in np.ndindex(*x.shape)]

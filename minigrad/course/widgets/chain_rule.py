@@ -1,0 +1,152 @@
+"""The chain rule, stepped over the learner's own graph: forward box by box, backward arrow by arrow.
+
+Python computes everything once: one picture, laid out with room for every number it will ever hold, and the list of
+steps. The browser only plays them back, so a step takes no time and needs no kernel.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import traitlets
+
+from ...draw import heat
+from ...draw.drawing import picture_of, replay_of
+from ...draw.names import variables
+from ...draw.picture import UNKNOWN, Box, Picture
+from ...draw.svg import across_and_down, colours, heats, svg
+from ...scalar.value import Value, history
+from .chain_rule_steps import Step, steps_of
+from .dragging import program
+from .gradient_questions import NEAR, checked, listed_questions
+from .widget import Plain, SteppedWidget, javascript
+
+LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
+CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # which the browser draws
+DRAGGED = "−0.0000"  # as long as most numbers are
+VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
+
+
+class ChainRule(SteppedWidget):
+    """Forward and backward over the graph of y, one step at a time.
+
+    index      the step on the screen: read it, or set it to go there
+    asks       whether each step of the backward pass first asks what gradient it will show
+    answers    step → {"guess": …, "right": …, "gap": guess − right, "close": within 1 %}; a guess of None was skipped
+    view       what is written on the arrows: "numbers" or "formulas"
+    program    the graph of scalars, for the sliders with which a reader drags its leaves; [] where there are none
+    text       all steps in words
+
+    While it asks, no step beyond the first open question can be reached. The numbers are the engine's own, from a run
+    on a copy: y's .grad and its graph stay as they are.
+    Raises ValueError for a graph of more than 60 boxes.
+    """
+
+    _esm = javascript("stepper", "heat", "asking", "number", "slider", "dragging", "chain_rule")
+    sheets = "stepper", "slider", "chain_rule"
+    looks = colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
+
+    shown = (*SteppedWidget.shown, "pictures", "view", "asks", "answers", "near", "program")
+    pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)  # view → SVG
+    view = traitlets.Enum(VIEWS, VIEWS[0]).tag(sync=True)
+    asks = traitlets.Bool(False).tag(sync=True)
+    program: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # of scalars, for the sliders
+    near = traitlets.Float(NEAR).tag(sync=True)
+    answers: traitlets.Dict[Any, Any] = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        y: object,
+        names: Mapping[str, object] | None = None,
+        asks: bool = False,
+        view: str = VIEWS[0],
+    ):
+        """names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them"""
+        namespace = variables(sys._getframe(1)) if names is None else names
+        graph = picture_of([y], namespace)
+        boxes = len(history(y)) if isinstance(y, Value) else len(graph.boxes)  # many Values are drawn in groups
+        if boxes > LARGEST:
+            raise ValueError(
+                f"ChainRule shows a graph of up to {LARGEST} boxes, and {graph.output.called} has {boxes}. "
+                "Step through a part: any value on the way there has a smaller graph of its own"
+            )
+        self.replay = replay_of(y, namespace)
+        final = self.replay.picture
+        steps = steps_of(self.replay)
+        drags = program(y, final)
+        super().__init__(
+            label=f"Chain rule on the graph of {final.output.called}",
+            pictures={view: roomy(final, steps, view, DRAGGED if drags else "") for view in VIEWS},
+            program=drags,
+            steps=[step.plain() for step in steps],
+            asks=asks,
+            view=view,
+        )
+
+    @traitlets.validate("answers")
+    def _an_answer_to_a_question(self, proposal: Any) -> dict[int, Plain]:
+        return checked(proposal["value"], self.steps)
+
+    @property
+    def text(self) -> str:
+        """All steps in words, numbered from 0, with the numbers of heat maps; while it asks, first all questions."""
+        steps = "\n".join(self._told())
+        return f"{listed_questions(self.steps, self.answers)}\n\n{steps}" if self.asks else steps
+
+    def _told(self) -> Iterator[str]:
+        box = self.replay.picture.box
+        for line, step in zip(super().text.split("\n"), self.steps, strict=True):
+            yield f"{line} [{step['held']}]" if "held" in step else line
+            for what, key in (("", "value_heats"), ("gradient of ", "grad_heats")):
+                for id, each in step.get(key, {}).items():
+                    yield f"     {what}{box[id].called} = {heat.Heat(**each).text}"
+
+    @property
+    def svg(self) -> str:
+        """The end of the run as one picture; while it asks, without the answers."""
+        final = self.replay.picture
+        if self.asks:
+            boxes = tuple(replace(box, grad=box.grad and UNKNOWN, grad_heat=None) for box in final.boxes)
+            return svg(Picture(boxes, final.arrows), title=self.label, description=self.label)
+        labels = longest({}, [step.get(self.view, {}) for step in self.steps])
+        arrows = tuple(replace(arrow, label=labels.get(arrow.id, "")) for arrow in final.arrows)
+        return svg(Picture(final.boxes, arrows), title=self.label, description=self.text)
+
+    def __repr__(self) -> str:
+        leaves = [box for box in self.replay.picture.boxes if box.kind == "leaf" and box.grad]
+        grads = [f"{box.called}.grad = {box.grad}" for box in leaves]
+        return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
+
+
+def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
+    """The picture as SVG, with room for the longest text that any step writes into a box or onto an arrow."""
+    room = [{box.id: least for box in final.boxes if box.kind != "constant"}]
+    values = longest({box.id: box.value for box in final.boxes}, [*room, *(step.values for step in steps)])
+    grads = longest({box.id: box.grad for box in final.boxes}, [step.grads for step in steps])
+    labels = longest({}, [getattr(step, view) for step in steps])
+    kept = {box for step in steps for box in step.kept}
+    boxes = tuple(replace(box, value=values[box.id], grad=grads[box.id], kept=box.id in kept) for box in final.boxes)
+    drawn = across_and_down(Picture(boxes, final.arrows), title="", description="", room=labels)
+    return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
+
+
+def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
+    """The picture, where boxes with heat maps can be pressed for their numbers."""
+    for box in boxes:
+        if heats(box):
+            button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.called)}"'
+            drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
+    # What has buttons in it is no image.
+    return drawn.replace('role="img"', 'role="group"') if any(map(heats, boxes)) else drawn
+
+
+def longest(texts: dict[str, str], written: list[dict[str, str]]) -> dict[str, str]:
+    """For each id, the longest of all that is ever written there."""
+    for new in written:
+        texts |= {key: max(text, texts.get(key, ""), key=len) for key, text in new.items()}
+    return texts

@@ -1,0 +1,257 @@
+"""A replay told step by step: what changes on the screen, and a sentence that says why.
+
+A step holds only what is new: the screen at step n is what steps 0 to n wrote, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+
+from ...draw.heat import Heat
+from ...draw.picture import Box, Picture, Replay, Share
+from ...draw.words import counted, is_number, listed, number, shorten, written
+from .gradient_questions import Question, of_seed, of_share
+
+Equation = tuple[tuple[str | Heat, str], ...]  # numbers, each with what it is, and the signs between them
+TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")
+LONGEST_LABEL = 18  # characters on an arrow
+LONGEST_FORMULA = 30
+LONGEST_SUM = 30  # in a box
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the run.
+
+    phase      "built", "forward", "backward" or "done"
+    say        the sentence
+    box        id of the box in the spotlight; "" for none
+    arrows     ids of the arrows in the spotlight
+    sources    boxes whose numbers the step reads
+    values     new values by box, as text; so are
+    grads      new gradients by box, and
+    numbers    new labels by arrow, for the view of that name; so are
+    formulas   the local derivatives in symbols
+    kept       boxes whose values are saved for backward from here on
+    freed      boxes whose values are let go
+    equations  the arithmetic of the step: rows of (number or sign, what it is)
+    held       what is saved after the step, in bytes and words; "" where the engine frees nothing
+    question   what may be asked before the step
+
+    value_heats, grad_heats    new heat maps by box
+    """
+
+    phase: str
+    say: str
+    box: str = ""
+    arrows: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    values: dict[str, str] = field(default_factory=dict)
+    grads: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()
+    equations: tuple[Equation, ...] = ()
+    formulas: dict[str, str] = field(default_factory=dict)
+    value_heats: dict[str, Heat] = field(default_factory=dict)
+    grad_heats: dict[str, Heat] = field(default_factory=dict)
+    held: str = ""
+    question: Question | None = None
+
+    def plain(self) -> dict[str, object]:
+        """The step as plain data, without what is empty."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+
+def steps_of(replay: Replay) -> list[Step]:
+    """The whole run: built, forward box by box, backward arrow by arrow, done."""
+    picture = replay.picture
+    computed = [box for box in picture.boxes if box.kind == "op"]
+    steps = [
+        built(picture),
+        *given(picture),
+        *(forward(replay, box) for box in computed),
+        *backward(replay),
+        done(replay),
+    ]
+    return with_bytes(steps, replay.sizes) if replay.frees else steps
+
+
+def with_bytes(steps: list[Step], sizes: dict[str, int]) -> list[Step]:
+    """The steps, each with the bytes that are saved for backward when it is over."""
+    kept: dict[str, int] = {}
+    told = []
+    for step in steps:
+        kept |= {x: sizes[x] for x in step.kept}
+        kept = {x: size for x, size in kept.items() if x not in step.freed}
+        told.append(replace(step, held=f"saved for backward: {counted(sum(kept.values()), 'byte', 'bytes')}"))
+    return told
+
+
+def built(picture: Picture) -> Step:
+    kinds = Counter(box.kind for box in picture.boxes)
+    leaves = counted(kinds["leaf"], "leaf", "leaves")
+    operations = counted(kinds["op"], "operation", "operations")
+    say = (
+        f"The graph of {picture.output.called}: {leaves} and {operations}. We run it anew, and no number is known yet."
+    )
+    return Step("built", say)
+
+
+def given(picture: Picture) -> list[Step]:
+    leaves = [box for box in picture.boxes if box.kind == "leaf"]
+    say = f"Forward starts at the leaves, which are given: {listed([box.stated for box in leaves])}."
+    values = {box.id: box.value for box in leaves}
+    return [Step("forward", say, values=values, value_heats=heats(leaves))] if leaves else []
+
+
+def heats(boxes: list[Box]) -> dict[str, Heat]:
+    return {box.id: box.value_heat for box in boxes if box.value_heat is not None}
+
+
+def forward(replay: Replay, box: Box) -> Step:
+    """One operation computes."""
+    picture = replay.picture
+    operands = picture.operands(box)
+    if all(is_number(x.value) for x in (box, *operands)):
+        numbers = written(box.op, [x.value for x in operands])
+        say = f"{box.called} = {picture.formula(box)} = {numbers} = {box.value}."
+        equations: tuple[Equation, ...] = (((numbers, picture.formula(box)), EQUALS, (box.value, box.called)),)
+    else:
+        say = f"{box.called} = {picture.formula(box)}, which is {box.value}."
+        equations = ()
+    read = replay.reads.get(box.id, ())
+    if read:
+        names = listed([picture.box[x].called for x in read])
+        say += f" Backward will need {names} here, so {'it is' if len(read) == 1 else 'they are'} saved."
+    elif box.grad and box.id in replay.reads:
+        say += " Backward needs no number from here: nothing is saved."
+    arrows = tuple(arrow.id for arrow in picture.arrows_into[box.id])
+    sources = tuple(x.id for x in operands)
+    return Step(
+        "forward",
+        say,
+        box.id,
+        arrows,
+        sources,
+        values={box.id: box.value},
+        value_heats=heats([box]),
+        kept=read,
+        equations=equations,
+    )
+
+
+def backward(replay: Replay) -> list[Step]:
+    """The seed, then the share of each arrow."""
+    picture, output = replay.picture, replay.picture.output
+    y = output.called
+    say = f"Backward starts at {y}, with ∂{y}/∂{y} = {replay.seed}: {y} moves exactly as much as {y}."
+    steps = [Step("backward", say, output.id, grads={output.id: replay.seed}, question=of_seed(y, replay.seed))]
+    to_come = Counter(picture.arrow[share.arrow].tail for share in replay.shares)
+    last_of = {picture.arrow[share.arrow].head: share for share in replay.shares}
+    still_read = Counter(x for head in last_of for x in replay.reads.get(head, ()))
+    settled: dict[str, str] = {}
+    for share in replay.shares:
+        arrow = picture.arrow[share.arrow]
+        to_come[arrow.tail] -= 1
+        freed: list[str] = []
+        if replay.frees and last_of[arrow.head] == share:
+            still_read.subtract(replay.reads[arrow.head])
+            freed = [x for x in replay.reads[arrow.head] if still_read[x] == 0]
+        step = carried(replay, share, to_come[arrow.tail] > 0, freed)
+        total = sum_of(share)
+        steps.append(replace(step, grads=settled | ({arrow.tail: total} if total else step.grads)))
+        settled = step.grads if total else {}  # a sum that is shown is its result from the next step on
+    return steps
+
+
+def sum_of(share: Share) -> str:
+    """2 + 3 = 5, if it fits into a box; "" where nothing is added."""
+    if not share.before or share.before.startswith("norm"):
+        return ""
+    total = f"{written('+', [share.before, share.outgoing])} = {share.after}"
+    return total if len(total) <= LONGEST_SUM else ""
+
+
+def carried(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) -> Step:
+    """One arrow carries its share of the gradient back."""
+    picture = replay.picture
+    arrow = picture.arrow[share.arrow]
+    head, tail = picture.box[arrow.head].called, picture.box[arrow.tail].called
+    way = f"From {head} back to {tail}"
+    derivative = f"∂{head}/∂{tail}"
+    equations: tuple[Equation, ...] = ()
+    if share.is_whole:
+        say = f"{way}: g ({share.incoming}) arrives at {head}, and the rule {share.rule} makes {share.outgoing}."
+        label, formula = share.rule, f"g ↦ {share.rule}"
+    else:
+        local = derivative if share.rule in ("", share.slope) else f"{derivative} = {share.rule}"
+        times = f"{local} = {share.slope}" if share.slope else local
+        say = f"{way}: {share.incoming} arrives at {head}, times {times}, makes {share.outgoing}."
+        if share.slope:
+            arriving, result = (share.incoming, f"arrives at {head}"), (share.outgoing, f"for {tail}")
+            equations = ((arriving, TIMES, (share.slope, local), EQUALS, result),)
+        label = f"× {share.slope or share.spread or share.rule}"
+        formula = f"{derivative} = {share.rule}" if share.rule else derivative
+    if share.before:
+        words, sums = added_up(tail, picture.uses[arrow.tail], share)
+        say, equations = say + words, equations + sums
+    if freed:
+        say += let_go(replay, freed)
+    return Step(
+        "backward",
+        say,
+        arrow.tail,
+        (arrow.id,),
+        (arrow.head,),
+        grads={arrow.tail: f"{share.after} + …" if more_to_come else share.after},
+        grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
+        numbers={arrow.id: shorten(label, LONGEST_LABEL)},
+        formulas={arrow.id: shorten(formula, LONGEST_FORMULA)},
+        freed=tuple(freed),
+        equations=equations,
+        question=of_share(picture, share),
+    )
+
+
+def added_up(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation, ...]]:
+    """What a value that is used more than once does with the share that has just arrived: add it to the others."""
+    times = "twice" if uses == 2 else f"{uses} times"
+    say = f" {called} was used {times}, so its gradients add"
+    entry = share.entry
+    if entry is None or entry.before is None:
+        return f"{say} to {share.after}.", ()
+    if entry.where:
+        sums = f"{written('+', [number(entry.before), number(entry.outgoing)])} = {number(entry.after)}"
+        before, now, after = share.terms
+        row: Equation = ((before, "so far"), PLUS, (now, "now"), EQUALS, (after, f"gradient of {called}"))
+        return f"{say}, entry by entry, to {share.after}: at {entry.where}, {sums}.", (row,)
+    terms = ((share.before, "so far"), PLUS, (share.outgoing, "now"), EQUALS, (share.after, f"gradient of {called}"))
+    return f"{say}: {written('+', [share.before, share.outgoing])} = {share.after}.", (terms,)
+
+
+def let_go(replay: Replay, freed: list[str]) -> str:
+    """What becomes of values that backward will not read again. A leaf is the learner's own, and stays."""
+    boxes = [replay.picture.box[x] for x in freed]
+    say = f" Nobody needs {listed([box.called for box in boxes])} for backward any more: freed"
+    leaves = [box.called for box in boxes if box.kind == "leaf"]
+    freed_bytes = counted(sum(replay.sizes[x] for x in freed), "byte", "bytes")
+    if not leaves:
+        return f"{say}, {freed_bytes}."
+    stays = "itself stays: a leaf is yours" if len(leaves) == 1 else "themselves stay: leaves are yours"
+    return f"{say}. {freed_bytes} fewer are saved for backward, though {listed(leaves)} {stays}."
+
+
+def done(replay: Replay) -> Step:
+    picture = replay.picture
+    leaves = [box for box in picture.boxes if box.kind == "leaf" and box.grad]
+    grads = listed([f"{box.called}.grad = {box.grad}" for box in leaves])
+    say = f"Done: {grads}."
+    if leaves and is_number(leaves[0].grad):
+        first = leaves[0]
+        say += f" Nudge {first.called} by a tiny d, and {picture.output.called} moves by {first.grad} × d."
+    if replay.frees and any(replay.reads.values()):
+        say += " What was saved is freed, so a second backward would find nothing to read."
+    reached = {replay.picture.arrow[share.arrow].tail for share in replay.shares}
+    return Step("done", say, grads={box.id: box.grad for box in picture.boxes if box.id in reached})

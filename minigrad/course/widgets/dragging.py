@@ -1,0 +1,90 @@
+"""What a browser needs to run a graph of Values itself: each operation, and its slopes, as nested lists.
+
+They are read off the words in which pictures say them, as "1 − {y}²" (draw/scalars.py): nothing is derived here anew.
+What it needs for a graph of nodes is in followed.py; here NumPy is not needed, and a browser may have none.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...draw.picture import Box, Picture
+from ...draw.scalars import POWER, rules
+from ...draw.words import number, written
+from ...scalar.value import Value, history
+
+PYTHON = str.maketrans({"×": "*", "÷": "/", "−": "-", "^": "**", "²": "**2"})
+SPELT = {  # in dragging.js, or in JavaScript itself
+    *["Add", "Sub", "Mult", "Div", "Pow", "USub", "Gt", "GtE", "Lt", "LtE", "Invert", "IfExp", "relu", "where"],
+    *["invert", "kept", "equal", "maximum", "minimum", "exp", "expm1", "log", "log1p", "tanh", "sqrt", "sin", "cos"],
+    *["abs", "sign"],
+}
+MOST = 8  # sliders
+
+
+def program(y: object, picture: Picture) -> list[dict[str, Any]]:
+    """The nodes of y's graph, operands first; [] where a browser cannot follow one, or there are too many leaves."""
+    if not isinstance(y, Value) or sum(box.kind == "leaf" for box in picture.boxes) > MOST:
+        return []
+    order = dict(zip(picture.boxes, history(y), strict=True))
+    if not all(is_spelt(v) for v in order.values()):
+        return []
+    return [computed(v, box, picture) if v.parents else given(v, box) for box, v in order.items()]
+
+
+def given(v: Value, box: Box) -> dict[str, Any]:
+    return {"id": box.id, "value": v.data, "drags": box.kind == "leaf"}
+
+
+def computed(v: Value, box: Box, picture: Picture) -> dict[str, Any]:
+    arrows = picture.arrows_into[box.id]
+    return {"id": box.id, "of": [a.tail for a in arrows], "arrows": [a.id for a in arrows], "trees": trees(v)}
+
+
+def trees(v: Value) -> list[Any]:
+    """What v is, and its slope towards each operand."""
+    words = (written(v.op, ["a", "b"][: len(v.parents)]), *rules(v.op))
+    return [tree(each.format(a="a", b="b", y="y")) for each in words]
+
+
+def is_spelt(v: Value) -> bool:
+    """Whether a browser can follow: a leaf, or an operation with words that are exact, and of what is known there."""
+    if not v.parents:
+        return True
+    return len(rules(v.op)) == len(v.parents) and is_exact(v.op) and all(names(each) <= SPELT for each in trees(v))
+
+
+def is_exact(op: str) -> bool:
+    """Whether an exponent has so few digits that words say it whole."""
+    power = POWER.fullmatch(op)
+    return power is None or all(float(number(p).replace("−", "-")) == p for p in (float(power[1]), float(power[1]) - 1))
+
+
+def tree(words: str) -> Any:
+    """1 − y² → ["Sub", 1, ["Pow", "y", 2]]"""
+    return nested(ast.parse(words.translate(PYTHON), mode="eval").body)
+
+
+def nested(node: ast.AST) -> Any:
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Name(id):
+            return id
+        case ast.BinOp(left, op, right):
+            return [type(op).__name__, nested(left), nested(right)]
+        case ast.UnaryOp(op, x):
+            return [type(op).__name__, nested(x)]
+        case ast.Compare(left, [op], [right]):
+            return [type(op).__name__, nested(left), nested(right)]
+        case ast.IfExp(test, yes, no):
+            return ["IfExp", nested(test), nested(yes), nested(no)]
+        case ast.Call(ast.Name(f) | ast.Attribute(ast.Name("xp"), f), xs):
+            return [f, *map(nested, xs)]
+    return ["?"]
+
+
+def names(each: Any) -> set[str]:
+    """The operations in a tree."""
+    return {each[0]}.union(*map(names, each[1:])) if isinstance(each, list) else set()

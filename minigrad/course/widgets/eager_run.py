@@ -1,0 +1,132 @@
+"""An eager run of a learner's function as the graph that it left: which boxes each line added, and what it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...draw.picture import Arrow, Box, Picture
+from ...draw.rules import sign_of
+from ...draw.svg import across_and_down
+from ...draw.tensors import described
+from ...draw.words import listed, number
+from ...engine.base.pytree import leaves
+from ...engine.ops import Const
+from ...engine.tensor.tensor import Tensor
+from ...graph.explain import names_of
+from .recording import Computed, Printed, Ran, TooLong, recorded
+
+LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read
+MOST_PRINTED = 2000  # characters that are shown; each step has them all
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A line that ran, and what it did.
+
+    parts      boxes and arrows of what it computed
+    values     box → its value, of those that are no constants
+    says       whether it printed
+    printed    by then, all in all; the beginning, if it is long
+    """
+
+    line: int
+    parts: tuple[str, ...]
+    values: dict[str, str]
+    says: bool
+    printed: str
+
+
+class EagerRun:
+    """What happened when the function ran, as boxes: one for each tensor that came to be.
+
+    result    in words
+    """
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any]):
+        self.recording = recorded(f, args)
+        names = names_of(f, []) | self.recording.names
+        self.boxes: list[Box] = []
+        self.arrows: list[Arrow] = []
+        self.line: dict[str, int] = {}
+        self.box: dict[int, str] = {}
+        self.held: list[Tensor] = []  # so that no id is given twice
+        self.given = [self.leaf(x, names) for x in args if isinstance(x, Tensor)]
+        self.moments = list(self.told(names))
+        self.result = listed([words(leaf) for leaf in leaves(self.recording.result)])
+        self.svg = drawn(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
+
+    def told(self, names: dict[int, str]) -> Iterator[Moment]:
+        """The lines that ran, one after another."""
+        line, printed = 0, ""
+        start = (len(self.boxes), 0, 0)
+
+        def moment() -> Moment:
+            boxes, arrows, says = start
+            new = self.boxes[boxes:]
+            parts = (*(f"l{box.id}" for box in new), *(f"l{arrow.id}" for arrow in self.arrows[arrows:]))
+            values = {f"l{box.id}": box.value for box in new if box.kind == "op"}
+            return Moment(line, parts, values, len(printed) > says, beginning(printed))
+
+        for event in self.recording.events:
+            if isinstance(event, Ran):
+                if line:
+                    yield moment()
+                line, start = event.line, (len(self.boxes), len(self.arrows), len(printed))
+            elif isinstance(event, Printed):
+                printed += event.text
+            else:
+                self.computed(event, names)
+                self.line[f"l{self.boxes[-1].id}"] = line
+        if line:
+            yield moment()
+
+    def computed(self, event: Computed, names: dict[int, str]) -> None:
+        tails = [self.box.get(id(x)) or self.leaf(x, names) for x in event.xs]
+        box = self.made(event.y, Box("", "op", names.get(id(event.y), ""), sign_of(event.op), "", "", ""))
+        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, box) for i, tail in enumerate(tails, 1)]
+
+    def leaf(self, x: Tensor, names: dict[int, str]) -> str:
+        is_constant = x.node is not None and isinstance(x.node.op, Const)
+        box = self.made(x, Box("", "constant" if is_constant else "leaf", names.get(id(x), ""), "", "", "", ""))
+        if is_constant:
+            self.box.pop(id(x))  # drawn beside each of its users
+        return box
+
+    def made(self, x: Tensor, box: Box) -> str:
+        if len(self.boxes) >= LARGEST:
+            stopped = self.recording.error if isinstance(self.recording.error, TooLong) else None
+            raise ValueError(
+                f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: "
+                f"{stopped or 'take a part of the function'}"
+            )
+        spec = "" if box.kind == "constant" else str(x.spec)
+        shown = number(float(x.value)) if box.kind == "constant" else described(x.value)
+        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}", spec=spec, value=shown))
+        self.box[id(x)] = self.boxes[-1].id
+        self.held.append(x)
+        return self.boxes[-1].id
+
+    def parts(self) -> list[str]:
+        """All boxes and arrows."""
+        return [f"l{box.id}" for box in self.boxes] + [f"l{arrow.id}" for arrow in self.arrows]
+
+    def of_line(self, line: int) -> list[str]:
+        return [box for box, its in self.line.items() if its == line]
+
+
+def words(x: Any) -> str:
+    """An argument or a result, in a few characters."""
+    return described(x.value) if isinstance(x, Tensor) else beginning(repr(x))
+
+
+def beginning(text: str) -> str:
+    """A text of up to 2000 characters; of a longer one so many, and how many more there are."""
+    more = len(text) - MOST_PRINTED
+    return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
+
+
+def drawn(picture: Picture, prefix: str) -> str:
+    """The picture, its parts under names of this side."""
+    return across_and_down(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')

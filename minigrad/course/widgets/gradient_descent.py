@@ -1,0 +1,248 @@
+"""Gradient descent on a curve, or on a surface seen from above: a ball, a learning rate, a momentum, a start.
+
+One step is a function of minigrad's, derivative included. It is traced; Python runs the trace, and so does the
+browser (dragging.py), where a reader changes what it depends on. Neither knows the function, or the rule of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import signature
+from itertools import pairwise
+from math import inf, isfinite
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import traitlets
+from contourpy import contour_generator
+
+from ...api.func import value_and_grad
+from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
+from ...draw.svg import STYLE
+from ...draw.words import number
+from ...engine.core.modes import no_grad
+from ...engine.tensor.rewrite import optimise
+from ...engine.tensor.tensor import Tensor
+from ...graph.function import function
+from .film import styled
+from .followed import followed
+from .widget import Plain, SteppedWidget, javascript
+
+LINES, SIDE = 200, 51  # pieces of a curve; points of a surface, along each side
+SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # of the surface, below each contour
+FAR = 10  # widths of the picture from its middle: farther, the ball has run away
+WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
+FIELD = (  # what is drawn between the axes, and cut off there; of its own size, whatever a sheet says of pictures
+    f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
+    f'style="width: {WIDE}px; height: {HIGH}px; min-width: 0; max-width: none">'
+)
+TRAIL = """
+.mg-picture :is(.mg-trail, .mg-ahead, .mg-slope) { fill: none; stroke: var(--mg-ink); stroke-width: 2; }
+.mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-forward); stroke-opacity: 0.5; }
+.mg-picture :is(.mg-trail, .mg-ahead) { stroke: var(--mg-backward); }
+.mg-picture .mg-ahead { stroke-dasharray: 2 4; }
+.mg-picture :is(.mg-trail-dot, .mg-ball) { fill: var(--mg-backward); }
+.mg-picture .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
+"""
+
+
+class GradientDescent(SteppedWidget):
+    """GradientDescent(lambda w: (w - 3) ** 2): the steps of a ball, downhill.
+
+    f             of one number or two, written with minigrad, whose gradient is minigrad's
+    start         where the ball begins: a number, or two
+    rate          the learning rate, whose slider ends at 12 times of it
+    momentum      the share of a step that the next one keeps
+    longest       most steps
+    low, high     the ends of the picture, for both coordinates or for each
+    path          points that were gone through already, as of a training: they are shown, and nothing is dragged
+
+    start, rate and momentum follow the sliders; steps and text follow them. Where f is of more than single numbers, as
+    a loss over data is, a browser cannot follow, and shows the steps that Python made. Raises ValueError where f has
+    no number at the start.
+    """
+
+    _esm = javascript("stepper", "number", "slider", "dragging", "gradient_descent")
+    sheets = "stepper", "charts", "slider", "gradient_descent"
+    looks = STYLE + LOOKS + TRAIL
+
+    shown = (
+        *SteppedWidget.shown,
+        "names",
+        "words",
+        "axes",
+        "picture",
+        "program",
+        *("start", "rate", "momentum", "longest"),
+    )
+    names: traitlets.List[str] = traitlets.List().tag(sync=True)
+    words: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    axes: traitlets.List[Any] = traitlets.List().tag(sync=True)  # [low, high, pixel of low, pixel of high]
+    picture = traitlets.Unicode().tag(sync=True)
+    program: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    start: traitlets.List[float] = traitlets.List().tag(sync=True)
+    rate = traitlets.Float(min=0.0).tag(sync=True)
+    momentum = traitlets.Float(min=0.0, max=0.98).tag(sync=True)
+    longest = traitlets.Int(min=1).tag(sync=True)
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        start: Any = 0.0,
+        rate: float = 0.1,
+        momentum: float = 0.0,
+        longest: int = 30,
+        low: Any = -4.0,
+        high: Any = 4.0,
+        path: Sequence[Any] | None = None,
+    ):
+        names, value = [*signature(f).parameters], f.__name__ if f.__name__.isidentifier() else "value"
+        n = len(names)
+        if n not in (1, 2):
+            raise ValueError(f"GradientDescent shows a function of one number or of two, and {value} has {n}")
+        self.f, self._step, self._end = f, stepping(f, n), "end"
+        self._path = None if path is None else np.reshape(np.asarray(path, float), (-1, n)).tolist()
+        start, low, high = (np.broadcast_to(np.asarray(x, float), n).tolist() for x in (start, low, high))
+        x, y, below = curve(f, names, value, low, high) if n == 1 else surface(f, names, low, high)
+        super().__init__(
+            label=f"Gradient descent on {value}",
+            names=names,
+            words=words(names, value, path is None),
+            axes=[[axis.low, axis.high, axis.start, axis.end] for axis in (x, y)],
+            picture=chart(value, x, y, f'{FIELD}{below}<g data-trail=""></g></svg>'),
+            program={} if self._path else followed(graph_of(self._step, n), inputs(n)),
+            start=self._path[0] if self._path else start,
+            rate=rate,
+            momentum=momentum,
+            longest=longest,
+        )
+
+    @traitlets.observe("start", "rate", "momentum", "longest")
+    def _walk(self, _: Any) -> None:
+        points = [{"at": at, "value": value_at(self.f, at)} for at in self._path] if self._path else self._walked()
+        if not points:
+            where = f"{called(self.names)} = {told(self.start)}"
+            raise ValueError(f"{self.words['value']} has no number, or no slope, at {where}: start somewhere else")
+        self.index = min(self.index, len(points) - 1)
+        self.steps = [{"phase": "", "say": self._said(n, point, "step"), **point} for n, point in enumerate(points)]
+
+    def _walked(self) -> list[Plain]:
+        """The points of the ball; the name of the words for their end is noted."""
+        points: list[Plain] = []
+        n, state = len(self.names), [*self.start, *[0.0] * len(self.names)]
+        self._end = "end"
+        while len(points) <= self.longest and self._end == "end":
+            with np.errstate(all="ignore"):
+                value, *rest = map(float, self._step(*map(Tensor, [self.rate, self.momentum, *state])))
+            at, slopes, state = state[:n], rest[:n], rest[n:]
+            if points and not self._distance(at) < FAR:
+                self._end = "away"
+            elif not all(map(isfinite, [value, *slopes])):
+                self._end = "nowhere"
+            else:
+                move = [b - a for a, b in zip(at, state)]
+                points.append({"at": at, "value": value, "slopes": slopes, "move": move})
+        return points
+
+    def _distance(self, at: Sequence[float]) -> float:
+        """From the middle of the picture, in widths of it."""
+        return max(abs(x - (low + high) / 2) / (high - low) for x, (low, high, *_) in zip(at, self.axes))
+
+    def _said(self, n: int, point: Plain, key: str) -> str:
+        where = self.words["outside"] if self._distance(point["at"]) > 0.5 else ""
+        numbers = {name: told(xs) for name, xs in point.items() if isinstance(xs, list)}
+        return self.words[key].format(n=n, value=number(point["value"]), where=where, **numbers)
+
+    @property
+    def text(self) -> str:
+        """Each step in words, and how it ends."""
+        last = len(self.steps) - 1
+        return f"{super().text}\n{self._said(last, self.steps[last], self._end)}"
+
+    @property
+    def svg(self) -> str:
+        """The whole way of the ball."""
+        x, y = (Axis(low, high, start, end, "") for low, high, start, end in self.axes)
+        at = [(x.at(p["at"][0]), y.at([*p["at"], p["value"]][1])) for p in self.steps]
+        trail = line("mg-trail", at) + "".join(
+            f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at
+        )
+        return styled(self.picture.replace('<g data-trail="">', f"<g>{trail}"), self.looks)
+
+    def __repr__(self) -> str:
+        return f"GradientDescent({len(self.steps) - 1} steps; {called(self.names)} = {told(self.steps[-1]['at'])})"
+
+
+def stepping(f: Callable[..., Any], n: int) -> Any:
+    """One step of gradient descent on f: (rate, momentum, *at, *velocity) → (f, *slopes, *at, *velocity)."""
+
+    def step(rate: Any, momentum: Any, *state: Any) -> Any:
+        at, velocity = state[:n], state[n:]
+        value, slopes = value_and_grad(f, argnums=tuple(range(n)))(*at)
+        velocity = tuple(momentum * v + slope for v, slope in zip(velocity, slopes))
+        return value, *slopes, *(x - rate * v for x, v in zip(at, velocity)), *velocity
+
+    return function(step)
+
+
+def inputs(n: int) -> list[str]:
+    """What the inputs of a step are called in the browser."""
+    return ["rate", "momentum", *[f"{kind}{i}" for kind in ("at", "velocity") for i in range(n)]]
+
+
+def graph_of(step: Any, n: int) -> Any:
+    return optimise(step.graph_for(*[Tensor(0.5)] * len(inputs(n))))
+
+
+def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
+    """What is said of a step, and of the end, with {gaps}."""
+    where, height = f"{called(names)} = {{at}}{{where}}", f"{value} {{value}}."
+    slopes = "slope {slopes}" if len(names) == 1 else "gradient {slopes}"
+    return {
+        "value": value,
+        "step": f"Step {{n}}: {where}; {slopes}, {height} It moves by {{move}}."
+        if is_walked
+        else f"Point {{n}}: {where}; {height}",
+        "outside": ", outside the picture",
+        "end": f"{'After {n} steps' if is_walked else 'The path ends'}: {where}; {height}",
+        "away": "It runs away: after {n} steps the next one is ten pictures off. Take a smaller learning rate.",
+        "nowhere": f"It stops after {{n}} steps: the next one leads to where {value} or its slope is no number.",
+    }
+
+
+def called(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def told(xs: Sequence[float]) -> str:
+    return called([*map(number, xs)])
+
+
+def value_at(f: Callable[..., Any], at: Sequence[float]) -> float:
+    with no_grad(), np.errstate(all="ignore"):
+        return float(f(*map(Tensor, at)))
+
+
+def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) -> tuple[Axis, Axis, str]:
+    """Both axes, and f between them."""
+    grid = np.linspace(low[0], high[0], LINES + 1).tolist()
+    known = [(at, height) for at in grid if isfinite(height := value_at(f, [at]))]
+    x = across(low[0], high[0], names[0], words=compact)
+    y = upwards(min(known, key=itemgetter(1))[1], max(known, key=itemgetter(1))[1], value, words=compact)
+    return x, y, line("mg-line", [(x.at(at), y.at(height)) for at, height in known])
+
+
+def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str]:
+    """Both axes, and f in layers: the darker, the higher."""
+    x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
+    grid = [np.linspace(axis.low, axis.high, SIDE).tolist() for axis in (x, y)]
+    heights = np.ma.masked_invalid([[value_at(f, [a, b]) for a in grid[0]] for b in grid[1]])
+    pixels = [[*map(axis.at, at)] for axis, at in zip((x, y), grid)]
+    drawn = contour_generator(pixels[0], pixels[1], heights, fill_type="OuterOffset")
+    layers = []
+    for level in np.quantile(heights.compressed(), SHARES).tolist():
+        rings = [p[a:b] for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
+        outline = "".join(f"M{'L'.join(f'{a:.1f} {b:.1f}' for a, b in ring)}z" for ring in rings)
+        layers.append(f'<path class="mg-level" fill-rule="evenodd" d="{outline}"/>')
+    return x, y, "".join(layers)

@@ -1,0 +1,231 @@
+"""Any graph, as far as one wants to see it: groups open and close, nodes say what they are, and can be picked.
+
+Python says what there is: nodes, groups, arrows. Where it goes is decided in the browser, for the part that is open
+alone: so to open a group takes no kernel, and 10,000 nodes are no more to draw than the sixty that one looks at.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import traitlets
+
+from ...draw.drawing import Drawing
+from ...draw.hierarchy import CROWD, Group, hierarchy
+from ...draw.layout import LayoutError
+from ...draw.listing import Listing
+from ...draw.listing_of import listing_of
+from ...draw.names import variables
+from ...draw.overview import Overview
+from ...draw.picture import Picture
+from ...draw.svg import STYLE, svg
+from ...draw.words import counted, shorten
+from ...engine.base.whole_file import replace_file
+from ...engine.tensor.symbol import Symbol
+from ...engine.tensor.tensor import Tensor
+from ...scalar.value import Value, history
+from .widget import Plain, Widget, javascript
+
+LARGEST = 50_000  # nodes: a page of them is 5 MB
+BOXES = 60  # that are open at first; more do not fit a screen at a size that can be read
+STILL = 60  # boxes of the picture that stands still
+
+
+class GraphView(Widget):
+    """A graph to walk about in: drag, zoom, search, open and close groups, pick a node.
+
+    x        a Tensor, a Value, a Graph, symbols of one, a traced function, or a Module
+    args     example arguments, of a traced function or a Module, which is called with them once
+    names    what to call the values, as {"x": x}; by default, what the calling code calls them
+    boxes    how many boxes may be open at first
+
+    A call of a module is a group, and so is a name scope, and a run of equal blocks. The view keeps what it shows alive
+    until view.close().
+    Raises TypeError for what has no graph, ValueError for one of more than 50,000 nodes.
+    """
+
+    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_view")
+    sheets = ("graph_view",)
+    looks = STYLE
+
+    shown = (*Widget.shown, "items", "arrows", "notes", "opened", "chosen")
+    items: traitlets.List[Plain] = traitlets.List().tag(sync=True)
+    arrows: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
+    notes: traitlets.List[str] = traitlets.List().tag(sync=True)
+    opened: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
+    chosen = traitlets.Int(-1).tag(sync=True)
+
+    def __init__(self, x: object, *args: Any, names: Mapping[str, object] | None = None, boxes: int = BOXES):
+        namespace = variables(sys._getframe(1)) if names is None else names
+        if isinstance(x, Value):
+            refuse_too_many(len(history(x)))  # before all are listed, which takes a kilobyte for each
+        listing = listing_of(x, args, namespace)
+        refuse_too_many(len(listing.entries))
+        self.overview = Overview(listing, hierarchy(listing, max(boxes, CROWD)))
+        self.groups = groups_in(self.overview.root)
+        number = {group: len(listing.entries) + i for i, group in enumerate(self.groups)}
+        super().__init__(
+            label=f"The graph of {listing.output}",
+            items=rows(self.overview, number),
+            arrows=[end for i, entry in enumerate(listing.entries) for x in entry.inputs for end in (x, i)],
+            notes=[*listing.notes, *troubles(listing)],
+            opened=[number[group] for group in self.overview.opened(boxes)],
+        )
+
+    # -- what is picked ---------------------------------------------------------------------------
+
+    @property
+    def selected(self) -> Any:
+        """What is picked: a Tensor or its Node, a Value, a symbol, a Module; of equal blocks a tuple; else None."""
+        return None if self.chosen < 0 else self.thing(self.chosen)
+
+    def thing(self, number: int) -> Any:
+        entries = self.overview.listing.entries
+        return entries[number].thing if number < len(entries) else thing_of(self.groups[number - len(entries)], entries)
+
+    def select(self, x: object) -> None:
+        """Pick something that is in the view, or, by its name, a module, a scope or a value; None for nothing."""
+        self.chosen = -1 if x is None else self.number(x)
+
+    def number(self, x: object) -> int:
+        entries = self.overview.listing.entries
+        if isinstance(x, str):
+            names = [*(entry.name for entry in entries), *(group.label for group in self.groups)]
+            found = [i for i, name in enumerate(names) if name == x]
+        else:
+            things = [*(node_of(entry.thing) for entry in entries), *(group.thing for group in self.groups)]
+            found = [i for i, thing in enumerate(things) if thing is not None and thing is node_of(x)]
+        if not found:
+            raise ValueError(f"{shorten(repr(x), 80)} is not in the graph: select what view.selected could be")
+        return found[0]
+
+    @traitlets.validate("chosen")
+    def _something_there_is(self, proposal: Any) -> int:
+        number: int = proposal["value"]
+        if not -1 <= number < len(self.items):
+            raise ValueError(f"chosen is −1, or the number of one of {len(self.items)} items, and not {number}")
+        return number
+
+    def close(self) -> None:
+        """Take the view away, and let go of what it showed."""
+        super().close()
+        self.overview, self.groups = Overview(Listing(""), Group("graph", "")), []
+
+    # -- where it cannot run ----------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """Every group and node in words, indented."""
+        return "\n".join([*self.notes, self.overview.outline()])
+
+    @property
+    def svg(self) -> str:
+        """`still`, drawn."""
+        return svg(self.still, title=self.label, description=self.text)
+
+    @property
+    def still(self) -> Picture:
+        """The outermost groups, as far as they make 60 boxes. Raises ValueError where even they are more."""
+        picture = self.overview.picture(STILL)
+        if len(picture.boxes) > 2 * STILL:
+            raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed, and is not drawn")
+        return picture
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file: .html for the view; .svg, .png and .dot for the outermost groups."""
+        path = Path(path)
+        if path.suffix == ".svg":
+            replace_file(path, [self.svg.encode()])
+        elif path.suffix in (".png", ".dot"):
+            Drawing(self.still).save(path)
+        else:
+            super().save(path)
+
+    @property
+    def fallback(self) -> dict[str, str]:
+        try:
+            return super().fallback
+        except (LayoutError, ValueError) as error:
+            return {"text/plain": f"{self!r}\n{self.text}\n({error})"}
+
+    def __repr__(self) -> str:
+        nodes = counted(len(self.overview.listing.entries), "node", "nodes")
+        return f"GraphView({nodes}, {counted(len(self.groups), 'group', 'groups')}; {self.label})"
+
+
+def refuse_too_many(nodes: int) -> None:
+    """Raises ValueError for a graph that is too large to be viewed whole."""
+    if nodes > LARGEST:
+        raise ValueError(
+            f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. View "
+            "a part: any value on the way there has a smaller graph of its own, and so has each module"
+        )
+
+
+# -- from a listing to plain data -------------------------------------------------------------------------------------
+
+
+def groups_in(root: Group) -> list[Group]:
+    """Every group but the whole, outer before inner."""
+    order = [root]
+    for group in order:
+        order += group.groups
+    return order[1:]
+
+
+def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
+    """Each entry, then each group, without what is empty; `in` is the group around it, −1 for none."""
+    entries = overview.listing.entries
+    around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
+    nodes = (
+        {
+            "in": around[i],
+            "kind": entry.kind,
+            "sign": entry.sign,
+            "name": entry.name,
+            "spec": entry.spec,
+            "bytes": -1 if entry.nbytes is None else entry.nbytes,
+            "kept": entry.kept,
+            "value": entry.value,
+            "trouble": entry.trouble,
+            "line": entry.line,
+        }
+        for i, entry in enumerate(entries)
+    )
+    groups = (
+        {
+            "in": around[group],
+            "kind": group.kind,
+            "sign": group.label if group.kind == "repeat" else "",
+            "name": group.of if group.kind == "repeat" else group.label,
+            "spec": overview.size(group),
+            "ops": len(group.ops(entries)),
+        }
+        for group in number
+    )
+    return [{key: value for key, value in row.items() if value not in ("", False)} for row in (*nodes, *groups)]
+
+
+def thing_of(group: Group, entries: Sequence[Any]) -> Any:
+    """What Python calls a group: its module or its scope, else all that is in it, as a tuple."""
+    if group.thing is not None:
+        return group.thing
+    inner = (thing_of(child, entries) if isinstance(child, Group) else entries[child].thing for child in group.children)
+    return tuple(inner)
+
+
+def node_of(thing: Any) -> Any:
+    return thing.node if isinstance(thing, Tensor | Symbol) else thing
+
+
+def troubles(listing: Listing) -> list[str]:
+    """A sentence about values that are no numbers."""
+    first = next((entry for entry in listing.entries if entry.trouble), None)
+    if first is None:
+        return []
+    count = sum(bool(entry.trouble) for entry in listing.entries)
+    return [f"NaN or inf is in {counted(count, 'value', 'values')}, first in {first.said}: {first.trouble}."]

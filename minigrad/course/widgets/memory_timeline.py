@@ -1,0 +1,332 @@
+"""Memory over a training step: who holds how many bytes, moment by moment of a real run.
+
+The run is made once for each combination of the switches, on a copy of the learner's model, and watched
+(profiler/ledger.py).
+All charts have one scale, so that what a switch is worth can be seen.
+
+    checkpointing    parts of the model keep their arguments alone, and run again in backward
+    micro-batches    the batch is cut, and the gradients of the pieces are added up
+    memory           each op's result in an array of its own; or compiled, in buffers that were planned ahead
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from html import escape
+from itertools import groupby
+from math import ceil, sqrt
+from typing import Any, NamedTuple
+
+from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, across, bars, chart, compact, legend, swatch, upwards
+from ...draw.svg import text
+from ...engine.base.device import CPU
+from ...engine.base.spec import spec_of
+from ...engine.core.modes import in_mode, watching
+from ...engine.random import fork_rng
+from ...engine.tensor.tensor import Tensor
+from ...graph.function import function
+from ...nn.container import Sequential
+from ...nn.module import Module
+from ...optim import Adam
+from ...optim.optimizer import Optimizer
+from ...profiler.books import CONSUMERS, Of
+from ...profiler.ledger import Ledger
+from ...profiler.memory_table import BEYOND, Moment
+from ...utils.checkpoint import checkpoint
+from .film import Charted, Choice, Cut, Panel, Reel, table
+from .recording import within
+
+MICRO = (1, 2, 4)
+PHASES = ("start", "forward", "backward", "update")
+MOST = 400  # moments of a run
+SECONDS = 60.0  # that it may take
+PLANNED = (
+    "nothing has run yet. Each program will keep its workspace from its first call on, so that no call asks the "
+    "allocator for memory again; and what forward saved is there until the whole backward program is done. So the peak "
+    "may be higher than without a plan"
+)
+
+
+class Switches(NamedTuple):
+    """How a run is made."""
+
+    checkpointing: bool
+    micro: int
+    planned: bool
+
+    def __str__(self) -> str:
+        batch = "whole batch" if self.micro == 1 else f"{self.micro} micro-batches"
+        return f"{batch}, {'planned' if self.planned else 'eager'}{', checkpoints' if self.checkpointing else ''}"
+
+
+class MemoryTimeline(Charted):
+    """Live bytes by consumer over training steps.
+
+    model        a Module; only of a Sequential, of three parts or more, can parts be checkpointed
+    loss_fn      (model(x), y) → the mean loss over the batch
+    x, y         the batch; micro-batches are offered where they come out equal, of two rows or more
+    optimizer    of the model's parameters; Adam, if it is not said
+    steps        of training; the second begins with the optimiser's state
+
+    Or MemoryTimeline(ledger), or of its timeline(), for a block of `profiler.memory`: of more than 400 moments the
+    highest of each few is shown.
+
+    runs         for each combination of the switches, what was alive when
+    The model and the optimiser are copied, and stay as they are. Raises TypeError for what is no Module, no Tensor, no
+    Optimizer, ValueError for a run of more than 400 moments, TooLong for one of more than a minute; what the model or
+    the loss raises is raised.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        loss_fn: Any = None,
+        x: Any = None,
+        y: Any = None,
+        optimizer: Optimizer | None = None,
+        steps: int = 2,
+    ):
+        self.runs: dict[Any, Sequence[Moment]]
+        moments: Any = model.timeline() if isinstance(model, Ledger) else model
+        if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
+            self.runs = {"this run": shown(moments)}
+            super().__init__("Memory of a run", PHASES, [*map(self.reel, self.runs)])
+            return
+        refuse(model, x, y, optimizer, steps)
+        optimizer = Adam(model.parameters()) if optimizer is None else optimizer
+        checkpointing = [False, True] if isinstance(model, Sequential) and len(model) > 2 else [False]
+        micro = [n for n in MICRO if n == 1 or (len(x) % n == 0 and len(x) > n)]
+        ways = [Switches(c, n, p) for c in checkpointing for n in micro for p in (False, True)]
+        self.runs = {way: run(model, loss_fn, x, y, optimizer, steps, way) for way in ways}
+        choices = [
+            Choice("checkpointing", ["off", "on"][: len(checkpointing)]),
+            Choice("micro-batches", [str(n) for n in micro]),
+            Choice("memory", ["an array for each result", "planned buffers"]),
+        ]
+        label = f"Memory of {steps} training step{'s' * (steps > 1)}"
+        super().__init__(label, PHASES, [*map(self.reel, ways)], choices)
+
+    def reel(self, way: Any) -> Reel:
+        """The film of one run."""
+        entries, peaks = self.runs[way], {each: max(m.total for m in moments) for each, moments in self.runs.items()}
+        is_planned = getattr(way, "planned", any(entry.live[Of.WORKSPACE] for entry in entries))
+        every = dict(enumerate((*CONSUMERS, *BEYOND)[: len(entries[0].live)]))
+        names = {i: name for i, name in every.items() if i != Of.WORKSPACE or is_planned}
+        panels = [
+            Panel("Live bytes", drawn(names, entries, max(peaks.values()))),
+            Panel("The same in numbers", numbers(names, entries)),
+            Panel("The peak of each run", compared(way, peaks)),
+        ]
+        return Reel(panels, cuts(names, entries))
+
+
+def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
+    """Raises TypeError or ValueError for what cannot be run."""
+    if not isinstance(model, Module):
+        raise TypeError(f"MemoryTimeline trains a Module, and got {model!r}: put the function into a Module's forward")
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor)) or len(x.shape) == 0 or y.shape[:1] != x.shape[:1]:
+        got = " and ".join(str(each.spec) if isinstance(each, Tensor) else type(each).__name__ for each in (x, y))
+        raise TypeError(f"x and y are tensors with one row for each example, and got {got}")
+    if optimizer is not None and not isinstance(optimizer, Optimizer):
+        raise TypeError(f"optimizer is one of mg.optim, made with model.parameters(), and got {optimizer!r}")
+    if not isinstance(steps, int) or steps < 1:
+        raise ValueError(f"a run has a number of steps, 1 or more, and got steps={steps}")
+    if optimizer is not None and not {*map(id, optimizer.parameters())} <= {*map(id, model.parameters())}:
+        raise ValueError("the optimizer is of another model: make it with model.parameters()")
+    if any(each.spec.device is not CPU for each in (x, y, *model.parameters())):
+        raise ValueError("MemoryTimeline counts the memory of the CPU: move the model and the batch there")
+
+
+# -- the run ----------------------------------------------------------------------------------------------
+
+
+def run(
+    model: Module,
+    loss_fn: Callable[[Any, Any], Any],
+    x: Tensor,
+    y: Tensor,
+    optimizer: Optimizer,
+    steps: int,
+    way: Switches,
+) -> list[Moment]:
+    """What was alive when, in some training steps of a copy of the model."""
+    model, optimizer = deepcopy((model, optimizer))
+    x, y = x.detach(), y.detach()
+    ledger = ShortLedger(model, optimizer, [x, y])
+    loss_of = loss_function(model, loss_fn, way)
+    ledger.note(PLANNED if way.planned else "nothing has run yet")
+    long = within(SECONDS, f"a run of the model and its loss has taken {SECONDS:g} seconds, and was stopped")
+    with long, uncollected(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
+        for _ in range(steps):
+            for part in zip(pieces(x, way.micro), pieces(y, way.micro)):
+                loss = loss_of(*part)
+                loss.backward()
+                del loss
+                ledger.note("backward is done; the gradients are in .grad")
+            optimizer.step()
+            optimizer.zero_grad()
+            ledger.note("the gradients are let go by zero_grad()")
+    return ledger.moments
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """A block in which Python does not look for cycles, which it does when it likes: so every run counts the same."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class ShortLedger(Ledger):
+    """A ledger of a run that a film can show. Raises ValueError where there are too many moments."""
+
+    def write(self, *args: Any, **options: Any) -> None:
+        if len(self.moments) >= MOST:
+            raise ValueError(
+                f"MemoryTimeline shows up to {MOST} moments of a run, and this run has more: steps=1, or a model "
+                "of fewer layers"
+            )
+        super().write(*args, **options)
+
+
+def loss_function(
+    model: Module, loss_fn: Callable[[Any, Any], Any], way: Switches
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """(x, y) → the loss, run as the switches say: in parts, of which all but the last may be checkpoints."""
+    *first, last = segments(model) if way.checkpointing else [model]
+
+    def end(h: Any, y: Any) -> Any:
+        loss = loss_fn(last(h), y)
+        return loss / way.micro if way.micro > 1 else loss
+
+    parts: list[Callable[..., Any]] = [part.forward for part in first]
+    parts, end = ([function(part) for part in parts], function(end)) if way.planned else (parts, end)
+
+    def loss_of(x: Tensor, y: Tensor) -> Tensor:
+        h: Any = x
+        for part in parts:
+            h = checkpoint(part, h)
+        loss: Tensor = end(h, y)
+        return loss
+
+    return loss_of
+
+
+def segments(model: Any) -> list[Any]:
+    """A Sequential in about √n parts of equal length."""
+    size = ceil(len(model) / round(sqrt(len(model))))
+    return [model[start : start + size] for start in range(0, len(model), size)]
+
+
+def pieces(x: Tensor, n: int) -> list[Tensor]:
+    """The rows in n equal parts, in the same memory."""
+    size = len(x) // n
+    views = (x.value[i * size : (i + 1) * size] for i in range(n))
+    return [Tensor.made(view, spec_of(view)) for view in views] if n > 1 else [x]
+
+
+# -- the film ---------------------------------------------------------------------------------------------
+
+
+def shown(moments: Sequence[Moment]) -> list[Moment]:
+    """Moments as bars; of many, the highest of each few."""
+    few = ceil(len(moments) / MOST)
+    highest = [max(moments[i : i + few], key=lambda moment: moment.total) for i in range(0, len(moments), few)]
+    return [bar(moment) for moment in highest]
+
+
+def bar(moment: Moment) -> Moment:
+    """The moment, with what is inside the op, and what is in no book, as if they were consumers."""
+    live = *moment.live, moment.inside, max(moment.untold, 0)
+    return moment._replace(live=live, inside=0, untold=min(moment.untold, 0))
+
+
+def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
+    """The run, moment by moment."""
+    found, peak, shown = [], 0, dict[str, str]()
+    for k, entry in enumerate(entries):
+        rises = entry.total > peak > 0
+        peak = max(peak, entry.total)
+        words = {f"now {name}": f"{entry.live[i]:,}" for i, name in names.items()}
+        words |= {"now total": f"{entry.total:,}", "so far": f"{peak:,}"}
+        so_far = "the peak so far" if rises else f"peak so far {peak:,}"
+        found.append(
+            Cut(
+                entry.phase,
+                f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes, {so_far}.",
+                text={key: each for key, each in words.items() if shown.get(key) != each},
+                hot={"here": [f"at {k}"]},
+            )
+        )
+        shown = words
+    return found
+
+
+def drawn(names: dict[int, str], entries: Sequence[Moment], most: int) -> str:
+    """Bars on bars, one for each moment; a cursor for each; and below what the run is at, and who has which bars."""
+    x = across(0, len(entries), "moments of the run")
+    y = upwards(0, most * 1.05, "live bytes", words=compact)
+    width = (RIGHT - LEFT) / len(entries)
+    floors = [0] * len(entries)
+    parts = []
+    for i in range(len(entries[0].live)):
+        tops = [bottom + entry.live[i] for bottom, entry in zip(floors, entries)]
+        parts.append(bars(i, [(x.at(k), y.at(floors[k]), y.at(tops[k])) for k in range(len(entries))], width))
+        floors = tops
+    peak = max(entry.total for entry in entries)
+    parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{y.at(peak):.1f}H{RIGHT}"/>')
+    parts.append(text("mg-number mg-halo", RIGHT, y.at(peak) - 5, f"peak {peak:,} bytes"))
+    parts += [
+        f'<path class="mg-cursor" data-id="at {k}" d="M{x.at(k + 0.5):.1f},{TOP - 6}V{BOTTOM}m0,24v16"/>'
+        for k in range(len(entries))
+    ]
+    held, below = legend({i: name for i, name in names.items() if any(entry.live[i] for entry in entries)}, 320)
+    parts += strip(entries, x.at) + held
+    return chart(f"Live bytes by consumer over the run; at most {peak:,}", x, y, *parts, height=318, below=below + 6)
+
+
+def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
+    """What the run is at: a row of boxes below the axis, with its word where there is room."""
+    parts, k = [], 0
+    for phase, group in groupby(entries, lambda entry: entry.phase):
+        n = len(list(group))
+        left, right = at(k), at(k + n)
+        k += n
+        look = f" mg-{phase}" if phase in ("forward", "backward") else ""
+        parts.append(
+            f'<g class="mg-box{look}"><rect class="mg-frame" x="{left:.1f}" y="{BOTTOM + 24}" '
+            f'width="{right - left:.1f}" height="16"/></g>'
+        )
+        if right - left > 7 * len(phase):
+            parts.append(text("mg-sign", (left + right) / 2, BOTTOM + 36, phase))
+    return parts
+
+
+def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
+    """The consumers: what each holds now, and held at the peak."""
+    peak = max(entries, key=lambda entry: entry.total)
+    rows = [
+        f'<tr><th scope="row">{swatch(i)}{escape(name)}</th><td data-id="now {escape(name)}"></td>'
+        f"<td>{peak.live[i]:,}</td></tr>"
+        for i, name in reversed(names.items())
+    ]
+    rows.append(f'<tr><th scope="row">all</th><td data-id="now total"></td><td>{peak.total:,}</td></tr>')
+    rows.append('<tr><th scope="row">peak so far</th><td data-id="so far"></td><td></td></tr>')
+    return table(["bytes", "now", "at the peak"], rows)
+
+
+def compared(way: Any, peaks: dict[Any, int]) -> str:
+    """The peak of every combination of the switches; this one's is marked."""
+    rows = [
+        f'<tr{" aria-current=true" * (each == way)}><th scope="row">{each}{" (shown)" * (each == way)}</th>'
+        f"<td>{peak:,}</td></tr>"
+        for each, peak in peaks.items()
+    ]
+    return table(["run", "peak bytes"], rows)

@@ -1,0 +1,283 @@
+"""Gradients in half precision: which vanish, which overflow, and what a loss scale does about it.
+
+Gradients are small, and float16 ends at 2⁻²⁴: below it is 0. The loss times 2ᵏ has gradients 2ᵏ times as large, which
+lie in the middle of what float16 can say; the optimiser divides again. Each step is a scale, and what becomes of each
+gradient is found by casting it.
+
+Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://arxiv.org/abs/1710.03740
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from math import log2
+from typing import Any
+
+import numpy as np
+
+from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, bars, chart, compact, swatch, upwards
+from ...draw.svg import text
+from ...draw.words import counted, number
+from ...engine.base.dtypes import bfloat16, finfo, float16, kind
+from ...engine.core.modes import in_mode
+from ...engine.random import fork_rng
+from ...engine.tensor.tensor import Tensor
+from ...nn.module import Module
+from .film import Charted, Choice, Cut, Panel, Reel, row, table
+
+EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the scales, powers of 2
+FATES = ("zero", "subnormal", "normal", "infinite")
+SERIES = (3, 4, 0, 6)  # how each looks
+LEAST = -64  # smaller ones are put with those of 2 to this
+Cast = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A type of 16 bits.
+
+    cast        to it, and back to one that NumPy computes with
+    smallest    exponent of the smallest number above 0
+    normal      exponent of the smallest with all its bits
+    end         of the first power of 2 that is too large
+    bits        of a normal number's mantissa, the leading one among them
+    """
+
+    name: str
+    cast: Cast
+    smallest: int
+    normal: int
+    end: int
+    bits: int
+
+
+def to_float16(x: np.ndarray) -> np.ndarray:
+    """Rounded to float16, by NumPy."""
+    with np.errstate(over="ignore", under="ignore"):
+        return x.astype(np.float16)
+
+
+def to_bfloat16(x: np.ndarray) -> np.ndarray:
+    """Rounded to bfloat16, by way of float32, and that float32 again."""
+    with np.errstate(over="ignore", under="ignore"):
+        return x.astype(np.float32).astype(bfloat16).astype(np.float32)
+
+
+def format_of(dtype: np.dtype, cast: Cast) -> Format:
+    """What a dtype says of itself."""
+    info = finfo(dtype)
+    smallest = round(log2(info.smallest_subnormal))
+    return Format(dtype.name, cast, smallest, int(info.minexp), int(info.maxexp), info.nmant + 1)
+
+
+FORMATS = format_of(float16, to_float16), format_of(bfloat16, to_bfloat16)
+
+
+class Precision(Charted):
+    """What becomes of gradients in 16 bits, under scales from 1 to 2²⁴; in float16, and in bfloat16.
+
+    gradients    a Module that has them in `.grad`; tensors or arrays, in a list or by name; or a Module whose
+                 gradients are taken here, of loss_fn(model(x), y), on a copy of it
+
+    counts       (format, exponent of the scale) → how many of each of FATES
+    best         format → the exponent at which most are normal and none overflows
+
+    The scale multiplies gradients that were computed without it: that is the gradient of the scaled loss, unless
+    something in between overflows. Those that are exactly 0, infinite or no number stay so at any scale, and are left
+    out. Raises TypeError for what has no gradients, ValueError where none is left.
+    """
+
+    def __init__(self, gradients: Any, loss_fn: Callable[[Any, Any], Any] | None = None, x: Any = None, y: Any = None):
+        if loss_fn is not None:
+            gradients = gradients_of(gradients, loss_fn, x, y)
+        every = np.concatenate([array.reshape(-1) for array in arrays_of(gradients)])
+        kept = every[np.isfinite(every) & (every != 0)]
+        if not kept.size:
+            raise ValueError(f"Precision needs a gradient that is a number and not 0, and all {every.size} are not")
+        self.counts = {(f.name, k): counts(f, kept, k) for f in FORMATS for k in EXPONENTS}
+        self.best = {f.name: best([self.counts[f.name, k] for k in EXPONENTS]) for f in FORMATS}
+        reels = [reel(f, kept, every.size, self.counts, self.best[f.name]) for f in FORMATS]
+        label = f"{counted(every.size, 'gradient', 'gradients')} in half precision"
+        super().__init__(label, (), reels, [Choice("format", [f.name for f in FORMATS])])
+
+
+def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:
+    """A copy of the model with the gradients of the loss."""
+    if not isinstance(model, Module):
+        raise TypeError(f"with a loss_fn, Precision takes a Module's gradients, and got {model!r}")
+    if x is None or y is None:
+        raise TypeError("with a loss_fn, Precision takes a batch, too: Precision(model, loss_fn, x, y)")
+    copied = deepcopy(model)
+    for p in copied.parameters():
+        p.grad = None
+    with fork_rng(), in_mode(recording=True, tracked=False):
+        loss_fn(copied(x), y).backward()
+    return copied
+
+
+def arrays_of(gradients: Any) -> list[np.ndarray]:
+    """The gradients as arrays of floats."""
+    if isinstance(gradients, Module):
+        gradients = [p.grad for p in gradients.parameters() if p.grad is not None]
+        if not gradients:
+            raise TypeError("no parameter has a .grad: call backward() before, or say loss_fn, x and y")
+    if isinstance(gradients, Mapping):
+        gradients = list(gradients.values())
+    if isinstance(gradients, Tensor | np.ndarray) or not isinstance(gradients, Iterable):
+        gradients = [gradients]
+    found = [np.asarray(g.numpy() if isinstance(g, Tensor) else g) for g in gradients]
+    if not found or any(kind(array.dtype) != "f" for array in found):
+        raise TypeError(f"Precision casts gradients that are floating-point, and got {[str(a.dtype) for a in found]}")
+    return found
+
+
+# -- what becomes of them --------------------------------------------------------------------------------------
+
+
+def scaled(gradients: np.ndarray, k: int) -> np.ndarray:
+    """2ᵏ times as large, at least in float32."""
+    with np.errstate(over="ignore"):
+        return gradients.astype(np.promote_types(gradients.dtype, np.float32)) * np.float32(2.0**k)
+
+
+def fates(format: Format, gradients: np.ndarray, k: int) -> np.ndarray:
+    """The number in FATES, for each gradient under the scale 2ᵏ."""
+    size = np.abs(format.cast(scaled(gradients, k)).astype(np.float64))
+    return np.select([size == 0, size < 2.0**format.normal, np.isfinite(size)], [0, 1, 2], 3)
+
+
+def counts(format: Format, gradients: np.ndarray, k: int) -> tuple[int, ...]:
+    """How many of each fate."""
+    return tuple(int(n) for n in np.bincount(fates(format, gradients, k), minlength=len(FATES)))
+
+
+def best(found: Sequence[tuple[int, ...]]) -> int:
+    """The exponent with the fewest infinite, then the most normal; of equals the smallest."""
+    return EXPONENTS[min(range(len(found)), key=lambda i: (found[i][3], -found[i][2]))]
+
+
+# -- the film --------------------------------------------------------------------------------------------------
+
+
+def reel(
+    format: Format,
+    gradients: np.ndarray,
+    given: int,
+    counts: Mapping[tuple[str, int], tuple[int, ...]],
+    chosen: int,
+) -> Reel:
+    """The film of one format, scale after scale."""
+    sizes = exponents(gradients)
+    low, high = max(min(int(sizes.min()), -26), LEAST), max(int(sizes.max()) + EXPONENTS[-1] + 1, 18)
+    x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
+    most = int(np.bincount(sizes - sizes.min()).max())
+    y = upwards(0, most * 1.2, "gradients", words=compact)
+    pictures = [drawn(format, gradients, sizes, k, x, y) for k in EXPONENTS]
+    scenes = "".join(
+        f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in zip(EXPONENTS, pictures)
+    )
+    panels = [
+        Panel(f"How large they are, and what {format.name} makes of them", scenes),
+        Panel("The same in numbers", listing(format, counts, chosen)),
+    ]
+    left_out = given - gradients.size
+    cuts = [
+        Cut(
+            "",
+            f"{told(format, k, counts[format.name, k])}{opening(format, left_out) if k == 0 else ''}",
+            scene=f"scale {k}",
+            hot={"hot": [f"scale {k}"]},
+        )
+        for k in EXPONENTS
+    ]
+    last = f"scale {chosen}"
+    return Reel(panels, [*cuts, Cut("", verdict(format, counts, chosen), scene=last, hot={"hot": [last]})])
+
+
+def power(k: float) -> str:
+    """2 to that, as it is written."""
+    return "2" + str(int(k)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def opening(format: Format, left_out: int) -> str:
+    """What there is to say once."""
+    zeros = f" {left_out:,} more are exactly 0, or no finite number, at any scale." if left_out else ""
+    return (
+        f" {format.name} has {format.bits} bits for a number from {power(format.normal)} to below "
+        f"{power(format.end)}, fewer down to {power(format.smallest)}, and nothing beyond.{zeros}"
+    )
+
+
+def told(format: Format, k: int, found: Sequence[int]) -> str:
+    """What becomes of the gradients under a scale, in words."""
+    zero, sub, normal, infinite = found
+    whole = sum(found)
+    scale = f"The loss times {power(k)}, {2**k:,}" if k else "The loss as it is"
+    return (
+        f"{scale}: of {whole:,} gradient{'s' * (whole > 1)} {zero:,} become{'s' * (zero == 1)} 0 "
+        f"({percent(zero, whole)}), {sub:,} {'is' if sub == 1 else 'are'} subnormal and lose{'s' * (sub == 1)} bits, "
+        f"{normal:,} {'is' if normal == 1 else 'are'} normal, {infinite:,} overflow{'s' * (infinite == 1)} to infinity."
+    )
+
+
+def verdict(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
+    """Which scale is best, and why."""
+    zero, sub, normal, infinite = counts[format.name, chosen]
+    whole = zero + sub + normal + infinite
+    lost = counts[format.name, 0]
+    if infinite:
+        return f"Each of these scales has gradients that overflow in {format.name}: {power(chosen)} has the fewest."
+    if chosen == 0:
+        return f"{format.name} needs no scale here: as it is, {percent(normal, whole)} are normal, and none overflows."
+    return (
+        f"The best of these scales is {power(chosen)}: none overflows, {percent(normal, whole)} are normal, {zero:,} "
+        f"become 0 and {sub:,} are subnormal; without a scale {lost[0]:,} and {lost[1]:,}. The optimiser divides by "
+        f"{2**chosen:,} again, in float32."
+    )
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{number(100 * part / whole, 3)} percent"
+
+
+# -- the picture ----------------------------------------------------------------------------------------------
+
+
+def exponents(gradients: np.ndarray) -> np.ndarray:
+    """The power of 2 at or below each one's size."""
+    return np.maximum(np.frexp(np.abs(gradients.astype(np.float64)))[1] - 1, LEAST)
+
+
+def drawn(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis) -> str:
+    """A bar for each power of 2, cut by what becomes of those in it; and where the format begins and ends."""
+    fate, parts = fates(format, gradients, k), []
+    low = int(sizes.min())
+    floors = np.zeros(int(sizes.max()) - low + 1, int)
+    width = x.at(1) - x.at(0)
+    for i, series in enumerate(SERIES):
+        tops = floors + np.bincount(sizes[fate == i] - low, minlength=floors.size)
+        at = [(x.at(low + n + k), y.at(floors[n]), y.at(top)) for n, top in enumerate(tops)]
+        parts.append(bars(series, at, width))
+        floors = tops
+    for exponent, words in ((format.smallest, "0 below"), (format.normal, "normal from"), (format.end, "∞ from")):
+        if x.low <= exponent <= x.high:
+            at_end = x.at(exponent) > RIGHT - 60
+            look, shift = ("mg-number mg-dim mg-halo", -3) if at_end else ("mg-dim mg-halo", 3)
+            drop = 0 if exponent != format.normal else 13
+            parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{x.at(exponent):.1f},{TOP}V{BOTTOM}"/>')
+            parts.append(text(look, x.at(exponent) + shift, TOP + 10 + drop, words))
+    if format.smallest < x.low:
+        words = f"{power(format.smallest)} to {power(format.end)}: all of this is in range"
+        parts.append(text("mg-dim mg-halo", LEFT + 4, TOP + 10, words))
+    return chart(f"Gradients times {power(k)} in {format.name}", x, y, *parts)
+
+
+def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
+    """A row for each scale."""
+    rows = [
+        row(power(k) + " (best)" * (k == chosen), [f"{n:,}" for n in counts[format.name, k]], f"scale {k}")
+        for k in EXPONENTS
+    ]
+    return table(["scale", *(swatch(series) + fate for series, fate in zip(SERIES, FATES))], rows)

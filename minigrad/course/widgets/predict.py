@@ -1,0 +1,111 @@
+"""A prediction as a form: an answer and how sure of it, locked by a button before the code that finds it is run.
+
+The widget is told no answer, so there is none in the notebook above the cell that calls `reveal`: not in the source,
+not in an output, not in what is saved of the widget.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import traitlets
+
+from ..prediction import Told, prediction, revealed
+from ..question import Question
+from .form import Form
+from .widget import Plain, javascript
+
+
+class Predict(Form):
+    """Predict("boxes", "How many boxes will the picture have?")
+
+    kind         number, option, truth, shape or order; `options` alone make it option, and else it is number
+    options      what to choose from, or to put in order
+    unit         of a number
+    tolerance    how far off a number is still right, in that unit
+
+    What is locked stays locked: when the cell is run again, and when the kernel is restarted. Where the name is that of
+    a locked prediction with other kinds of answers, that one is shown, and a sentence says so. A later cell calls
+    `reveal("boxes", value)`, with the value that it has found. Where there is no browser, `lock` is the button.
+
+    Raises ValueError for a question that has no answer.
+    """
+
+    _esm = javascript("question", "predict")
+
+    shown = ("label", "question", "confidences", "locked", "outcome", "say")
+    question: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    locked: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    outcome: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    say = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        kind: str | None = None,
+        options: Sequence[Any] = (),
+        unit: str = "",
+        tolerance: float = 0.0,
+    ):
+        if isinstance(options, str):
+            raise TypeError(f"options are a list, such as ['yes', 'no'], and not the text {options!r}")
+        if options and kind not in (None, "option", "order"):
+            raise ValueError(f"the question {name!r} is of kind {kind!r}, which has no options, and got {options!r}")
+        asked = Question(name, text, kind or ("option" if options else "number"), tuple(options), unit, tolerance)
+        self._namespace = sys._getframe(1).f_globals
+        self.prediction = prediction(asked, self._namespace)
+        super().__init__(label=name, question=(self.prediction.other or asked).plain())
+        if self.prediction.face is not None:  # of this cell, when it was run before
+            self.prediction.face.close()
+        self.prediction.face = self
+        self.refresh()
+
+    def lock(self, answer: Any, confidence: str) -> Predict:
+        """Lock an answer; what the button does. Raises ValueError saying why it cannot be."""
+        self.refresh(self.prediction.lock(answer, confidence))
+        return self
+
+    def reveal(self, actual: Any) -> Told:
+        """What `reveal` does, for this prediction."""
+        return revealed(self.label, actual, self._namespace)
+
+    def answered(self, given: Plain) -> None:
+        try:
+            self.lock(given["answer"], given["confidence"])
+        except ValueError as error:
+            self.say = ""  # the same sentence again is news, too
+            self.say = str(error)
+
+    def refresh(self, more: str = "") -> None:
+        """Show what is known by now."""
+        kept, outcome, asked = self.prediction.locked, self.prediction.outcome, self.prediction.question
+        self.locked = {key: kept[key] for key in ("answer", "confidence")} if kept else {}
+        self.outcome = outcome
+        if outcome:
+            self.say = " ".join(filter(None, [f"{outcome['gap'][0].upper()}{outcome['gap'][1:]}", outcome["note"]]))
+        elif self.prediction.other:
+            self.say = f"Locked, for this question. Another has its name: {asked.text} Give that one a name of its own."
+        elif kept:
+            words = "" if kept["question"] == asked.text else f"It was asked in other words: {kept['question']}"
+            self.say = " ".join(filter(None, ["Locked. Now run on.", words, more]))
+        else:
+            self.say = more
+
+    @property
+    def text(self) -> str:
+        """The question, and what is known by now, in words."""
+        kept, asked = self.prediction.locked, self.prediction.other or self.prediction.question
+        if kept:
+            more = f" {self.say}" if self.prediction.other else ""
+            state = f"You predict {asked.shown(kept['answer'])} ({kept['confidence']}).{more}"
+        elif self.outcome:
+            state = "Not predicted. The answer has been shown."
+        else:
+            state = f"Not predicted yet. The answer is {asked.wanted}{f', in {asked.unit}' if asked.unit else ''}."
+        return f"{self.label}: {asked.text}\n{state}"
+
+    def __repr__(self) -> str:
+        return f"Predict({self.label!r}: {'locked' if self.locked else 'open'})"

@@ -1,0 +1,107 @@
+"""Some questions to answer from memory, each locked with how sure one is, and scored when all are locked.
+
+What is right is in the package (course/quiz.py). No trait holds it before the last answer is locked, so it is neither
+in the notebook nor in the browser until then.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import traitlets
+
+from ..prediction import prediction
+from ..quiz import quiz
+from .form import Form
+from .widget import Plain, javascript
+
+
+class Quiz(Form):
+    """Quiz("00_start_here") asks the questions of the lesson of that name.
+
+    questions    a .toml file of one's own, in the place of the package's; its form is told in minigrad/course/quiz.py
+
+    Raises CourseError where there is no such quiz, or its file is not one.
+    """
+
+    _esm = javascript("question", "quiz")
+
+    shown = ("label", "questions", "confidences", "locked", "says", "results", "score")
+    questions: traitlets.List[Plain] = traitlets.List().tag(sync=True)
+    locked: traitlets.Dict[str, Plain] = traitlets.Dict().tag(sync=True)
+    says: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    results: traitlets.Dict[str, Plain] = traitlets.Dict().tag(sync=True)
+    score = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, name: str, questions: str | os.PathLike[str] | None = None):
+        namespace = sys._getframe(1).f_globals
+        self._items = quiz(name, None if questions is None else Path(questions))
+        self._predictions = {item.question.name: prediction(item.question, namespace) for item in self._items}
+        super().__init__(label=name, questions=[item.question.plain() for item in self._items])
+        for face in {one.face for one in self._predictions.values() if one.face is not None}:
+            face.close()  # of this cell, when it was run before
+        for one in self._predictions.values():
+            one.face = self
+        self.refresh()
+
+    def lock(self, name: str, answer: Any, confidence: str) -> Quiz:
+        """Lock the answer to one question; what its button does. Raises ValueError saying why it cannot be."""
+        full = name if name in self._predictions else f"{self.label}/{name}"
+        if full not in self._predictions:
+            raise ValueError(f"{self.label} asks {', '.join(key.partition('/')[2] for key in self._predictions)}")
+        self.says = {**self.says, full: self._predictions[full].lock(answer, confidence)}
+        return self
+
+    def answered(self, given: Plain) -> None:
+        try:
+            self.lock(str(given["name"]), given["answer"], given["confidence"])
+        except ValueError as error:
+            name = str(given["name"])
+            self.says = {**self.says, name: ""}  # the same sentence again is news, too
+            self.says = {**self.says, name: str(error)}
+
+    def refresh(self) -> None:
+        """Show what is locked, and once all is, what is right."""
+        kept = {name: one.locked for name, one in self._predictions.items()}
+        self.locked = {n: {key: r[key] for key in ("answer", "confidence")} for n, r in kept.items() if r}
+        missing = len(self._items) - len(self.locked)
+        if missing:
+            self.score = f"{len(self.locked)} of {len(self._items)} locked. You will see what is right when all are."
+            return
+        self._compare()
+        right = sum(result["right"] for result in self.results.values())
+        self.score = f"{right} of {len(self._items)} right."
+
+    def _compare(self) -> None:
+        """Write down and send what is right; the only place that does."""
+        if self.results:
+            return
+        results = {}
+        for item in self._items:
+            one = self._predictions[item.question.name]
+            kept = one.locked
+            assert kept is not None
+            results[item.question.name] = {
+                "right": item.question.right(kept["answer"], item.right),
+                "says": item.said_of(kept["answer"]),
+            }
+        self.results = results  # before `show`, which comes back to refresh
+        for item in self._items:
+            self._predictions[item.question.name].show(item.right)
+
+    @property
+    def text(self) -> str:
+        """The questions, with what is locked and, once all is, what is right."""
+        lines = [f"Quiz {self.label}. {self.score}"]
+        for n, item in enumerate(self._items, 1):
+            asked, kept = item.question, self._predictions[item.question.name].locked
+            state = f"You say {asked.shown(kept['answer'])} ({kept['confidence']})." if kept else f"{asked.wanted}."
+            lines += [f"{n}. {asked.text}", f"   {state[0].upper()}{state[1:]}"]
+            lines += [f"   {' '.join(self.results[asked.name]['says'])}"] if self.results else []
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Quiz({self.label!r}: {self.score})"

@@ -1,0 +1,126 @@
+"""The roofline of a function as a film: op by op, what bounds it on this machine. See profiler/roofline.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+from ...draw.charts import Axis, across, chart, compact, decades, upwards
+from ...draw.words import counted, number, took
+from ...profiler.machine import Machine, bandwidth, rate
+from ...profiler.roofline import WRITTEN, Point, axes, bound, dots, drawn, in_cache, share, under_roofs
+from ...profiler.roofline import Roofline as Found
+from .film import Charted, Choice, Cut, Panel, Reel, row, styled, table
+from .traced import traced
+
+LARGEST = 60  # ops
+
+
+class Roofline(Charted):
+    """The ops of a function under the roofs of this machine; as written, and after the compiler's passes.
+
+    f          a Python function of tensors, or a traced one; or what profiler.roofline has found, and nothing else
+    machine    its roofs, where they are known: Machine.measured() takes about a second
+
+    points     for each of the two, what was counted and measured
+    What was measured is said in `text` and on the screen; `repr` and what a notebook keeps say what was counted.
+    Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than 60.
+    """
+
+    def __init__(self, f: Callable[..., Any] | Found, *args: Any, machine: Machine | None = None):
+        found = (
+            f
+            if isinstance(f, Found)
+            else under_roofs(getattr(f, "__name__", type(f).__name__), *traced("Roofline", f, args, LARGEST), machine)
+        )
+        most = max(map(len, found.points.values()), default=0)
+        if not 1 <= most <= LARGEST:
+            raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and here are {most}: trace another part")
+        self.points, self.machine = found.points, found.machine
+        every = [point for each in self.points.values() for point in each]
+        reels = [reel(found, self.machine, axes(every, self.machine)) for found in self.points.values()]
+        super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
+
+    @property
+    def counted(self) -> str:
+        """What was counted, and not measured, in words."""
+        return "\n".join(f"{i:2} {accounts(point)}" for i, point in enumerate(self.points[WRITTEN]))
+
+    @property
+    def svg(self) -> str:
+        """What was counted, as a picture: the same in every run, on every machine."""
+        found = [point for point in self.points[WRITTEN] if point.flops]
+        x = decades([point.intensity for point in found], across, "FLOPs a byte")
+        y = decades([point.flops for point in found], upwards, "FLOPs", compact)
+        marks = [(i, x.at(point.intensity), y.at(point.flops)) for i, point in enumerate(found)]
+        return styled(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)), self.looks)
+
+    @property
+    def fallback(self) -> dict[str, str]:
+        return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
+
+
+# -- the film -----------------------------------------------------------------------------------------------
+
+
+def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Reel:
+    """The film of one graph."""
+    panels = [
+        Panel("Measured, under the roofs", drawn(found, machine, *xy)),
+        Panel("The same in numbers", listing(found)),
+    ]
+    total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
+    first = Cut(
+        "",
+        f"{machine.said} {counted(len(found), 'op', 'ops')} "
+        f"move{'s' * (len(found) == 1)} {whole:,} bytes and together take{'s' * (len(found) == 1)} {took(total)}.",
+    )
+    cuts = [
+        Cut(
+            "",
+            f"{accounts(point)}. {verdict(point, machine)}",
+            on={"ran": [f"p{i}"]},
+            hot={"here": [f"p{i}", f"row {i}"]},
+        )
+        for i, point in enumerate(found)
+    ]
+    return Reel(panels, [first, *cuts])
+
+
+def listing(found: Sequence[Point]) -> str:
+    """A row for each op."""
+    rows = []
+    for i, p in enumerate(found):
+        cells = compact(p.flops), compact(p.nbytes), number(p.intensity, 3), number(p.speed / 1e9, 3)
+        rows.append(row(f"{i}. {escape(p.name)}", cells, f"row {i}"))
+    return table(["op", "FLOPs", "bytes", "a byte", "GFLOP/s"], rows)
+
+
+# -- in words -------------------------------------------------------------------------------------------------
+
+
+def accounts(point: Point) -> str:
+    """What the engine counts."""
+    if not point.flops:
+        return f"{point.name}: {point.nbytes:,} bytes moved, and nothing computed"
+    flops, each = f"{point.flops:,} FLOP{'s' * (point.flops > 1)}", number(point.intensity, 3)
+    return f"{point.name}: {flops} and {point.nbytes:,} bytes, {each} FLOPs a byte"
+
+
+def verdict(point: Point, machine: Machine) -> str:
+    """How quick it is, and what bounds it."""
+    what = bound(point, machine)
+    if what == "call":
+        speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
+        return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
+    memory = "the cache" if in_cache(point, machine) else "main memory"
+    if not point.flops:
+        return f"It moves {bandwidth(point.nbytes / point.seconds)}: {memory} bounds it."
+    part = number(100 * share(point, machine), 3)
+    speed = f"It runs at {rate(point.speed)}, {part} percent of what {memory} and peak allow"
+    if what == "neither":
+        return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
+    if what == "arithmetic":
+        return f"{speed}. Arithmetic bounds it: right of the ridge."
+    return f"{speed}. {memory.capitalize()} bounds it: left of the ridge."

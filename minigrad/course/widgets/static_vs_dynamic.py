@@ -1,0 +1,222 @@
+"""The same function two ways, line by line: the dynamic graph of an eager run, and the static graph of a trace.
+
+On the left each line that runs adds what it computes, and the values are there at once. On the right the same lines are
+traced: boxes are outlined, without values. Only then does the graph run, and the values flow through it. A branch that
+was not taken, a loop that was unrolled, a print that came when nothing was computed: all of it is seen by going through
+the lines one by one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Iterator, Sequence
+from html import escape
+from textwrap import dedent
+from typing import Any
+
+from ...draw.graphs import whole
+from ...draw.picture import UNKNOWN
+from ...draw.rules import sign_of
+from ...draw.words import counted, listed
+from ...graph.function import TracedFunction, function
+from .as_graph import AsGraph, Untraced
+from .eager_run import EagerRun, Moment, beginning, words
+from .film import Choice, Cut, Film, Panel, Reel, code, said
+from .recording import TooLong
+
+MOST_MOMENTS = 100  # of a run that was stopped
+PHASES = ("eager | built", "done | run")
+
+
+class StaticVsDynamic(Film):
+    """A function run eagerly beside the same function as a static graph.
+
+    f       a Python function of tensors
+    args    its arguments; or, as `cases`, several tuples of them, to be chosen among
+
+    What f prints, and what it raises, is part of the film, and so is why it cannot be traced; a function that runs more
+    than 2000 lines is stopped.
+    Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
+    """
+
+    still = -1
+
+    def __init__(self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None):
+        f = f.python_function if isinstance(f, TracedFunction) else f
+        cases = [args] if cases is None else list(cases)
+        if not cases or not all(isinstance(case, tuple | list) for case in cases):
+            raise TypeError(f"cases are tuples of arguments, one or more, as in cases=[(x,), (y,)], and got {cases!r}")
+        traced = function(f)
+        reels = [reel(f, traced, case) for case in cases]
+        choices = [Choice("input", [listed([words(x) for x in case]) for case in cases])] if len(cases) > 1 else []
+        super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
+
+
+def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
+    """The film of one call."""
+    source = lines_of(f)
+    left = EagerRun(f, args)
+    panels = [panel_of(f, source), Panel("Eager", left.svg + said("left says"))]
+    error = left.recording.error
+    if error is not None:
+        what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
+        return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
+    try:
+        right = AsGraph(traced, args)
+    except Untraced as why:
+        panels.append(Panel("Static graph", f'<p class="mg-said">It cannot be traced: {escape(str(why))}</p>'))
+        end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
+        return Reel(panels, list(eager_alone(source, left, end)))
+    links: dict[str, list[str]] = {}
+    for n in source:
+        boxes = [*left.of_line(n), *right.of_line(n)]
+        if boxes:
+            links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
+    panels.append(Panel("Static graph", right.svg + said("right says")))
+    return Reel(panels, list(cuts(f, source, left, right)), links)
+
+
+def panel_of(f: Callable[..., Any], source: dict[int, str]) -> Panel:
+    return Panel(f"def {f.__name__}", code(list(source.values()), min(source)), wide=True)
+
+
+def lines_of(f: Callable[..., Any]) -> dict[int, str]:
+    """Number → line, of a function's source. Raises ValueError where that cannot be read."""
+    try:
+        lines, first = inspect.getsourcelines(f)
+    except (OSError, TypeError) as error:
+        raise ValueError(f"the source of {f!r} cannot be read, and so its lines cannot be shown: {error}") from None
+    return dict(enumerate(dedent("".join(lines)).splitlines(), first))
+
+
+# -- the cuts ----------------------------------------------------------------------------------------------
+
+
+def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
+    """The whole film."""
+    yield from calling(f, left, right)
+    printed = yield from building(source, left, right)
+    yield built(left, right)
+    yield from running(right, printed)
+    yield Cut(PHASES[1], compared(left.result, right.result))
+
+
+def calling(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
+    """Nothing has run yet, and a graph is there only if an earlier call has built it."""
+    there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
+    yield Cut(
+        PHASES[0],
+        f"{f.__name__} is called. On the left it runs; on the right the same lines are traced.{there}",
+        text={f"r{box.id}": UNKNOWN for box in right.picture.boxes if box.kind != "constant"},
+        on={
+            "hidden": [*to_come(left), *to_be_built(right)],
+            "outlined": [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"],
+        },
+    )
+    if right.is_new:
+        names = right.parts(right.given())
+        yield Cut(PHASES[0], "What is given has a value on the left, and a place on the right.", off={"hidden": names})
+
+
+def building(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
+    """Each line that runs, and what it does on both sides; what was printed on the right, all in all."""
+    printed = ""
+    for moment in left.moments:
+        parts, text = right.built(moment.line, len(moment.values))
+        printed += text
+        yield Cut(
+            PHASES[0],
+            sentence(source.get(moment.line, ""), moment, parts, text),
+            text={"left says": moment.printed, "right says": beginning(printed)},
+            off={"hidden": [*moment.parts, *parts, *constants_of(right, parts)]},
+            on={"ran": [f"line {moment.line}"]},
+            hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
+        )
+    return printed
+
+
+def built(left: EagerRun, right: AsGraph) -> Cut:
+    """All lines have run."""
+    boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
+    nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
+    return Cut(
+        PHASES[1],
+        f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet.",
+        off={"hidden": to_be_built(right)},
+    )
+
+
+def running(right: AsGraph, printed: str) -> Iterator[Cut]:
+    """The run of the graph, node by node.
+
+    printed    on the right, before
+    """
+    known = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}
+    yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
+    for node in right.graph.nodes:
+        if node.inputs and node in right.place and whole(node) is node:
+            box, text = f"r{right.place[node]}", right.said.get(node, "")
+            printed += text
+            tells = f" It prints: {text.strip()}" if text else ""
+            yield Cut(
+                PHASES[1],
+                f"{sign_of(node.op)} gives {right.values[node]}.{tells}",
+                text={box: right.values[node], "right says": beginning(printed)},
+                off={"outlined": [box]},
+                hot={"hot": right.parts([node])},
+            )
+
+
+def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
+    """The film of a run that has no graph beside it; its end says why."""
+    yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
+    for moment in left.moments[:MOST_MOMENTS]:
+        yield Cut(
+            PHASES[0],
+            source.get(moment.line, "").strip(),
+            text={"left says": moment.printed},
+            off={"hidden": moment.parts},
+            on={"ran": [f"line {moment.line}"]},
+            hot={"hot": [f"line {moment.line}", *moment.parts]},
+        )
+    yield Cut(PHASES[1], end)
+
+
+def to_come(left: EagerRun) -> list[str]:
+    """The boxes and arrows that are not there before the run."""
+    given = [f"l{box}" for box in left.given]
+    return [part for part in left.parts() if part not in given]
+
+
+def to_be_built(right: AsGraph) -> list[str]:
+    """The boxes and arrows that are not there before the trace: of a graph that was built by an earlier call, none."""
+    if not right.is_new:
+        return []
+    return right.parts(list(right.place)) + [f"r{box.id}" for box in right.picture.boxes if box.kind == "constant"]
+
+
+def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:
+    """The constants beside boxes: they come with their users."""
+    kinds = {box.id: box.kind for box in right.picture.boxes}
+    return [f"r{a.tail}" for a in right.picture.arrows if f"r{a.head}" in parts and kinds[a.tail] == "constant"]
+
+
+def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> str:
+    """What a line does on both sides."""
+    boxes = [part for part in parts if part.startswith("rb")]
+    values = listed(list(moment.values.values()))
+    left = f"computes {values}" if values else "computes nothing"
+    left += " and prints" if moment.says else ""
+    right = f"adds {counted(len(boxes), 'box', 'boxes')}" if boxes else "adds nothing"
+    right += " and prints, for it is Python that runs while tracing" if text else ""
+    return f"{source.strip()}    On the left this line {left}; on the right it {right}."
+
+
+def compared(left: str, right: str) -> str:
+    """The results, in a sentence."""
+    if left == right:
+        return f"Both have the same result: {left}."
+    return (
+        f"The results differ, {left} on the left and {right} on the right: Python that is no op ran when the function "
+        "was traced, and not when the graph ran."
+    )

@@ -1,0 +1,349 @@
+"""Training, watched: loss, boundary, weights and gradients, while it runs, and again afterwards.
+
+Training has a thread of its own, so that a cell returns at once and the buttons are heard; where no thread can be
+started, as in a browser, it is a task of the kernel's loop, and has its turn between cells. What is on the screen are
+frames, taken when the clock allows (training.py): their number differs from run to run. `losses` and `table` are of
+fixed steps, and the same every time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import traceback
+from collections.abc import Callable, Generator, Iterator
+from contextvars import Context
+from math import inf
+from typing import Any
+
+import traitlets
+
+from ...draw.svg import STYLE
+from ...draw.words import counted, number
+from ...engine.base.threads import can_start
+from ...engine.tensor.tensor import Tensor
+from ..probe import halt
+from .training import (
+    HALTED,
+    MOST_FRAMES,
+    Clock,
+    Diverged,
+    Ration,
+    boundary_of,
+    columns,
+    curve,
+    first_of,
+    number_of,
+    parameters,
+    passed,
+    right_of,
+    spread,
+    thinned,
+    threshold_of,
+)
+from .widget import Plain, SteppedWidget, javascript
+
+ROWS = 10  # of the table, for each run
+PATIENCE = 2.0  # seconds that a step has to end in when the view is closed
+TICK = 0.02  # seconds between two looks whether to go on, without a thread
+Wait = tuple[Callable[[], bool], float | None]  # until it is so, but no longer than so many seconds
+
+
+class TrainingView(SteppedWidget):
+    """view = TrainingView(model, loss_fn, (x, y), optimizer), then view.run(500)
+
+    model        anything that gives an output for an x; loss_fn(output, y) gives the loss
+    data         a pair (x, y), the same at each step; or batches, gone through again and again
+    speed        steps a second; 0 is as many as can be
+    rate         the optimizer's learning rate, for all groups of parameters: a slider sets it while it trains
+    threshold    an output above it is class 1, where there is one output: 0.5 behind a Sigmoid, and else 0
+    clock        seconds; a test has its own
+
+    losses       of each step
+    table        {step, loss, accuracy} of some ten steps of each run; accuracy is of the batch, before the update
+    steps        the frames: plain data
+    state        ready, running, paused, finished, failed or closed
+    error        the traceback, where a step failed
+
+    Whoever uses the model while it is trained sees it change.
+    """
+
+    _esm = javascript("stepper", "number", "slider", "training_view")
+    sheets = "stepper", "slider", "training_view"
+    looks = STYLE
+
+    shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed", "rate")
+    frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps`, as of the last pause
+    points: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    corners: traitlets.List[float] = traitlets.List().tag(sync=True)
+    state = traitlets.Unicode("ready").tag(sync=True)
+    news = traitlets.Unicode().tag(sync=True)
+    planned = traitlets.Int(100, min=1).tag(sync=True)
+    speed = traitlets.Float(0.0, min=0.0).tag(sync=True)
+    rate = traitlets.Float(0.0, min=0.0).tag(sync=True)
+    steps: traitlets.List[Plain] = traitlets.List()
+
+    def __init__(
+        self,
+        model: Callable[[Any], Any],
+        loss_fn: Callable[[Any, Any], Any],
+        data: Any,
+        optimizer: Any,
+        threshold: float | None = None,
+        speed: float = 0.0,
+        clock: Clock = time.perf_counter,
+    ):
+        self._turn = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._steps: Iterator[Wait] = iter(())
+        self._paused, self._ending, self._closed, self._credit = False, False, False, 0
+        self.model, self.loss_fn, self.optimizer = model, loss_fn, optimizer
+        (x, y), self._batches = first_of(data)
+        self.threshold = threshold_of(model) if threshold is None else threshold
+        self.losses: list[float] = []
+        self.table: list[Plain] = []
+        self.error = ""
+        self._ration = Ration(clock)
+        self._accuracy: float | None = None
+        self._boundary = boundary_of(model, x, y, self.threshold)
+        seen = self._boundary
+        super().__init__(
+            label="Training",
+            points=seen.points if seen else [],
+            corners=[*seen.low.tolist(), *seen.high.tolist()] if seen else [],
+            speed=speed,
+            rate=getattr(optimizer, "lr", 0.0),
+        )
+        self.on_msg(self._heard)
+        self._look()
+        self._show("ready", "Nothing is trained yet.")
+
+    @traitlets.observe("rate")
+    def _faster_or_slower(self, _: Any) -> None:
+        for group in getattr(self.optimizer, "param_groups", ()):
+            group["lr"] = self.rate
+
+    # -- what the learner, or a button, asks for -------------------------------------------------
+
+    def run(self, steps: int) -> TrainingView:
+        """Train so many steps on a thread. Raises RuntimeError while it trains, or once the view is closed."""
+        if self._closed:
+            raise RuntimeError("this view is closed: make another one")
+        if self._ending:
+            self.wait(PATIENCE)  # it is at its last step
+        if self.alive:
+            raise RuntimeError("it is training already: pause it, or wait() for its end")
+        if steps < 1:
+            raise ValueError(f"run(steps) trains 1 step or more, and got {steps}")
+        self.planned = steps
+        self._paused, self._ending, self._credit = False, False, 0
+        self._show("running", "")
+        self._steps = self._train(steps)
+        if can_start():
+            self._thread = threading.Thread(target=self._on_a_thread, daemon=True, name="TrainingView")
+            self._thread.start()
+        else:  # in a context of its own, as a thread has
+            self._task = Context().run(asyncio.ensure_future, self._in_turns())
+        return self
+
+    def wait(self, seconds: float | None = None) -> TrainingView:
+        """Return when training has ended, or after so many seconds. A paused training has not ended."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        elif self.alive:
+            self._here(seconds)
+        return self
+
+    def pause(self) -> None:
+        """Stop before the next step, until resume() or step()."""
+        with self._turn:
+            self._paused = True
+            self._turn.notify_all()
+
+    def resume(self) -> None:
+        with self._turn:
+            self._paused = False
+            self._turn.notify_all()
+
+    def step(self) -> None:
+        """One step, of the training that is paused or of a new one."""
+        if self._ending or not self.alive:
+            self.run(1)
+            return
+        with self._turn:
+            self._paused, self._credit = True, self._credit + 1
+            self._turn.notify_all()
+
+    def close(self) -> None:
+        """End training, and the view with it. A step that does not end is stopped."""
+        with self._turn:
+            self._closed = self._ending = True
+            self._turn.notify_all()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(PATIENCE)
+            halt(thread, PATIENCE)
+        self.state = "closed"
+        super().close()
+
+    def put_away(self) -> None:
+        """End training: else each run of a cell would leave a thread behind, and its network. run() trains on."""
+        with self._turn:
+            self._ending = True
+            self._turn.notify_all()
+        super().put_away()
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a training that has not ended."""
+        if self._task is not None:
+            return not self._task.done()
+        return self._thread is not None and self._thread.is_alive()
+
+    def _heard(self, _: Any, said: Any, __: Any) -> None:
+        asked = said.get("do") if isinstance(said, dict) else None
+        match asked:
+            case "pause":
+                self.pause()
+            case "resume":
+                self.resume()
+            case "step" if not self._closed:
+                self.step()
+            case "run" if not self._closed and not self.alive:
+                self.run(self.planned)
+
+    # -- the training, and who has it ------------------------------------------------------------
+
+    def _on_a_thread(self) -> None:
+        for until, seconds in self._steps:
+            with self._turn:
+                self._turn.wait_for(until, seconds)
+
+    async def _in_turns(self) -> None:
+        """A step, and then what came meanwhile, as a button."""
+        for until, seconds in self._steps:
+            end = time.monotonic() + (inf if seconds is None else seconds)
+            await asyncio.sleep(0)
+            while not until() and time.monotonic() < end:
+                await asyncio.sleep(TICK)
+
+    def _here(self, seconds: float | None) -> None:
+        """The steps that a task has left, at once, for who waits for them lets no task run."""
+        end = time.monotonic() + (inf if seconds is None else seconds)
+        for until, pace in self._steps:
+            if time.monotonic() > end or (pace is None and not until()):
+                break
+            time.sleep(pace or 0)
+
+    def _train(self, steps: int) -> Generator[Wait, None, None]:
+        first, every = len(self.losses), max(1, steps // ROWS)
+        ended = "finished", f"{first + steps} steps are done."
+        try:
+            for n in range(1, steps + 1):
+                if not (yield from self._may_go_on()):
+                    ended = "finished", f"No cell shows it any longer: training ended after step {first + n - 1}."
+                    break
+                loss = self._one_step()
+                if n == 1 or n % every == 0 or n == steps:
+                    self.table.append({"step": first + n, "loss": loss, "accuracy": self._right()})
+                if self._ration.due():
+                    self._look()
+        except Diverged as error:
+            ended = "failed", str(error)
+        except BaseException as error:  # of the learner's loss, model or data: the kernel lives, and the view tells it
+            self.error = traceback.format_exc()
+            where = f"Step {len(self.losses) + 1} raised {type(error).__name__}: {error}".rstrip(": ")
+            ended = "failed", f"{where}. {HALTED.format(len(self.losses))}"
+        if not self._closed:
+            self._look()
+            self._show(*ended)
+
+    def _one_step(self) -> float:
+        """Forward, clear, backward, step; the loss. Raises Diverged before the update if it is no number."""
+        x, y = next(self._batches)
+        output = self.model(x if isinstance(x, Tensor) else Tensor(x))
+        loss = self.loss_fn(output, y)
+        value = number_of(loss, len(self.losses))
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.losses.append(value)
+        self._output, self._y = output, y
+        return value
+
+    def _may_go_on(self) -> Generator[Wait, None, bool]:
+        """Wait while paused, and for the pace; False if the view was closed or put away."""
+        yield lambda: self._ending or self._paused, 1 / self.speed if self.speed and not self._paused else 0.0
+        with self._turn:
+            was_paused, waits = self._paused, self._paused and not self._credit and not self._ending
+            if waits:
+                self._look()
+                self._show("paused", f"Paused after step {len(self.losses)}.")
+        if waits:
+            yield lambda: bool(self._ending or not self._paused or self._credit), None
+        with self._turn:
+            self._credit -= bool(self._paused and self._credit)
+            if was_paused and not self._paused and not self._ending:
+                self._show("running", "")
+            return not self._ending
+
+    def _right(self) -> float | None:
+        return right_of(self._output, self._y, self.threshold) if self.losses else None
+
+    # -- what is seen ----------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Take a frame of this moment, unless there is one."""
+        n = len(self.losses)
+        if self.steps and self.steps[-1]["step"] == n:
+            return
+        began = self._ration.clock()
+        frame = self._frame(n)
+        if len(self.steps) >= MOST_FRAMES:
+            self.index = 0  # which there is, however many are left
+            self.steps = [*thinned(self.steps), frame]
+            self.frames = self.steps
+        else:
+            self.steps = [*self.steps, frame]
+            self.send({"frame": frame})
+        self._ration.spent(began)
+
+    def _frame(self, n: int) -> Plain:
+        loss, right = (self.losses[-1], self._right()) if n else (None, None)
+        layers = [
+            {"name": name, "weights": spread(p), "gradients": spread(p.grad)}
+            for name, p in parameters(self.model, self.optimizer)
+        ]
+        share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
+        say = (
+            "Before the first step."
+            if loss is None
+            else f"After {counted(n, 'step', 'steps')}: loss {number(loss)}{share}."
+        )
+        heat = self._boundary.levels() if self._boundary else ""
+        curve = passed(self.losses, self.steps[-1]["step"] if self.steps else 0)
+        told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right}
+        return {**told, "curve": curve, "layers": layers, "heat": heat}
+
+    def _show(self, state: str, news: str) -> None:
+        """A new state, with all frames up to it."""
+        with self.hold_sync():
+            self.frames = self.steps
+            self.index = len(self.steps) - 1
+            self.news, self.state = news, state
+
+    @property
+    def text(self) -> str:
+        """Step, loss and accuracy of some steps, as a table."""
+        return "\n".join(filter(None, [columns(self.table), self.news]))
+
+    @property
+    def svg(self) -> str:
+        """The loss over the steps."""
+        return curve(self.losses)
+
+    def __repr__(self) -> str:
+        steps = "running" if self.state == "running" else f"{len(self.losses)} steps, {self.state}"
+        return f"TrainingView({steps})"

@@ -1,0 +1,440 @@
+"""A length that is known only when the graph runs: the None in `placeholder("f8", (None, 784))`. It calculates by rule.
+
+    Length      a whole number made of lengths: a polynomial. Shapes and the fields of ops have it in the place of an
+                int. It is equal by value; its order is that of every run, or, where runs differ, that of long lengths.
+                Only `infer` may decide by that: it is asked again in each run, see graph/compiler/passes/specialise.py
+    Formula     what any other operation gives: the float 1 / n; or, in a Length, n // 2, or the length of x[:9]
+    Dimension   one of these as Python code has it, in `x.shape`. What cannot be calculated without a value is refused:
+                `range(n)`, `np.zeros(n)`, `math.sqrt(n)`, `x * 2 if n > 3 else x`
+
+Compositions and derivatives have a Dimension like everybody else, and so decide by none.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, pairwise
+from math import inf, isfinite, nan, prod
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+
+from .errors import LengthError, ShapeError
+
+SIGNS = {
+    operator.add: "+", operator.sub: "−", operator.mul: "·", operator.truediv: "/", operator.floordiv: "//",
+    operator.mod: "%", operator.pow: "**", operator.and_: "&", operator.or_: "|", operator.xor: "^",
+    operator.lshift: "<<", operator.rshift: ">>",
+}  # fmt: skip
+OF_FLOATS = (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow)
+MOST_POWER = 8
+Operation = Callable[..., Any]
+Bounds = tuple[float, float]
+Product = tuple[Any, ...]  # of names, and of Formulas, in the order of their texts; () is 1
+
+_fresh = count(1)
+
+
+def both_ways(operation: Operation) -> tuple[Any, Any]:
+    """An operator, and the same where the other number is on the left."""
+    return lambda self, o: calculated(operation, self, o), lambda self, o: calculated(operation, o, self)
+
+
+def refused(what: str) -> Any:
+    return lambda self, *args, **options: self.refuse(what.format(self))
+
+
+class Unknown:
+    """A number that is made of lengths not known yet: it calculates, and has no value."""
+
+    __slots__ = ()
+
+    __add__, __radd__ = both_ways(operator.add)
+    __sub__, __rsub__ = both_ways(operator.sub)
+    __mul__, __rmul__ = both_ways(operator.mul)
+    __truediv__, __rtruediv__ = both_ways(operator.truediv)
+    __floordiv__, __rfloordiv__ = both_ways(operator.floordiv)
+    __mod__, __rmod__ = both_ways(operator.mod)
+    __pow__, __rpow__ = both_ways(operator.pow)
+    __and__, __rand__ = both_ways(operator.and_)
+    __or__, __ror__ = both_ways(operator.or_)
+    __xor__, __rxor__ = both_ways(operator.xor)
+    __lshift__, __rlshift__ = both_ways(operator.lshift)
+    __rshift__, __rrshift__ = both_ways(operator.rshift)
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __pos__(self) -> Any:
+        return self
+
+    __int__, __float__, __complex__ = map(refused, ("int({})", "float({})", "complex({})"))
+    __index__, __array__ = map(refused, ("a number of that size: {}", "an array of {}"))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
+        return self.refuse(f"np.{ufunc.__name__} of {self}")
+
+    def refuse(self, what: str) -> Any:
+        """Raises LengthError: that has no value before a run."""
+        raise LengthError(
+            f"the length {self} is known only when the graph runs, and so is {what}: say the length when the graph is "
+            "built, or make a tensor of it, mg.tensor(n), and let the graph calculate. What +, -, *, /, //, % and ** "
+            "make of lengths and Python's numbers can be followed"
+        )
+
+
+# -- inside the engine --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Formula(Unknown):
+    """A number to be worked out in a run: what an operation gives on others, some of which are not known yet.
+
+    text        as it is written, which tells 0.0 from −0.0 and 1 from 1.0
+    low, high   what it lies between
+    """
+
+    operation: Operation
+    numbers: tuple[Any, ...]
+    text: str
+    low: float = -inf
+    high: float = inf
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def ordered(operation: Operation) -> Any:
+    def compared(self: Length, o: Any) -> Any:
+        if not isinstance(o, int | float | Length):
+            return NotImplemented
+        low, high = (operation(end, 0) for end in apart(self, o))
+        return low if low == high else operation((self if isinstance(o, float) else self - o).terms[0][1], 0)
+
+    return compared
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Length(Unknown):
+    """A whole number that is not known yet: Σ coefficient · product of names and formulas.
+
+    terms    (product, coefficient), the highest degree first, and no coefficient 0: equal polynomials are equal
+    """
+
+    terms: tuple[tuple[Product, int], ...]
+
+    __lt__, __le__, __gt__, __ge__ = map(ordered, (operator.lt, operator.le, operator.gt, operator.ge))
+
+    def __repr__(self) -> str:
+        match self.terms:
+            case (((factor,), 1),):
+                return str(factor)
+        text = ""
+        for product, factor in self.terms:
+            size = [] if product and abs(factor) == 1 else [str(abs(factor))]
+            sign = " − " if factor < 0 else " + "
+            text += (sign if text else sign.strip(" +")) + "·".join([*map(beside, product), *size])
+        return text
+
+
+def named(name: str) -> Length:
+    """The length of that name, the same wherever it is said."""
+    return Length((((name,), 1),))
+
+
+def fresh() -> Length:
+    """A length of its own, which no other is said to equal."""
+    return named(f"?{next(_fresh)}")
+
+
+def formula(text: str, operation: Operation, *numbers: Any, low: float = 0, high: float = inf) -> Length:
+    """What an operation gives, as a length from low to high."""
+    return Length((((Formula(operation, numbers, text, low, high),), 1),))
+
+
+def beside(n: Any) -> str:
+    """A number as part of a longer formula."""
+    match n:
+        case Length((((factor,), 1),)):
+            return beside(factor)
+        case Length():
+            return f"({n})"
+        case Formula() if n.operation in SIGNS:
+            return f"({n})"
+    return str(n)
+
+
+def polynomial(terms: Mapping[Product, int]) -> int | Length:
+    """The sum of these terms: a number, if no length is left in it."""
+    left = sorted((t for t in terms.items() if t[1]), key=lambda term: (-len(term[0]), [*map(str, term[0])]))
+    return Length(tuple(left)) if left and left[0][0] else sum(n for _, n in left)
+
+
+def terms_of(n: int | Length) -> dict[Product, int]:
+    return dict(n.terms) if isinstance(n, Length) else {(): n}
+
+
+def total(n: Any, m: Any, sign: int) -> int | Length:
+    """n ± m"""
+    terms = terms_of(n)
+    for product, factor in terms_of(m).items():
+        terms[product] = terms.get(product, 0) + sign * factor
+    return polynomial(terms)
+
+
+def multiplied(n: Any, m: Any) -> int | Length:
+    """n · m"""
+    terms: dict[Product, int] = {}
+    for left, a in terms_of(n).items():
+        for right, b in terms_of(m).items():
+            product = tuple(sorted(left + right, key=str))
+            terms[product] = terms.get(product, 0) + a * b
+    return polynomial(terms)
+
+
+def quotient(n: Any, m: Any) -> Any:
+    """The polynomial q with n = q · m, if there is one: by long division."""
+    if isinstance(n, int) and isinstance(m, int):
+        return None if n % m else n // m
+    (divisor, b), *_ = terms_of(m).items()
+    q: Any = 0
+    while n != 0:
+        (product, a), *_ = terms_of(n).items()
+        rest = [*product]
+        for factor in divisor:
+            if factor not in rest:
+                return None
+            rest.remove(factor)
+        if b == 0 or a % b:
+            return None
+        part = polynomial({tuple(rest): a // b})
+        q, n = q + part, n - part * m
+    return q
+
+
+def worked_out(operation: Operation, n: Any, m: Any) -> Any:
+    """What an operation gives on numbers, Lengths and Formulas: of what is no polynomial, a Formula."""
+    is_whole = isinstance(n, int | Length) and isinstance(m, int | Length)
+    if not is_whole or operation is operator.truediv or (operation is operator.pow and isinstance(m, int) and m < 0):
+        text = f"{beside(n)} {SIGNS[operation]} {beside(m)}"
+        return Formula(operation, (n, m), text) if operation in OF_FLOATS else NotImplemented
+    match operation:
+        case operator.add | operator.sub:
+            return total(n, m, 1 if operation is operator.add else -1)
+        case operator.mul:
+            return multiplied(n, m)
+        case operator.pow if isinstance(m, int) and m <= MOST_POWER:
+            return prod([n] * m)
+        case operator.pow if bounds(m)[0] < 0:
+            return m.refuse(f"{n} ** {m}")
+        case operator.floordiv | operator.mod if isinstance(m, int) and m:
+            constant = terms_of(n).get((), 0)
+            if (q := quotient(n - constant, m)) is not None:  # whatever the lengths are
+                return constant % m if operation is operator.mod else q + constant // m
+    low = 0 if min(bounds(n)[0], bounds(m)[0]) >= 0 else -inf
+    return formula(f"{beside(n)} {SIGNS[operation]} {beside(m)}", operation, n, m, low=low)
+
+
+def at(n: Any, lengths: Mapping[str, int]) -> Any:
+    """A number, once lengths are known: those that are still unknown stay."""
+    match n:
+        case (str() | Length() | Formula()) if str(n) in lengths:
+            return lengths[str(n)]
+        case str():
+            return named(n)
+        case Length():
+            return sum(prod((at(factor, lengths) for factor in product), start=size) for product, size in n.terms)
+        case Formula():
+            return n.operation(*(at(m, lengths) for m in n.numbers))
+    return n
+
+
+def bounds(n: Any) -> Bounds:
+    """The least and the most that a whole number can be, as far as they are easily told."""
+    if not isinstance(n, Length):
+        return n, n
+    low: float = 0
+    high: float = 0
+    for product, size in n.terms:
+        ends: list[float] = [size]
+        for factor in product:
+            span = (factor.low, factor.high) if isinstance(factor, Formula) else (0, inf)
+            ends = [a * b if a and b else 0 for a in ends for b in span]
+        low, high = low + min(ends), high + max(ends)
+    return low, high
+
+
+def apart(n: Any, m: Any) -> Bounds:
+    """The bounds of n − m."""
+    low, high = bounds(n) if isinstance(m, float) else bounds(n - m)
+    return (low, high) if not isinstance(m, float) else (low - m, high - m) if isfinite(m) else (-m, -m)
+
+
+def out_of_order(*ns: Any) -> bool:
+    """Whether these numbers do not grow from one to the next, whatever lengths a run brings."""
+    return any(bounds(m - n)[1] < 0 for n, m in pairwise(ns))
+
+
+def clamped(n: Any, low: float = 0, high: float = inf) -> Any:
+    """n, or what is nearest to it from low to high: a length of its own where that depends on the run."""
+    least, most = bounds(n)
+    if low <= least and most <= high:
+        return n
+    if most <= low or least >= high:
+        return int(low if most <= low else high)
+    match n.terms:
+        case (((Formula() as inner,), 1), *rest) if inner.operation is clamped and all(not p for p, _ in rest):
+            before, inner_low, inner_high = inner.numbers
+            added = sum(size for _, size in rest)
+            return clamped(before + added, max(low, inner_low + added), min(high, inner_high + added))
+    text = f"max({n}, {low})" if low > least else str(n)
+    text = f"min({text}, {high})" if high < most else text
+    low, high = max(low, least), min(high, most)
+    return formula(text, clamped, n, low, high, low=low, high=high)
+
+
+# -- among numbers ------------------------------------------------------------------------------------
+
+
+def is_unknown(n: Any) -> bool:
+    """Whether it is a length that is not known yet, or was calculated from one."""
+    return isinstance(n, Length)
+
+
+def fits(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    """Whether a shape is the wanted one, of which some lengths may be unknown."""
+    return len(shape) == len(wanted) and all(isinstance(m, Length) or n == m for n, m in zip(shape, wanted))
+
+
+def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any, ...]:
+    """A shape as one says it: whole numbers, None for a length not known yet, a string for one that has a name.
+
+    axis_names    what None means on an axis: the name of a length, or None for one of its own
+    """
+    lengths: list[Any] = []
+    for axis, n in enumerate(map(unsaid, shape)):
+        if n is None:
+            name = axis_names(axis)
+            lengths.append(named(name) if name else fresh())
+        elif isinstance(n, str) and n.isidentifier():
+            lengths.append(named(n))
+        elif is_unknown(n) or (isinstance(n, int | np.integer) and n >= 0):
+            lengths.append(n if is_unknown(n) else int(n))
+        else:
+            raise ShapeError(
+                f"a length is a whole number, None where a run says it, or a word, as in ('rows', 3), and got {n!r}"
+            )
+    return tuple(lengths)
+
+
+def needed(what: str, *ns: Any) -> None:
+    """Raises LengthError where one of these lengths is unknown, and no graph can be built without it."""
+    for n in map(unsaid, ns):
+        if is_unknown(n):
+            raise LengthError(
+                f"{what} needs the length {n} when the graph is built, and it is known only when the graph "
+                "runs: say the length, or do this outside the graph"
+            )
+
+
+# -- as Python code has it ----------------------------------------------------------------------------
+
+
+def decided(operation: Operation, sign: str) -> Any:
+    """A comparison, which answers if the answer is the same in every run. Raises LengthError where it is not."""
+
+    def compared(self: Dimension, o: Any) -> Any:
+        n, m = self.number, unsaid(o)
+        if not isinstance(m, Number | Unknown):
+            return NotImplemented
+        low, high = -inf, inf
+        if isinstance(n, Length) and isinstance(m, Integral | float | Length):
+            low, high = apart(n, int(m) if isinstance(m, Integral) else m)
+        at_ends = operation(low, 0), operation(high, 0)
+        is_within = operation in (operator.eq, operator.ne) and low < high and low <= 0 <= high
+        if at_ends[0] != at_ends[1] or is_within:
+            raise LengthError(
+                f"whether {self} {sign} {o} is known only when the graph runs, and Python would decide now: say the "
+                "length when the graph is built, or let the graph decide, with mg.cond or where on a tensor: "
+                "mg.tensor(n)"
+            )
+        return at_ends[0]
+
+    return compared
+
+
+def rounded(what: str) -> Any:
+    """A whole number as it is; of a float nothing is known yet."""
+    return lambda self, *_: self if isinstance(self.number, Length) else self.refuse(what.format(self))
+
+
+class Dimension(Unknown):
+    """A length not known yet, or a number that was calculated from one: a Length or a Formula that decides nothing."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Any):
+        self.number = number
+
+    def __repr__(self) -> str:
+        return str(self.number)
+
+    def __divmod__(self, o: Any) -> Any:
+        return self // o, self % o
+
+    def __rdivmod__(self, o: Any) -> Any:
+        return o // self, o % self
+
+    def __invert__(self) -> Any:
+        return -self - 1
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    __round__, __trunc__, __floor__, __ceil__ = map(rounded, ("round({})", "trunc({})", "floor({})", "ceil({})"))
+
+    __eq__, __ne__ = decided(operator.eq, "=="), decided(operator.ne, "!=")
+    __lt__, __le__ = decided(operator.lt, "<"), decided(operator.le, "<=")
+    __gt__, __ge__ = decided(operator.gt, ">"), decided(operator.ge, ">=")
+    __hash__ = refused("its place in a set or a dictionary: hash({})")
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+
+def calculated(operation: Operation, a: Any, b: Any) -> Any:
+    """What an operation gives on two numbers, one of which is not known yet; a Dimension, where one is.
+
+    Raises GraphError for a Dimension beside a number that is not Python's own: what NumPy makes of it has a dtype.
+    """
+    n, m, known = unsaid(a), unsaid(b), b if isinstance(a, Unknown) else a
+    if isinstance(known, np.generic) or not isinstance(known, int | float | Unknown):
+        unknown = a if known is b else b
+        return unknown.refuse(f"{a} {SIGNS[operation]} {b}") if isinstance(known, Number) else NotImplemented
+    y = worked_out(operation, n, m)
+    return said(y) if isinstance(a, Dimension) or isinstance(b, Dimension) else y
+
+
+def unsaid(n: Any) -> Any:
+    """A number as the engine has it: what a Dimension stands for, and anything else as it is."""
+    return n.number if isinstance(n, Dimension) else n
+
+
+def said(n: Any) -> Any:
+    """A number as Python code has it: a Dimension, if it is not known yet."""
+    return Dimension(n) if isinstance(n, Length | Formula) else n
+
+
+def divided(a: Any, n: Any) -> Any:
+    """a / n, and no number where n is not above 0."""
+    if isinstance(n, Unknown):
+        return said(Formula(divided, (a, unsaid(n)), f"{a!r} / {beside(unsaid(n))}"))
+    return a / n if n > 0 else nan
+
+
+def at_least(n: Any, low: int) -> Any:
+    """max(n, low), whatever n will be."""
+    return said(clamped(unsaid(n), low))

@@ -1,0 +1,236 @@
+"""What an operation must say about itself.
+
+    infer     specs of the operands → spec of the result        (checks; never computes)
+    forward   arrays → array                                    (written once, against `xp`)
+    vjp       gy, the gradient (cotangent) of the result → gx, the gradients of the operands
+    jvp       dx, the tangents of the operands → dy, the tangent of the result
+    flops     specs → number of scalar operations
+    macs      specs → how many of these pairs are a multiply and an add of a product of matrices, or of a convolution
+
+An op is a frozen dataclass: its fields are its static parameters (axes, exponents…), so two equal
+ops are interchangeable, and `repr(op)` is its text in every listing.
+
+Three families cover nearly the whole table, and each fixes what its members have in common:
+
+    Elementwise   y[i] = f(x[i], …)   says `partials`; vjp, jvp, infer and flops follow
+    Linear        y = A x             says `adjoint`, which is Aᵀ; jvp is A itself
+    Op            anything else       says everything
+
+Rules receive tensors (y, x₁, x₂, …) and use only their methods and operators. So this module and the
+table import no Tensor, and the same rule serves eager backward, compiled rules, static graphs and
+second derivatives. An op whose `forward` is one NumPy ufunc is found out, and its plan calls that (`ufunc_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ..base.device import CPU, META
+from ..base.dtypes import float32, rounded, wide
+from ..base.errors import DTypeError, NoGradientError
+from ..base.spec import Spec, Specs, broadcast
+from . import formula
+
+if TYPE_CHECKING:
+    from ..tensor.rules import Plan
+
+
+class Interned(type):
+    """Equal calls give one instance: `Sum((0,)) is Sum((0,))`, so that what is planned for it once is found again.
+
+    Bounded: of ops with thousands of different parameters the oldest are forgotten, and planned again.
+    """
+
+    __call__ = lru_cache(maxsize=4096, typed=True)(type.__call__)
+
+
+@dataclass(frozen=True)
+class Op(metaclass=Interned):
+    """An operation with its parameters.
+
+    symbol    the sign in drawings; None for the class name in small letters
+    method    what it is called as `x.exp()` and `mg.exp(x)`, both of which scripts/phrasebook writes; None for by hand
+    inline    whether `forward` is one expression, which compiled code may write in place of a call
+    is_view   whether the result may look at the operand's own memory
+    effect    whether running it does more than give its result: such an op is neither shared nor folded
+    autocast   its list in a block of autocast: "lower" or "float32"; None for the dtypes that come
+    is_product    whether it adds up products: a GPU's tensor cores do that in float32 by themselves
+    """
+
+    symbol: ClassVar[str | None] = None
+    method: ClassVar[str | None] = None
+    inline: ClassVar[bool] = False
+    is_view: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
+    autocast: ClassVar[str | None] = None
+    is_product: ClassVar[bool] = False
+
+    def infer(self, *xs: Spec) -> Spec:
+        raise NotImplementedError(f"{self} does not say the shape of its result: write {type(self).__name__}.infer")
+
+    def forward(self, xp: Any, *xs: Any) -> Any:
+        raise NotImplementedError(f"{self} does not say how to compute: write {type(self).__name__}.forward")
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.vjp")
+
+    def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
+        raise NoGradientError(f"{self} has no forward derivative: write {type(self).__name__}.jvp")
+
+    def flops(self, y: Spec, *xs: Spec) -> int:
+        raise NotImplementedError(f"{self} does not say what it costs: write {type(self).__name__}.flops")
+
+    def macs(self, y: Spec, *xs: Spec) -> int:
+        return 0  # only products have multiply-adds; 1 MAC = 2 FLOPs, and `flops` has them already
+
+    def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        """`vjp` as backward wants it: one gradient per operand, in that operand's dtype; None for integers."""
+        slots = (gy, y, *xs)
+        if self.widens(y.spec, *(x.spec for x in xs)):
+            slots = tuple(x.astype(float32) if x.spec.is_half else x for x in slots)
+        gxs = one_each(self, "vjp", self.vjp(*slots), xs)
+        return tuple(
+            None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype)
+            for gx, x in zip(gxs, xs, strict=True)
+        )
+
+    def widens(self, y: Spec, *xs: Spec) -> bool:
+        """Whether it computes with half precision: in float32 then, to be rounded once. What only moves needs none.
+
+        A GPU does so by itself in products, and in the ufuncs of its array module.
+        """
+        halves = [x.dtype for x in xs if x.is_half]
+        if not halves or self.is_view or self.effect or isinstance(y, Specs):
+            return False
+        if y.device not in (CPU, META) and (self.is_product or ufunc_of(self, len(xs))):
+            return False
+        is_moved = all(dtype == y.dtype for dtype in halves) and type(self).flops is not Op.flops
+        return not is_moved or self.flops(y, *xs) != 0 or any(0 in x.shape for x in (y, *xs))  # 0 flops say nothing
+
+    @cached_property
+    def plans(self) -> dict[tuple[Spec, ...], Plan]:
+        """What is decided once per operand specs: see engine/tensor/rules.py."""
+        return {}
+
+    @property
+    def label(self) -> str:
+        """What stands for it in drawings: its symbol, or its class in small letters."""
+        return self.symbol or type(self).__name__.lower()
+
+    @property
+    def kind(self) -> str:
+        """What kind of op it is, in one word."""
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        return repr(self).removesuffix("()")
+
+
+class Elementwise(Op):
+    """y[i] = f(x₁[i], x₂[i], …), with NumPy broadcasting."""
+
+    inline = True
+
+    def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
+        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None where there is none to speak of; a mask for slopes of 1 and 0."""
+        raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.partials")
+
+    def infer(self, *xs: Spec) -> Spec:
+        # The dtype is what `forward` itself gives on empty arrays: no second rule to keep in step.
+        try:
+            nothing = self.forward(np, *(np.empty(0, wide(x.dtype)) for x in xs))
+        except TypeError as reason:
+            raise DTypeError(f"{self} of {' and '.join(map(str, xs))}: {reason}") from reason
+        y = broadcast(self, *xs)
+        return y.with_dtype(rounded(nothing.dtype, y.dtype))
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        # Broadcasting copied a value; the gradients of the copies add up.
+        partials = one_each(self, "partials", self.partials(y, *xs), xs)
+        return tuple(None if p is None else scaled(gy, p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
+
+    def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
+        partials = one_each(self, "partials", self.partials(y, *xs), xs)
+        terms = [scaled(dx, p) for dx, p in zip(dxs, partials, strict=True) if p is not None]
+        return sum(terms[1:], terms[0])
+
+    def flops(self, y: Spec, *xs: Spec) -> int:
+        return y.size * formula.cost(self.forward, len(xs))
+
+
+def scaled(g: Any, p: Any) -> Any:
+    """g · ∂y/∂x. A mask chooses, and where all is flat nothing is left: 0 · ∞ would be no number."""
+    if isinstance(p, int) and p == 0:
+        return g.where(False, 0)
+    return g.where(p, 0) if not isinstance(p, int | float) and p.dtype == np.bool_ else g * p
+
+
+class Linear(Op):
+    """y = A x for a fixed linear map A: moving, copying, selecting or summing elements."""
+
+    inline = True
+
+    def adjoint(self, gy: Any, x: Any) -> Any:
+        """Aᵀ gy. Only the spec of x is known here: a linear map keeps nothing for backward."""
+        raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.adjoint")
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        (x,) = xs
+        gx = self.adjoint(gy, x)
+        if isinstance(gx, tuple):
+            raise TypeError(f"{self}.adjoint returns Aᵀ gy itself, and it gave a tuple: {gx!r}")
+        return (gx,)
+
+    def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
+        (dx,) = dxs
+        return dx.apply(self)
+
+    def flops(self, y: Spec, *xs: Spec) -> int:
+        return 0  # elements move; nothing is computed
+
+
+def one_each(op: Op, rule: str, said: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a rule said, if it is one thing for each operand. Raises TypeError otherwise: a comma is soon forgotten."""
+    if isinstance(said, tuple) and len(said) == len(xs) and not any(isinstance(entry, tuple) for entry in said):
+        return said
+    entries = "gradient" if rule == "vjp" else "slope"
+    wanted = f"({entries},)" if len(xs) == 1 else f"({', '.join(f'{entries}{i}' for i in range(len(xs)))})"
+    raise TypeError(
+        f"{op}.{rule} returns a tuple, one {entries} for each of its operands, as {wanted}; it gave {said!r}"
+    )
+
+
+class Noted(NDArrayOperatorsMixin):
+    """An operand, or the one ufunc that was applied to operands."""
+
+    def __init__(self, ufunc: np.ufunc | None = None, inputs: tuple[Any, ...] = ()):
+        self.ufunc, self.inputs = ufunc, inputs
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return NotImplemented if options or method != "__call__" else Noted(ufunc, inputs)
+
+
+@lru_cache(maxsize=4096)
+def ufunc_of(op: Op, arity: int) -> Callable[..., Any] | None:
+    """The ufunc that op.forward calls on its operands, in order, and returns; None if it does anything else."""
+    if not (isinstance(op, Elementwise) and op.inline):
+        return None
+    operands = tuple(Noted() for _ in range(arity))
+    try:
+        result = op.forward(np, *operands)
+    except (TypeError, AttributeError):  # something that is no ufunc
+        return None
+    if isinstance(result, Noted) and len(result.inputs) == arity and all(map(is_same, result.inputs, operands)):
+        return result.ufunc
+    return None
+
+
+def is_same(x: Any, y: Any) -> bool:
+    """x is y: the operands answer == by a ufunc."""
+    return x is y

@@ -1,0 +1,81 @@
+"""What a graph asks of a module, which is why it needs no part of nn: what it holds, and whether that has changed.
+
+While a function is traced, the builder is notified of each attribute of a module that Python reads.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from .modes import current
+
+
+class Stateful:
+    """An object of minigrad's whose attributes a function may read while it is traced: then they are noted."""
+
+    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run
+
+
+class ModuleLike(Stateful):
+    """What a traced function calls, and reads parameters from: nn.Module is one.
+
+    forward             what a call of it runs, and what AutoGraph converts
+    modules             itself and the modules below
+    named_parameters    prefix → (name, tensor) of what it learns
+    named_buffers       prefix → (name, tensor) of its other state
+    _changes            how often an attribute or a part was set or removed
+    """
+
+    _changes = 0
+    _hooks: Any
+    forward: Callable[..., Any]
+    modules: Callable[[], Iterator[Any]]
+    named_parameters: Callable[..., Iterator[tuple[str, Any]]]
+    named_buffers: Callable[..., Iterator[tuple[str, Any]]]
+
+
+MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that is not set
+PYTHON = {*dir(object), "__weakref__", "__module__"}  # what each object has
+BOOKS = "_parameters", "_buffers"  # read by walks through a module, whose results are noted instead
+
+
+def note_change(module: Any, name: str, before: Any) -> None:
+    """Count a change of an attribute of a module, and notify the builder if a graph is being built."""
+    vars(module)["_changes"] = vars(module).get("_changes", 0) + 1
+    builder = current.mode.builder
+    if builder is not None and not builder.is_own(module):
+        builder.note_assignment(module, name, before)
+
+
+def read_attribute(module: Any, name: str) -> Any:
+    """Return the attribute, and notify the builder: this is Stateful.__getattribute__ during a trace."""
+    builder = current.mode.builder
+    skipped = name in PYTHON or name in BOOKS or name in type(module).unnoted
+    if name == "__dict__":  # which the engine reads all the time
+        skipped = sys._getframe(1).f_globals.get("__name__", "").startswith("minigrad.")
+    if not (builder is None or skipped or builder.is_own(module)):
+        builder.note_read(module, name)
+        if name not in object.__getattribute__(module, "__dict__"):
+            builder.note_read(type(module), name)
+            builder.note_read(module, "__class__")
+    return object.__getattribute__(module, name)
+
+
+class noticing_reads:
+    """A block in which builders are notified of reads of modules. Outside of such blocks, reads stay fast."""
+
+    lock, blocks = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            noticing_reads.blocks += 1
+            Stateful.__getattribute__ = read_attribute  # type: ignore[method-assign]
+
+    def __exit__(self, *raised: object) -> None:
+        with self.lock:
+            noticing_reads.blocks -= 1
+            if not noticing_reads.blocks:
+                del Stateful.__getattribute__

@@ -1,0 +1,155 @@
+"""Reading the arguments of a method: axes, lengths, flags, two spellings of one word, and autocast's casts.
+
+The array API's `axis` is ours, and PyTorch's `dim` is heard too.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import wraps
+from numbers import Number
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..base.dimension import Dimension, is_unknown, unsaid
+from ..base.dtypes import kind, result_type
+from ..base.errors import AxisError, DTypeError, ShapeError
+from ..base.spec import Spec
+from ..core.modes import current, in_mode
+from ..core.op import Op
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def axis_of(spec: Spec, axis: Any) -> int:
+    """An axis of a spec, counted from the left. Raises AxisError where there is none of that number."""
+    n = whole(axis)
+    if not -spec.ndim <= n < spec.ndim:
+        has = f"axes 0 to {spec.ndim - 1}" if spec.ndim else "no axes"
+        raise AxisError(f"{spec} has {has}, and axis {n} was asked")
+    return n % spec.ndim
+
+
+def whole(n: Any) -> int:
+    """An axis or a length. Raises DTypeError on True and False, which Python counts as 1 and 0."""
+    if isinstance(n, bool):
+        raise DTypeError(f"an axis or a length is a number, and {n} came: say a flag by its name, as in keepdims={n}")
+    return operator.index(n)
+
+
+def length(n: Any) -> Any:
+    """The same of a length that may not be known yet."""
+    n = unsaid(n)
+    return n if is_unknown(n) else whole(n)
+
+
+def flag(given: Any) -> bool:
+    """A flag. Raises DTypeError on what is neither True nor False: in sum(0, 1), 1 was meant for an axis."""
+    if isinstance(given, bool | np.bool_):
+        return bool(given)
+    raise DTypeError(f"a flag is True or False, and {given!r} came: several axes are a tuple, as in sum((0, 1))")
+
+
+def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
+    if len(given) == 1 and isinstance(given[0], tuple | list):
+        given = tuple(given[0])
+    return tuple([n if type(n) is int else length(n) for n in given])
+
+
+def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape, given as `integers` are. Raises ShapeError on a negative length."""
+    shape = integers(given)
+    if min(shape, default=0) < 0:
+        raise ShapeError(f"a shape has lengths of 0 or more, and this is {shape}")
+    return shape
+
+
+SYNONYMS = {
+    "dim": "axis",
+    "dims": "axes",
+    "keepdim": "keepdims",
+    "dim0": "axis0",
+    "dim1": "axis1",
+    "dim2": "axis2",
+    "start_dim": "start_axis",
+    "end_dim": "end_axis",
+}
+
+
+def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A method, or a function, where other words for its arguments may be used as well: other word → its own."""
+
+    def of(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def heard(*given: Any, **options: Any) -> Any:
+            if not options:
+                return method(*given)
+            ours = {synonyms.get(word, word): value for word, value in options.items()}
+            if len(ours) < len(options):
+                raise TypeError(f"{method.__name__} takes one of two spellings, and both came: {', '.join(options)}")
+            return method(*given, **ours)
+
+        return heard
+
+    return of
+
+
+hears_dim = hears(**SYNONYMS)
+
+
+def listed(to: str) -> Callable[[F], F]:
+    """A function of several ops on one list of autocast (engine/core/op.py): its operands are cast, and nothing inside."""
+
+    def of(f: F) -> F:
+        @wraps(f)
+        def cast(*given: Any, **options: Any) -> Any:
+            casts = current.mode.autocast
+            if casts is None:
+                return f(*given, **options)
+            with in_mode(autocast=None):
+                return f(*(casts.cast(x, to) for x in given), **{n: casts.cast(x, to) for n, x in options.items()})
+
+        return cast  # type: ignore[return-value]
+
+    return of
+
+
+# -- operators of two operands --------------------------------------------------------------------------------
+
+
+def compare(x: Any, op: Op, o: Any) -> Any:
+    """op of each element. NotImplemented if o holds no numbers: Python makes False of it for ==, and True for !=."""
+    if isinstance(o, Number | Dimension) or hasattr(o, "lift") or hasattr(o, "__array__"):
+        return x.apply(op, o)
+    try:
+        return x.apply(op, x.lift(o)) if isinstance(o, list | tuple | range) else NotImplemented
+    except DTypeError:  # of a list with None or text in it
+        return NotImplemented
+
+
+def shift_left(x: Any, o: Any) -> Any:
+    """x · 2ⁿ in as many bits as x has: 0 for an n that is negative, or not below their number."""
+    x, factor, fits = shift(x, o, left=True)
+    return x * (factor if fits is True else factor * fits)
+
+
+def shift_right(x: Any, o: Any) -> Any:
+    """⌊x / 2ⁿ⌋: the sign, −1 or 0, for an n that is negative, or not below the number of x's bits."""
+    x, factor, fits = shift(x, o, left=False)
+    return x // factor if fits is True else (x // factor).where(fits, -(x < 0).astype(x.dtype))
+
+
+def shift(x: Any, o: Any, left: bool) -> tuple[Any, Any, Any]:
+    """x, 2ⁿ in x's dtype, and whether n is a place of x's bits. To divide by 2ⁿ, it may not be the sign's."""
+    n = int(o) if isinstance(o, int) and not (o is True and x.dtype == bool) else x.lift(o)
+    dtype = result_type(x.dtype, n if isinstance(n, int) else n.dtype)
+    if kind(dtype) not in "iu":
+        raise DTypeError(f"a shift moves the bits of integers, got {x.spec} and {o!r}: use .long(), or x * 2**n")
+    bits = dtype.itemsize * 8 - (not left and kind(dtype) == "i")
+    if isinstance(n, int):
+        fits = 0 <= n < bits
+        return x.astype(dtype), np.left_shift(dtype.type(1), dtype.type(n if fits else 0)), fits
+    return x.astype(dtype), 2 ** n.astype(dtype).where(fits := (n >= 0) & (n < bits), 0), fits

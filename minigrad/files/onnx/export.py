@@ -1,0 +1,280 @@
+"""export: a traced function as an ONNX file.
+
+    mg.onnx.export(net, (x,), "net.onnx", input_names=["image"], output_names=["logits"], dynamic_axes={"image": [0]})
+
+The graph is the traced one, before any pass of the compiler. Parameters become initializers under their names in
+`state_dict`; every node is written by what its op says: by its spelling, if ONNX has a word for it, by the parts that
+it is made of, or by its `forward`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from ...engine.base.dimension import is_unknown, named
+from ...engine.base.errors import GraphError, MinigradError
+from ...engine.base.pytree import paths
+from ...engine.base.spec import Spec
+from ...engine.base.whole_file import replace_file
+from ...engine.core.graph import Graph
+from ...engine.core.interpret import is_constant, walked
+from ...engine.core.node import Node
+from ...engine.ops import Const, TupleGet, Within
+from ...engine.ops.effect import Effect
+from ...engine.tensor.symbol import Symbol
+from ...engine.tensor.tensor import Tensor
+from ...graph.compiler.program.abstract_array import Unrecordable
+from ...graph.function import TracedFunction, is_tensor
+from ...graph.trace import Trace, identifier
+from . import control as control  # whose spellings join the table
+from .array import NamedArray, is_empty
+from .function import OnnxFunction
+from .quantized import written
+from .recorder import OnnxNumPy
+from .spellings import SPELLINGS
+from .writer import PARAMETERS, NodeWriter, typed
+
+IR_VERSION = 10  # what opset 21 came with: engines refuse files that are newer than they are
+OPSETS = range(20, 25)  # of which the spellings are
+FAILURES = (
+    NotImplementedError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    IndexError,
+)  # of a forward, on what has no elements
+
+
+def export(
+    func: Callable[..., Any],
+    args: Any,
+    path: str | os.PathLike[str],
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    opset: int = 21,
+) -> None:
+    """Writes a module or a function of tensors to an ONNX file: what it does with arguments such as these.
+
+    args            a tensor, or a tuple of arguments; what is no tensor is a constant of the graph
+    output_names    what the results are called; else the keys of a dictionary, or output, output_1, …
+    dynamic_axes    name of an input → its axes whose length differs from run to run: [0], or {0: "batch"}
+
+    A function that returns gradients is exported with them. Dropout and batch norm are those of the module's mode.
+    The file is checked by onnx.checker, and then takes the place of an older one at once. Raises GraphError for what
+    ONNX has no word for, with the line that asked for it.
+    """
+    if type(opset) is not int or opset not in OPSETS:
+        raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, and {opset} was asked")
+    args = args if isinstance(args, tuple) else (args,)
+    func = written(func.python_function if isinstance(func, TracedFunction) else func)
+    trace, names = traced(func, args, input_names, dynamic_axes or {})
+    if output_names is None and isinstance(func, OnnxFunction):
+        output_names = func.outputs
+    model = model_of(trace, names, parameter_names(func), output_names, opset)
+    replace_file(path, [model.SerializeToString()])
+
+
+# -- the trace --------------------------------------------------------------------------------------
+
+
+def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]) -> tuple[Trace, Any]:
+    """The function's trace, and the names of its inputs. Raises GraphError where a run changes more than it returns."""
+    f = TracedFunction(func)
+    tensors: list[Tensor] = []
+    args, options = f.parameters.bound(args, {})
+    f.key(args, options, tensors)
+    said = [identifier(name) for name, x in f.parameters.leaves(args, options) if is_tensor(x)]
+    if isinstance(func, OnnxFunction) and len(said) == len(func.inputs):
+        said = [*func.inputs]
+    names = said_names("input_names", input_names, said)
+    if unknown := set(dynamic_axes) - {*names}:
+        raise ValueError(f"dynamic_axes names {', '.join(sorted(unknown))}, and the inputs are {', '.join(names)}")
+    specs = [opened(x.spec, name, dynamic_axes.get(name, [])) for x, name in zip(tensors, names)]
+    trace = f.trace(args, options, tensors, specs)
+    if trace.changed():
+        raise GraphError(
+            f"{f.__name__} changes {', '.join(trace.changed())} besides what it returns, for which ONNX has no "
+            "place: export net.eval(), or return the new values, and gradients as mg.autograd.grad gives them"
+        )
+    return trace, names
+
+
+def opened(spec: Spec, name: str, axes: Any) -> Spec:
+    """The spec with unknown lengths on these axes. Raises ValueError where they are no axes of it."""
+    called = axes if isinstance(axes, Mapping | list | tuple) else None
+    if called is None or any(type(a) is not int or not -spec.ndim <= a < spec.ndim for a in called):
+        raise ValueError(
+            f'dynamic_axes are axes as in [0], or named as in {{0: "batch"}}; for {name}, {spec}, came {axes}'
+        )
+    shape: list[Any] = list(spec.shape)
+    for axis in called:
+        length = called[axis] if isinstance(called, Mapping) else f"{name}_axis_{axis % spec.ndim}"
+        if not isinstance(length, str) or not length.isidentifier():
+            raise ValueError(f"the name of a length is a word, and dynamic_axes of {name} has {length!r}")
+        shape[axis] = named(length)
+    return spec.with_shape(tuple(shape))
+
+
+def said_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> list[str]:
+    """The names that were said, one for each of ours; ours, if none were."""
+    if said is None:
+        return list(own)
+    words = isinstance(said, list | tuple) and all(isinstance(name, str) and name for name in said)
+    if not words or len(said) != len(own) or len({*said}) != len(own):
+        raise ValueError(f"{what} needs {len(own)} names, all different, and got {said!r}")
+    return list(said)
+
+
+def parameter_names(func: Any) -> dict[int, str]:
+    """id of a tensor → its name in the module's state_dict."""
+    named_parts = [getattr(func, kind)() for kind in ("named_parameters", "named_buffers") if hasattr(func, kind)]
+    return {id(x): name for parts in named_parts for name, x in parts}
+
+
+# -- the model --------------------------------------------------------------------------------------
+
+
+def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], output_names: Any, opset: int) -> Any:
+    """The trace as a model."""
+    g = Exporting(NodeWriter(names))
+    given = []
+    for name, node in zip(names, trace.graph.inputs):
+        given.append(NamedArray(g, name, node.spec.shape, node.spec.dtype))
+        for axis, n in enumerate(node.spec.shape):
+            if is_unknown(n):
+                g.lengths.setdefault(str(n), (name, axis))
+    inputs = [typed(x.name, x.dtype, x.shape) for x in given]
+    learned = []
+    for name, tensor in zip(trace.names[trace.given :], trace.captured):
+        array = np.asarray(tensor.value)
+        name = g.writer.constant(array, called.get(id(tensor), name))
+        given.append(NamedArray(g, name, array.shape, array.dtype))
+        learned += [name] if tensor.requires_grad else []
+    results = g.run(trace.graph, given)
+    ys = [found(g, place, results, given) for place in trace.places]
+    if not ys:
+        raise GraphError("an ONNX graph gives tensors, and the function returns none: return what is wanted of it")
+    own = [f"output_{i}" if i else "output" for i in range(len(ys))]
+    if isinstance(trace.template, dict):
+        own = [identifier(path) for path in paths(trace.template, "")]
+    said = said_names("output_names", output_names, own)
+    for i, name in enumerate(said):
+        said[i] = g.writer.fresh(name)
+        g.writer.nodes.append(helper.make_node("Identity", [ys[i].name], [said[i]]))
+    outputs = [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
+    graph = helper.make_graph(g.writer.nodes, "minigrad", inputs, outputs, list(g.writer.constants.values()))
+    g.writer.constants, g.writer.nodes = {}, []
+    opsets = [helper.make_opsetid("", opset)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
+    helper.set_model_props(model, {PARAMETERS: json.dumps(learned)})
+    checked(model, g.writer.places)
+    if g.writer.rare:
+        why = (
+            f"ONNX Runtime has no {', '.join(sorted(g.writer.rare))} of float64 on the CPU, and will not load this file"
+        )
+        warnings.warn(f"{why}: export net.float(), with arguments in float32", stacklevel=3)
+    return model
+
+
+def checked(model: Any, places: Mapping[str, Any]) -> None:
+    """Raises GraphError, with the line that asked for it, for what the standard has not, as most words for integers."""
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as reason:
+        found = [name for name in places if re.search(rf"\b{re.escape(name)}\W", str(reason))]
+        where = "".join(f"{name} ({places[name]}): " for name in found[:1])
+        raise GraphError(f"{where}ONNX does not allow what this graph would be: {reason}") from reason
+
+
+def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
+    """A part of what the function returns: computed, an argument, what it captured, or a view of one of these."""
+    kind, there = place
+    if kind == "result":
+        return results[there]
+    if kind == "argument":
+        return given[there]
+    if kind == "view":
+        x, op, _ = there
+        return g.spelled(op, None, [found(g, x, results, given)])
+    if not isinstance(there, Tensor):
+        raise GraphError(f"an ONNX graph gives tensors, and the function returns {there!r}: return tensors alone")
+    return g.lifted(np.asarray(there.value))
+
+
+class Exporting(OnnxNumPy):
+    """The recorder, and a walk over a graph that it writes."""
+
+    def run(self, graph: Graph, xs: Sequence[NamedArray]) -> tuple[Any, ...]:
+        """What the graph gives for these; the True that follows upon its effects is not among it."""
+        return walked(graph, xs, self.written)
+
+    def written(self, node: Node, xs: Sequence[NamedArray]) -> Any:
+        if is_constant(node):
+            return self.lifted(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
+        if (known := empty_result(node, xs)) is not None:
+            return self.lifted(known, node.spec.dtype)
+        self.writer.within(getattr(node, "name", "") or node.op.label, getattr(node, "place", None))
+        y = self.spelled(node.op, node, xs)
+        if isinstance(y, NamedArray) and y.dtype != node.spec.dtype and not isinstance(node.op, Within):
+            where = f" ({place})" if (place := getattr(node, "place", None)) else ""
+            raise GraphError(
+                f"{node.op}{where} gives {node.spec.dtype}, and {y.dtype} as ONNX is written: convert before"
+            )
+        return y
+
+    def spelled(self, op: Any, node: Any, xs: Sequence[Any]) -> Any:
+        """What an op makes of its operands: by its spelling, by its parts, or by its `forward`."""
+        if isinstance(op, TupleGet):
+            return xs[0][op.i]
+        try:
+            if isinstance(op, Effect):
+                raise Unrecordable("it does more than give its result")
+            if (spelling := SPELLINGS.get(type(op))) is not None:
+                with suppress(NotImplementedError):
+                    return spelling(self, op, *xs)
+            if hasattr(op, "decomposed"):
+                return self.run(*parts(op, xs))[0]
+            y = op.forward(
+                copy(self), *xs
+            )  # a copy: tables that forwards remember for a module are nodes of this op here
+            return y if isinstance(y, tuple) else self.lifted(y).as_it_is()
+        except (Unrecordable, MinigradError, *FAILURES) as reason:
+            place = getattr(node, "place", None)
+            where = f" ({place})" if place else ""
+            open_ = [n for x in xs for n in getattr(x, "shape", ()) if is_unknown(n)]
+            why = (
+                f"it needs the length {open_[0]}, which a run tells"
+                if open_ and isinstance(reason, FAILURES)
+                else reason
+            )
+            raise GraphError(f"{op}{where} has no spelling in ONNX: {why}") from reason
+
+
+def empty_result(node: Node, xs: Sequence[Any]) -> Any:
+    """The result of an op if it, or each operand, has no elements, where engines disagree; else None."""
+    if type(node.spec) is not Spec or isinstance(node.op, Effect):
+        return None
+    if is_empty(node.spec.shape):
+        return np.zeros(node.spec.shape, node.spec.dtype)
+    if not xs or not all(isinstance(x, NamedArray) and is_empty(x.shape) for x in xs):
+        return None
+    with np.errstate(all="ignore"):
+        return node.op.forward(np, *(np.zeros(x.shape, x.dtype) for x in xs))
+
+
+def parts(op: Any, xs: Sequence[NamedArray]) -> tuple[Graph, Sequence[NamedArray]]:
+    """What an op says it is made of, as a graph, and the operands again."""
+    inputs = tuple(Node(Const(i, 1.0), (), Spec(x.shape, x.dtype)) for i, x in enumerate(xs))
+    return Graph(inputs, (op.decomposed(*map(Symbol, inputs)).node,)), xs

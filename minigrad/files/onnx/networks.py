@@ -1,0 +1,500 @@
+"""Readings of ONNX's ops of layers: windows, normalisation, recurrence, pictures in other sizes, integers.
+
+They join the table of `readings.py`, and are of any number of axes where the standard is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from math import ceil, floor, prod
+from typing import Any
+
+import numpy as np
+
+from ...api.functions.creation import ones_like, zeros
+from ...api.functions.movement import stack
+from ...engine import ops
+from ...graph import control
+from ...nn import functional as F
+from .readings import READINGS, constant, ints, known, number, reads, wanted
+from .writer import dtype_of
+
+# -- windows ----------------------------------------------------------------------------------------
+
+
+def per_axis(given: Any, n: int, usual: int) -> tuple[int, ...]:
+    return tuple([usual] * n if given is None else given)
+
+
+def window(x: Any, kernel: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Any = None,
+           pads: Any = None, strides: Any = None, kernel_shape: Any = None) -> ops.Window:  # fmt: skip
+    """The window of a convolution or a pooling over x (N, C, *size), from a node's attributes."""
+    n, size = len(kernel), x.shape[2:]
+    steps, spread, given = per_axis(strides, n, 1), per_axis(dilations, n, 1), per_axis(pads, 2 * n, 0)
+    margins = list(zip(given[:n], given[n:]))
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, spread)]
+    if auto_pad.startswith("SAME"):
+        whole = [max((ceil(m / s) - 1) * s + r - m, 0) for m, s, r in zip(size, steps, reach)]
+        margins = [halves(p, auto_pad == "SAME_UPPER") for p in whole]
+    elif auto_pad == "VALID":
+        margins = [(0, 0)] * n
+    if ceil_mode:  # a last, incomplete window, unless it begins in the padding after x
+        rooms = [(m + sum(p) - r, s, m + p[0]) for m, p, r, s in zip(size, margins, reach, steps)]
+        more = [-room % s if -(-room // s) * s < end else 0 for room, s, end in rooms]
+        margins = [(before, after + m) for (before, after), m in zip(margins, more)]
+    return ops.Window(tuple(kernel), steps, tuple(margins), spread)
+
+
+def halves(n: int, upper: bool) -> tuple[int, int]:
+    """n in two parts, of which the larger one is the second, if upper."""
+    return (n // 2, n - n // 2) if upper else (n - n // 2, n // 2)
+
+
+def channels(b: Any, x: Any) -> Any:
+    """One number for each channel of x, beside x."""
+    return b.reshape(-1, *[1] * (x.ndim - 2))
+
+
+@reads("Conv")
+def conv(x: Any, w: Any, b: Any = None, group: int = 1, **geometry: Any) -> Any:
+    return x.apply(ops.Convolution(window(x, w.shape[2:], **geometry), group), w, *([] if b is None else [b]))
+
+
+@reads("ConvTranspose")
+def conv_transpose(x: Any, w: Any, b: Any = None, group: int = 1, output_padding: Any = None, output_shape: Any = None,
+                   auto_pad: str = "NOTSET", **geometry: Any) -> Any:  # fmt: skip
+    """What is left of the whole result without its margins; where a size is said, the margins follow from it."""
+    seen = window(x, w.shape[2:], auto_pad if auto_pad == "VALID" else "NOTSET", **geometry)
+    n, more = x.ndim - 2, per_axis(output_padding, x.ndim - 2, 0)
+    axes = zip(x.shape[2:], seen.stride, seen.dilation, seen.kernel, more)
+    full = [(m - 1) * s + d * (k - 1) + 1 + o for m, s, d, k, o in axes]
+    size = tuple(m - sum(p) for m, p in zip(full, seen.padding))
+    if auto_pad.startswith("SAME") or output_shape is not None:
+        size = tuple(output_shape[-n:] if output_shape else (m * s for m, s in zip(x.shape[2:], seen.stride)))
+        margins = tuple(halves(max(m - k, 0), auto_pad == "SAME_UPPER") for m, k in zip(full, size))
+        seen = replace(seen, padding=margins)
+    y = x.apply(ops.ConvolutionTranspose(seen, group, size), w)
+    return y if b is None else y + channels(b, y)
+
+
+@reads("MaxPool")
+def max_pool(x: Any, kernel_shape: Any, storage_order: int = 0, outputs: int = 1, **geometry: Any) -> Any:
+    """The maxima, and their places in x, all of whose elements are counted."""
+    seen, size = window(x, kernel_shape, **geometry), x.shape[2:]
+    y = x.apply(ops.MaxPool(seen))
+    if outputs == 1:
+        return y
+    place = x.apply(ops.ArgMaxPool(seen), y).apply(ops.TapPlaces(seen, size))
+    if storage_order:
+        wanted(len(size) == 2, "storage_order=1 of other than two axes")
+        place = place % size[1] * size[0] + place // size[1]
+    plane = constant(np.arange(prod(x.shape[:2])) * prod(size)).reshape(*x.shape[:2], *[1] * len(size))
+    return y, place + plane
+
+
+@reads("AveragePool")
+def average_pool(x: Any, kernel_shape: Any, ceil_mode: int = 0, count_include_pad: int = 0, **geometry: Any) -> Any:
+    inside, seen = (window(x, kernel_shape, ceil_mode=mode, **geometry) for mode in (0, ceil_mode))
+    return x.apply(ops.AvgPool(seen, inside.padding if count_include_pad else ((0, 0),) * len(kernel_shape)))
+
+
+@reads("LpPool")
+def lp_pool(x: Any, kernel_shape: Any, p: float = 2, **geometry: Any) -> Any:
+    """(Σ |x|ᵖ)^1/p: a mean over all taps, times their number."""
+    seen = window(x, kernel_shape, **geometry)
+    everywhere = tuple((n + sum(m), n + sum(m)) for n, m in zip(x.shape[2:], seen.padding))
+    return ((x.abs() ** p).apply(ops.AvgPool(seen, everywhere)) * seen.taps) ** (1 / p)
+
+
+@reads("MaxUnpool")
+def max_unpool(x: Any, i: Any, shape: Any = None, kernel_shape: Any = (), **geometry: Any) -> Any:
+    seen = window(x, kernel_shape, **geometry)
+    axes = zip(x.shape[2:], kernel_shape, seen.stride, seen.padding)
+    size = (*x.shape[:2], *((m - 1) * s + k - sum(p) for m, k, s, p in axes))
+    y = zeros(prod(size), dtype=x.dtype).scatter(0, i.reshape(-1), x.reshape(-1)).reshape(*size)
+    if shape is None:
+        return y
+    return F.pad(y, [w for m, k in reversed([*zip(size, ints(shape))]) for w in (0, k - m)])
+
+
+@reads("Col2Im")
+def col2im(x: Any, image_shape: Any, block_shape: Any, **geometry: Any) -> Any:
+    """Windows, side by side, added up where they overlap: each tap of a window is a channel that stamps one place."""
+    size, kernel = tuple(ints(image_shape)), tuple(ints(block_shape))
+    taps, seen = prod(kernel), window(x, kernel, **geometry)
+    C = x.shape[1] // taps
+    stamps = constant(np.tile(np.eye(taps).reshape(taps, 1, *kernel), (C, 1, *[1] * len(size))), x.dtype)
+    rows = x.reshape(*x.shape[:2], *seen.places(seen, size))
+    return rows.apply(ops.ConvolutionTranspose(seen, C, size), stamps)
+
+
+def spatial(x: Any) -> tuple[int, ...]:
+    return tuple(range(2, x.ndim))
+
+
+@reads("GlobalLpPool")
+def global_lp_pool(x: Any, p: float = 2) -> Any:
+    return (x.abs() ** p).sum(spatial(x), keepdims=True) ** (1 / p)
+
+
+READINGS |= {
+    "GlobalAveragePool": lambda x: x.mean(spatial(x), keepdims=True),
+    "GlobalMaxPool": lambda x: x.amax(spatial(x), keepdims=True),
+}  # fmt: skip
+
+
+# -- normalisation ----------------------------------------------------------------------------------
+
+
+@reads("BatchNormalization")
+def batch_norm(x: Any, scale: Any, shift: Any, mean: Any, var: Any, epsilon: float = 1e-5, momentum: float = 0.9,
+               training_mode: int = 0, is_test: int = 0, outputs: int = 1, version: int = 14,
+               **old: Any) -> Any:  # fmt: skip
+    wanted(
+        old.get("spatial", 1) and (version >= 7 or is_test) and (version >= 14 or outputs == 1),
+        "training, before opset 14,",
+    )
+    last: tuple[Any, ...] = ()
+    if training_mode:
+        axes = (0, *spatial(x))
+        new, spread = x.mean(axes), x.var(axes, correction=0)
+        last = tuple(old * momentum + now * (1 - momentum) for old, now in ((mean, new), (var, spread)))
+        mean, var = new, spread
+    y = (x - channels(mean, x)) * channels(scale * (var + epsilon).rsqrt(), x) + channels(shift, x)
+    return (y, *last)[:outputs]
+
+
+@reads("InstanceNormalization")
+def instance_norm(x: Any, scale: Any, shift: Any, epsilon: float = 1e-5) -> Any:
+    axes = spatial(x)
+    centred = x - x.mean(axes, keepdims=True)
+    var = (centred * centred).mean(axes, keepdims=True)
+    return centred * (var + epsilon).rsqrt() * channels(scale, x) + channels(shift, x)
+
+
+@reads("LayerNormalization")
+def layer_norm(x: Any, scale: Any, shift: Any = None, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1,
+               outputs: int = 1) -> Any:  # fmt: skip
+    y = F.layer_norm(x, x.shape[axis % x.ndim :], scale, shift, epsilon)
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    if outputs == 1:
+        return y
+    return y, x.mean(axes, keepdims=True), (x.var(axes, keepdims=True, correction=0) + epsilon).rsqrt()
+
+
+@reads("LRN")
+def local_response(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0) -> Any:
+    before, after = (size - 1) // 2, size // 2
+    squares = F.pad(x * x, [*[0, 0] * (x.ndim - 2), before, after])
+    total = sum(squares.narrow(1, i, x.shape[1]) for i in range(size))
+    return x / (total * (alpha / size) + bias) ** beta
+
+
+@reads("LpNormalization")
+def lp_normalization(x: Any, axis: int = -1, p: int = 2) -> Any:
+    size = x.abs().sum(axis, keepdims=True) if p == 1 else (x * x).sum(axis, keepdims=True).sqrt()
+    return x / size.where(size != 0, 1)
+
+
+@reads("Dropout")
+def dropout(x: Any, ratio: Any = 0.5, training_mode: Any = False, seed: Any = None, is_test: int = 0,
+            outputs: int = 1, version: int = 13) -> Any:  # fmt: skip
+    """All of it, when nothing is dropped; what would be is chance, for which a file has no key."""
+    drops = (not is_test) if version < 7 else training_mode is not None and number(training_mode)
+    wanted(not drops or not (0.5 if ratio is None else number(ratio)), "training")
+    return (x, ones_like(x, dtype=bool))[:outputs]
+
+
+# -- recurrence -------------------------------------------------------------------------------------
+
+
+def activation(names: Any, alphas: Any, betas: Any, usual: Sequence[str]) -> Any:
+    """The functions of that name, with their numbers: (for one direction, for the other)."""
+    alphas, betas = list(alphas or []), list(betas or [])
+
+    def function(name: str) -> Any:
+        reading = READINGS[name]
+        slots = {"LeakyRelu": (0.01,), "ThresholdedRelu": (1.0,), "Elu": (1.0,), "HardSigmoid": (0.2, 0.5)}.get(
+            name, ()
+        )
+        pairs = zip(("alpha", "beta"), slots, (alphas, betas))
+        return partial(reading, **{word: rest.pop(0) if rest else usual for word, usual, rest in pairs})
+
+    kinds = {kind.lower(): kind for kind in KINDS}
+    wanted(all(name.lower() in kinds for name in names or usual), f"the activations {names}")
+    return [function(kinds[name.lower()]) for name in (names or usual)]
+
+
+KINDS = ["Relu", "Tanh", "Sigmoid", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Elu", "Softsign", "Softplus"]
+
+
+def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[..., Any]) -> Callable[..., Any]:
+    """A recurrent network: its step from states and one element of the sequence to states.
+
+    x (T, N, I)   W (D, gH, I)   R (D, gH, H)   b (D, 2gH)   →   y (T, D, N, H), and each state's last (D, N, H)
+    """
+
+    def reading(x: Any, W: Any, R: Any, b: Any = None, lengths: Any = None, *rest: Any, activations: Any = None,
+                activation_alpha: Any = None, activation_beta: Any = None, clip: Any = None, direction: str = "forward",
+                hidden_size: Any = None, layout: int = 0, input_forget: int = 0, linear_before_reset: int = 0,
+                outputs: int = 1, output_sequence: int = 0) -> Any:  # fmt: skip
+        wanted(not input_forget, "input_forget")
+        starts, peepholes = [*rest[:states], *[None] * (states - len(rest))], (*rest[states:], None)[0]
+        if layout:
+            x, starts = x.swapaxes(0, 1), [s if s is None else s.swapaxes(0, 1) for s in starts]
+        N, D, H = x.shape[1], W.shape[0], R.shape[-1]
+        functions = activation(activations, activation_alpha, activation_beta, [*usual] * D)
+        sides = []
+        for d in range(D):
+            back = direction == "reverse" or d == 1
+            bias = zeros(2 * gates * H, dtype=x.dtype) if b is None else b[d]
+            own = functions[d * len(usual) : (d + 1) * len(usual)]
+            given = [zeros(N, H, dtype=x.dtype) if s is None else s[d] for s in starts]
+            one = partial(step, R=R[d], bias=bias[gates * H :], f=own, clip=clip, linear=linear_before_reset,
+                          peephole=None if peepholes is None else peepholes[d])  # fmt: skip
+            a = x @ W[d].T + bias[: gates * H]
+            sides.append(steps(one, a, given, lengths, back))
+        y = stack([y for y, _ in sides], 1)
+        last = [stack([state[i] for _, state in sides]) for i in range(states)]
+        if layout:
+            y, last = y.permute(2, 0, 1, 3), [s.swapaxes(0, 1) for s in last]
+        return (y, *last)[:outputs]
+
+    return reading
+
+
+def steps(step: Callable[..., Any], a: Any, states: Sequence[Any], lengths: Any, back: bool) -> Any:
+    """(states h after each step, the last states); of a sequence that is shorter, the states stay and h is 0."""
+    T = a.shape[0]
+    turn = constant(np.arange(T)).reshape(T, 1, 1)
+    going = ones_like(turn, dtype=bool) if lengths is None else turn < lengths.reshape(1, -1, 1)
+    if back:
+        a, going = a.flip(0), going.flip(0)
+
+    def one(states: Any, row: Any) -> Any:
+        now, on = row
+        new = step(now, *states)
+        if lengths is None:
+            return tuple(new), new[0]
+        return tuple(y.where(on, s) for y, s in zip(new, states)), new[0].where(on, 0)
+
+    last, y = control.scan(one, tuple(states), (a, going))
+    return (y.flip(0) if back else y), last
+
+
+def clipped(x: Any, clip: Any) -> Any:
+    return x if clip is None else x.clamp(-clip, clip)
+
+
+def elman(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, **_: Any) -> Any:
+    return [f[0](clipped(a + h @ R.T + bias, clip))]
+
+
+def gru(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, linear: int, **_: Any) -> Any:
+    """Gates z, r, and the candidate; r multiplies h, or what is made of h if linear."""
+    H = h.shape[-1]
+    u = h @ R[: 2 * H].T + bias[: 2 * H] + a[:, : 2 * H]
+    z, r = (f[0](clipped(part, clip)) for part in u.chunk(2, -1))
+    made = r * (h @ R[2 * H :].T + bias[2 * H :]) if linear else (r * h) @ R[2 * H :].T + bias[2 * H :]
+    n = f[1](clipped(a[:, 2 * H :] + made, clip))
+    return [(1 - z) * n + z * h]
+
+
+def lstm(a: Any, h: Any, c: Any, R: Any, bias: Any, f: Any, clip: Any, peephole: Any, **_: Any) -> Any:
+    """Gates i, o, f and the candidate; through a peephole i and f see the cell before, and o the one after."""
+    i, o, forget, g = (a + h @ R.T + bias).chunk(4, -1)
+    pi, po, pf = (0, 0, 0) if peephole is None else peephole.chunk(3, -1)
+    i, forget = f[0](clipped(i + pi * c, clip)), f[0](clipped(forget + pf * c, clip))
+    c = forget * c + i * f[1](clipped(g, clip))
+    return [f[0](clipped(o + po * c, clip)) * f[2](c), c]
+
+
+READINGS |= {
+    "RNN": recurrent(1, 1, ["Tanh"], elman),
+    "GRU": recurrent(3, 1, ["Sigmoid", "Tanh"], gru),
+    "LSTM": recurrent(4, 2, ["Sigmoid", "Tanh", "Tanh"], lstm),
+}  # fmt: skip
+
+
+# -- pictures in other sizes ------------------------------------------------------------------------
+
+
+@reads("Resize", "Upsample")
+def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: Any = None,
+           coordinate_transformation_mode: Any = None, cubic_coeff_a: float = -0.75, exclude_outside: int = 0,
+           extrapolation_value: float = 0.0, keep_aspect_ratio_policy: str = "stretch", mode: str = "nearest",
+           nearest_mode: Any = None, version: int = 13) -> Any:  # fmt: skip
+    """Each axis by a matrix, from its elements to those of the other size."""
+    roi, scales, sizes = (*given, None, None, None)[:3] if version >= 11 else (None, scales or given[0], None)
+    wanted(scales is None or not isinstance(scales, float), "a scale for each axis by its own name")
+    old = version < 11
+    place = coordinate_transformation_mode or ("asymmetric" if old else "half_pixel")
+    rounding = nearest_mode or ("floor" if old else "round_prefer_floor")
+    along = [a % x.ndim for a in axes or range(x.ndim)]
+    corners = [] if roi is None or place != "tf_crop_and_resize" else [*map(float, known(roi))]
+    lengths = [x.shape[a] for a in along]
+    if factors := floats(scales):
+        wished = [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, factors)]  # as onnx infers the shape
+    else:
+        wished = ints(sizes)
+        factors = [m / n for m, n in zip(wished, lengths)]
+        if keep_aspect_ratio_policy != "stretch":
+            one = (min if keep_aspect_ratio_policy == "not_larger" else max)(factors)
+            factors, wished = [one] * len(along), [floor(one * n + 0.5) for n in lengths]
+    outside: Any = False
+    for i, (axis, n, m, factor) in enumerate(zip(along, lengths, wished, factors)):
+        if n == m and factor == 1 and not corners:
+            continue
+        ends = (corners[i], corners[i + len(along)]) if corners else (0.0, 1.0)
+        at = places(place, n, m, factor, ends)
+        near = "ceil" if old and factor < 1 else rounding  # as in ONNX Runtime and the tests of opset 10
+        weights = matrix(at, n, factor if antialias else 1.0, mode, near, cubic_coeff_a, exclude_outside)
+        x = (x.movedim(axis, -1) @ constant(weights.T, x.dtype)).movedim(-1, axis)
+        beyond = constant(((at < 0) | (at > n - 1)) & bool(corners)).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        outside = beyond | outside
+    return x.where(~outside, extrapolation_value) if corners else x
+
+
+def floats(x: Any) -> list[float]:
+    return [] if x is None else x if isinstance(x, list) else [*map(float, np.ravel(known(x)))]
+
+
+def places(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) -> Any:
+    """Where the m elements of the result lie on an axis of n. Raises GraphError where the standard says two things:
+    its text counts with m, its tests with n times the scale, which need not be whole.
+    """
+    length = float(np.float32(factor) * np.float32(n))
+    at = laid(mode, n, m, length, factor, ends)
+    wanted(
+        mode == "half_pixel_symmetric" or np.allclose(at, laid(mode, n, m, m, factor, ends)),
+        f"Resize in {mode} by a scale to {length:g} elements (the text counts {m}, the tests do not: give sizes)",
+    )
+    return at
+
+
+def laid(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[float, float]) -> Any:
+    """The same, the result being as long as that."""
+    i, factor = np.arange(m, dtype=np.float32), np.float32(factor)  # type: ignore[assignment]
+    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and length > 1):
+        return (i + 0.5) / factor - 0.5
+    if mode == "half_pixel_symmetric":
+        return n / 2 * (1 - m / length) + (i + 0.5) / factor - 0.5
+    if mode == "align_corners":
+        return i * ((n - 1) / (length - 1)) if length > 1 else i * 0
+    if mode == "tf_crop_and_resize":
+        start, end = ends
+        middle = (start + end) * (n - 1) / 2
+        return start * (n - 1) + i * ((end - start) * (n - 1) / (length - 1)) if length > 1 else i * 0 + middle
+    wanted(mode in ("asymmetric", "pytorch_half_pixel"), f"the coordinates {mode}")
+    return i / factor if mode == "asymmetric" else i * 0
+
+
+NEAREST: dict[str, Any] = {
+    "round_prefer_floor": lambda t: np.ceil(t - 0.5), "round_prefer_ceil": lambda t: np.floor(t + 0.5),
+    "floor": np.floor, "ceil": np.ceil,
+}  # fmt: skip
+
+
+def matrix(at: Any, n: int, factor: float, mode: str, rounding: str, a: float, exclude_outside: int) -> Any:
+    """(m, n): how much each of n elements counts for the values at m places. Elements beyond the ends are the last."""
+    if mode == "nearest":
+        return np.eye(n)[np.clip(NEAREST[rounding](at), 0, n - 1).astype(int)]
+    shrink = min(factor, 1.0)
+    reach = ceil((2 if mode == "cubic" else 1) / shrink)
+    first = np.floor(at).astype(int)[:, None]
+    taps = first + np.arange(1 - reach, 1 + reach)
+    distance = np.abs(taps - at[:, None]) * shrink
+    weights = cubic(distance, a) if mode == "cubic" else np.maximum(1 - distance, 0)
+    if exclude_outside:
+        weights = weights * ((taps >= 0) & (taps < n))
+    weights = weights / weights.sum(1, keepdims=True)
+    rows = np.zeros((len(at), n))
+    np.add.at(rows, (np.arange(len(at))[:, None], np.clip(taps, 0, n - 1)), weights)
+    return rows
+
+
+def cubic(t: Any, a: float) -> Any:
+    """Keys 1981, “Cubic Convolution Interpolation for Digital Image Processing”, eq. 15 for a = −1/2."""
+    near, far = ((a + 2) * t - (a + 3)) * t * t + 1, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0))
+
+
+@reads("AffineGrid")
+def affine_grid(theta: Any, size: Any, align_corners: int = 0) -> Any:
+    """Not as the standard spells it, which squeezes a batch of one away."""
+    return F.affine_grid(theta, ints(size), bool(align_corners))
+
+
+@reads("GridSample")
+def grid_sample(x: Any, grid: Any, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros") -> Any:
+    names = {"linear": "bilinear", "cubic": "bicubic"}
+    return F.grid_sample(x, grid, names.get(mode, mode), padding_mode, bool(align_corners))
+
+
+# -- integers ---------------------------------------------------------------------------------------
+
+
+def beside(scale: Any, x: Any, axis: int, block_size: int = 0) -> Any:
+    """A scale, or a zero point, for all of x, for each place of an axis, or for each block of places."""
+    if block_size:
+        return scale.repeat_interleave(block_size, axis).narrow(axis, 0, x.shape[axis])
+    if scale.size == 1:
+        return scale.reshape(())
+    return scale.reshape(-1, *[1] * (x.ndim - 1 - axis % x.ndim))
+
+
+@reads("QuantizeLinear")
+def quantize(x: Any, scale: Any, zero: Any = None, axis: int = 1, block_size: int = 0, output_dtype: int = 0,
+             precision: int = 0, saturate: int = 1) -> Any:  # fmt: skip
+    dtype = zero.dtype if zero is not None else dtype_of(output_dtype, "the result") if output_dtype else np.dtype("u1")
+    wanted(dtype.kind in "iu", f"a quantisation to {dtype}")
+    ends = np.iinfo(dtype)
+    y = (x / beside(scale, x, axis, block_size).astype(x.dtype)).round()
+    y = y if zero is None else y + beside(zero, x, axis, block_size).astype(y.dtype)
+    return y.clamp(float(ends.min), float(ends.max)).astype(dtype)
+
+
+@reads("DequantizeLinear")
+def dequantize(x: Any, scale: Any, zero: Any = None, axis: int = 1, block_size: int = 0, output_dtype: int = 0) -> Any:
+    y = whole(x, None if zero is None else beside(zero, x, axis, block_size))
+    return y.astype(scale.dtype) * beside(scale, x, axis, block_size)
+
+
+def whole(x: Any, zero: Any) -> Any:
+    """x − its zero point, in 32 bits."""
+    return x.astype(np.int32) if zero is None else x.astype(np.int32) - zero.astype(np.int32)
+
+
+def columns(zero: Any) -> Any:
+    return zero.unsqueeze(-1) if zero is not None and zero.ndim and zero.shape[-1] > 1 else zero
+
+
+def requantized(y: Any, a: Any, b: Any, scale: Any, zero: Any) -> Any:
+    """An exact product as it is written in 8 bits."""
+    return quantize(y.astype(np.float32) * (a * b / scale), constant(1.0, np.float32), zero)
+
+
+@reads("QLinearMatMul")
+def qlinear_matmul(a: Any, sa: Any, za: Any, b: Any, sb: Any, zb: Any, sy: Any, zy: Any) -> Any:
+    return requantized(whole(a, columns(za)) @ whole(b, zb), columns(sa), sb, sy, zy)
+
+
+@reads("QLinearConv")
+def qlinear_conv(
+    x: Any, sx: Any, zx: Any, w: Any, sw: Any, zw: Any, sy: Any, zy: Any, b: Any = None, **options: Any
+) -> Any:
+    y = conv_integer(x, w, zx, zw, **options)
+    y = y if b is None else y + channels(b, y)
+    return requantized(y, sx, sw if sw.ndim == 0 else channels(sw, y), sy, zy)
+
+
+@reads("ConvInteger")
+def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any) -> Any:
+    """Products of small integers are exact in double precision."""
+    first = None if zw is None else zw.reshape(-1, *[1] * (w.ndim - 1))
+    return conv(whole(x, zx).astype(np.float64), whole(w, first).astype(np.float64), **options).astype(np.int32)
+
+
+READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: whole(a, columns(za)) @ whole(b, zb)

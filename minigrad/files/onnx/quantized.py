@@ -1,0 +1,155 @@
+"""int8 layers as engines look for them, QDQ: QuantizeLinear and DequantizeLinear around the layer in floats.
+
+An engine with products of integers puts one in place of these nodes; to any other they are products of floats, with the
+same numbers but for the last bits.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import numpy_helper
+
+from ...engine.base.spec import Spec
+from ...engine.core.modes import in_mode
+from ...engine.core.op import Op
+from ...nn.linear import Conv2d, Linear
+from ...nn.module import Module
+from ...nn.quantization.affine import INT32, limits, spread
+from ...nn.quantization.layers import STATE, Quantized, floating, kinds, product
+from ...nn.quantization.workflow import changed
+from .array import NamedArray
+from .function import OnnxFunction, Step
+from .spellings import spells
+
+
+@dataclass(frozen=True)
+class QuantizeLinear(Op):
+    """q = x / s to the nearest whole number, plus z, moved into the range of z's dtype"""
+
+    axis: int = 0
+
+    def infer(self, x: Spec, s: Spec, z: Spec) -> Spec:  # type: ignore[override]
+        return x.with_dtype(z.dtype)
+
+
+@dataclass(frozen=True)
+class DequantizeLinear(Op):
+    """x = (q − z) s, with one s and z, or one for each index along the axis; z = 0 unless given"""
+
+    axis: int = 0
+
+    def infer(self, q: Spec, s: Spec, *z: Spec) -> Spec:  # type: ignore[override]
+        return q.with_dtype(s.dtype)
+
+
+@spells(QuantizeLinear, DequantizeLinear)
+def of_the_same_name(g: Any, op: Any, x: NamedArray, s: NamedArray, *z: NamedArray) -> Any:
+    read = (node.input[0] for node in g.writer.nodes if node.op_type == "DequantizeLinear")
+    if x.name in g.writer.constants and x.name in read:
+        x, z = again(g, x), tuple(again(g, t) for t in z)
+    dtype = z[0].dtype if isinstance(op, QuantizeLinear) else s.dtype
+    return g.call(type(op).__name__, [x, s, *z], x.shape, dtype, axis=op.axis)
+
+
+def again(g: Any, x: NamedArray) -> NamedArray:
+    """An initializer once more: where a processor wants weights of uint8, ONNX Runtime changes each at its one use."""
+    array = numpy_helper.to_array(g.writer.constants[x.name])
+    return NamedArray(g, g.writer.constant(array, x.name), x.shape, x.dtype)
+
+
+class Written(Quantized):
+    """A layer of integers whose product is that of what they stand for; zero points have the dtypes of the integers.
+
+    bias_int, bias_scale    the bias as int32 in steps of the product, s_x s_w, without which ONNX Runtime leaves a last
+                            layer in floats; None where there is no bias
+    """
+
+    input_scale: Any
+    input_zero_point: Any
+    weight_int: Any
+    weight_scale: Any
+    weight_zero_point: Any
+    bias_int: Any
+    bias_scale: Any
+
+    @classmethod
+    def of(cls, layer: Any) -> Any:
+        made = cls.__new__(cls)
+        vars(made).update(vars(layer))
+        made.register_buffer("input_zero_point", layer.input_zero_point.astype(layer.quantize[2]))
+        made.register_buffer("weight_zero_point", layer.weight_zero_point.astype(layer.weight_int.dtype))
+        made.register_buffer("bias_int", None)
+        if (b := layer.bias) is not None:
+            made.register_buffer("bias_scale", layer.weight_scale * layer.input_scale)
+            made.register_buffer("bias_int", (b.astype(np.float64) / made.bias_scale).round().astype(np.int32))
+        return made
+
+    def forward(self, input: Any) -> Any:
+        x, (low, high, dtype) = floating(input), self.quantize
+        s, z = self.input_scale, self.input_zero_point
+        with in_mode(autocast=None):
+            y = x.astype(np.float32)
+            if (low, high) != limits(dtype):  # QuantizeLinear knows the ends of a dtype only
+                y = y.clamp(*((end - int(z.item())) * s.item() for end in (low, high)))
+            y = y.apply(QuantizeLinear(), s, z).apply(DequantizeLinear(), s, z)
+            w = self.weight_int.apply(DequantizeLinear(), self.weight_scale, self.weight_zero_point)
+            b = None if self.bias_int is None else self.bias_int.apply(DequantizeLinear(), self.bias_scale)
+            return product(self, y, w, b).astype(x.dtype)
+
+
+WRITTEN = kinds(Written)
+
+
+class Kept(Step):
+    """A node of a loaded file that leaves as it came, so that its integers stay integers."""
+
+    def __call__(self, scope: Any) -> Any:
+        xs = [scope[name] for name in self.node.input]
+        integers = {x.dtype for x in (xs[0], *xs[2:]) if x.dtype.kind in "iu"}
+        if not integers <= {np.dtype(n) for n in ("i1", "u1", "i4")} or xs[1].dtype != np.float32:
+            return super().__call__(scope)
+        kind = QuantizeLinear if self.node.op_type == "QuantizeLinear" else DequantizeLinear
+        return (xs[0].apply(kind(self.options.get("axis", 1)), *xs[1:]),)
+
+
+def is_kept(step: Step) -> bool:
+    """Whether it is one of these two, and says no more than they do."""
+    node, few = step.node, {"QuantizeLinear": 3, "DequantizeLinear": 2}
+    return (
+        len(node.input) >= few.get(node.op_type, 4)
+        and all(node.input)
+        and not node.domain
+        and {*step.options} <= {"axis"}
+    )
+
+
+def is_static(layer: Any) -> bool:
+    """Whether it is a layer of integers whose input has one scale for good, and whose sums, bias and all, int32 holds.
+
+    An engine does not look, and wraps round. A layer with a larger bias is written by its forward.
+    """
+    if not isinstance(layer, Quantized) or layer.activation is not None:
+        return False
+    (low, high, _), (w, s_w, z_w, s, _, b) = layer.quantize, (getattr(layer, name) for name in STATE)
+    distance = (w.astype(np.float64) - spread(z_w, 0, w.ndim)).abs().reshape(len(w), -1).sum(1)
+    steps = 0 if b is None else b.astype(np.float64).abs() / (s_w * s)
+    return bool((distance * (high - low) + steps < INT32).all())
+
+
+def written(func: Any) -> Any:
+    """The module, or a copy of it whose layers of integers are QDQ; what is no module, as it is."""
+    if isinstance(func, OnnxFunction):
+        made = copy(func)
+        made.body = func.body._replace(steps=[Kept(*s) if is_kept(s) else s for s in func.body.steps])
+        return made
+    if not isinstance(func, Module) or not any(map(is_static, func.modules())):
+        return func
+
+    def change(path: str, layer: Any, config: Any) -> Any:
+        return WRITTEN[Conv2d if isinstance(layer, Conv2d) else Linear].of(layer) if is_static(layer) else layer
+
+    return changed(func, change, None, False, "")

@@ -1,0 +1,295 @@
+"""What ONNX's ops mean, in operations on tensors: the table that `mg.onnx.load` reads by.
+
+A reading takes the inputs of a node, None where one is left out, and its attributes by their names. What was an
+attribute once and is an input now has one name, so most readings are those of every opset. `version` is that in which
+the op last changed; `outputs` how many results are asked for. Results need not have the right dtype: the op's schema
+says it, and function.py sees to it. Elementwise ops, reductions and products are here; the others are in shapes.py,
+branches.py and networks.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from math import prod
+from operator import add, and_, eq, ge, gt, le, lt, mul, or_, sub, xor
+from operator import pow as power
+from typing import Any
+
+import numpy as np
+
+from ...api.functions.algebra import einsum
+from ...api.functions.creation import full
+from ...api.functions.movement import cat
+from ...engine.base.dtypes import kind
+from ...engine.base.errors import GraphError
+from ...engine.tensor.tensor import Tensor
+from ...nn import functional as F
+from .writer import dtype_of
+
+Reading = Callable[..., Any]
+READINGS: dict[str, Reading] = {}
+SELU = 1.67326319217681884765625, 1.05070102214813232421875  # α and γ, as the standard has them
+TYPES = {"FLOAT": 1, "UINT8": 2, "INT8": 3, "UINT16": 4, "INT16": 5, "INT32": 6, "INT64": 7, "BOOL": 9, "FLOAT16": 10,
+         "DOUBLE": 11, "UINT32": 12, "UINT64": 13}  # before opset 6 they were said by name  # fmt: skip
+
+
+def reads(*names: str) -> Callable[[Reading], Reading]:
+    """Says that ops of these names mean this."""
+
+    def say(f: Reading) -> Reading:
+        READINGS.update(dict.fromkeys(names, f))
+        return f
+
+    return say
+
+
+# -- what is known while a graph is written ---------------------------------------------------------
+
+
+def is_known(x: Any) -> bool:
+    """Whether its elements are known now, and are nothing that learns."""
+    if isinstance(x, list):
+        return all(map(is_known, x))
+    return x is None or (isinstance(x, Tensor) and not x.requires_grad)
+
+
+def known(x: Any) -> Any:
+    """The elements. Raises GraphError of what only a run tells."""
+    if not isinstance(x, Tensor):
+        raise GraphError(
+            "what decides a shape, or an order, is computed from the inputs, and in a traced function these have no "
+            "elements yet: call the loaded function without mg.function"
+        )
+    return x.numpy()
+
+
+def ints(x: Any) -> Any:
+    """A list of integers, from an attribute or an input; None stays."""
+    if x is None or isinstance(x, list):
+        return x
+    return [x] if isinstance(x, int) else [int(n) for n in np.ravel(known(x))]
+
+
+def number(x: Any) -> Any:
+    """One number, from an attribute or an input."""
+    return x if isinstance(x, int | float | None) else known(x).reshape(()).item()
+
+
+def wanted(holds: Any, what: str) -> None:
+    """Raises GraphError for what is not read."""
+    if not holds:
+        raise GraphError(f"{what} has no reading in mg.onnx.load")
+
+
+def constant(array: Any, dtype: Any = None) -> Tensor:
+    return Tensor(np.asarray(array, dtype))
+
+
+def is_float(x: Any) -> bool:
+    return kind(x.dtype) == "f"
+
+
+# -- elementwise ------------------------------------------------------------------------------------
+
+
+def binary(f: Reading) -> Reading:
+    """f of operands that broadcast; before opset 7 the second one's axes began at a stated one of the first."""
+
+    def reading(x: Any, y: Any, axis: Any = None, broadcast: int = 0) -> Any:
+        if axis is not None and y.ndim:
+            y = y.reshape(*y.shape, *[1] * (x.ndim - axis % x.ndim - y.ndim))
+        return f(x, y)
+
+    return reading
+
+
+def many(f: Reading) -> Reading:
+    """f of any number of operands, two at a time."""
+    return lambda *xs: reduce(f, xs)
+
+
+def divided(x: Any, y: Any) -> Any:
+    """x / y; of integers what is left of it without its fraction."""
+    return x / y if is_float(x) else x.div(y, rounding_mode="trunc")
+
+
+def modulo(x: Any, y: Any, fmod: int = 0) -> Any:
+    return x.fmod(y) if fmod else x.remainder(y)
+
+
+def clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    x = x if min is None else x.maximum(min)
+    return x if max is None else x.minimum(max)
+
+
+def shift(x: Any, y: Any, direction: str) -> Any:
+    return x << y if direction == "LEFT" else x >> y
+
+
+def cast(x: Any, to: Any, saturate: int = 1, round_mode: Any = None) -> Any:
+    return x.astype(dtype_of(to if isinstance(to, int) else TYPES[to], "the result"))
+
+
+def infinite(x: Any, detect_negative: int = 1, detect_positive: int = 1) -> Any:
+    return x.isinf() & ((x > 0) & bool(detect_positive) | (x < 0) & bool(detect_negative))
+
+
+def prelu(x: Any, slope: Any, version: int = 7) -> Any:
+    """Before opset 7 a row of slopes was one for each channel; now it broadcasts."""
+    row = version < 7 and slope.ndim == 1
+    return x.where(x >= 0, x * (slope.reshape(-1, *[1] * (x.ndim - 2)) if row else slope))
+
+
+def hard_sigmoid(x: Any, alpha: float = 0.2, beta: float = 0.5) -> Any:
+    return (x * alpha + beta).clamp(0, 1)
+
+
+def method(name: str) -> Reading:
+    return lambda x: getattr(x, name)()
+
+
+NAMES = (
+    "Abs Neg Exp Log Sqrt Ceil Floor Round Sign Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf "
+    "Sigmoid Relu Reciprocal IsNaN Det"
+)
+READINGS |= {name: method(name.lower()) for name in NAMES.split()}
+READINGS |= {
+    "Identity": lambda x: x, "Not": method("logical_not"), "BitwiseNot": method("bitwise_not"),
+    "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish,
+    "Add": binary(add), "Sub": binary(sub), "Mul": binary(mul), "Div": binary(divided), "Pow": binary(power),
+    "And": binary(lambda x, y: x.logical_and(y)), "Or": binary(lambda x, y: x.logical_or(y)),
+    "Xor": binary(lambda x, y: x.logical_xor(y)), "Equal": binary(eq), "Less": binary(lt), "Greater": binary(gt),
+    "LessOrEqual": binary(le), "GreaterOrEqual": binary(ge),
+    "BitwiseAnd": and_, "BitwiseOr": or_, "BitwiseXor": xor, "BitShift": shift, "Mod": modulo,
+    "Max": many(lambda x, y: x.maximum(y)), "Min": many(lambda x, y: x.minimum(y)), "Sum": many(add),
+    "Mean": lambda *xs: reduce(add, xs) / len(xs),
+    "Where": lambda c, x, y: x.where(c, y), "Clip": clip, "IsInf": infinite, "PRelu": prelu,
+    "Selu": lambda x, alpha=SELU[0], gamma=SELU[1]: F.elu(x, alpha) * gamma,
+    "LeakyRelu": lambda x, alpha=0.01: F.leaky_relu(x, alpha),
+    "Elu": lambda x, alpha=1.0: F.elu(x, alpha), "Celu": lambda x, alpha=1.0: F.celu(x, alpha),
+    "HardSigmoid": hard_sigmoid, "HardSwish": lambda x: x * hard_sigmoid(x, 1 / 6),
+    "Gelu": lambda x, approximate="none": F.gelu(x, approximate),
+    "ThresholdedRelu": lambda x, alpha=1.0: x.where(x > alpha, 0),
+    "Cast": cast, "CastLike": lambda x, like, saturate=1, round_mode=None: x.astype(like.dtype),
+}  # fmt: skip
+
+
+# -- reductions -------------------------------------------------------------------------------------
+
+
+def reduction(f: Reading, before: Reading = lambda x: x, after: Reading = lambda x: x) -> Reading:
+    def reading(x: Any, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
+        along = tuple(ints(axes) or range(x.ndim))
+        x = before(x)
+        if (noop_with_empty_axes and not ints(axes)) or not along:
+            return after(x)
+        return after(f(x, along, keepdims=bool(keepdims)))
+
+    return reading
+
+
+def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
+    """The largest or the smallest; of no elements, none(dtype)."""
+
+    def found(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
+        if 0 not in [n for n in x.shape if isinstance(n, int)]:
+            return getattr(x, method)(axes, keepdims=keepdims)
+        return full(x.shape, 0, x.dtype).sum(axes, keepdims=keepdims).astype(x.dtype) + none(x.dtype)
+
+    return found
+
+
+def bound(dtype: Any, sign: int) -> Any:
+    if kind(dtype) == "f":
+        return sign * np.inf
+    ends = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return ends[sign > 0]
+
+
+def logsumexp(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
+    return x.logsumexp(axes, keepdims=keepdims) if 0 not in x.shape else x.exp().sum(axes, keepdims=keepdims).log()
+
+
+def total(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
+    return x.sum(axes, keepdims=keepdims)
+
+
+READINGS |= {
+    "ReduceSum": reduction(total), "ReduceMean": reduction(lambda x, axes, keepdims: x.mean(axes, keepdims=keepdims)),
+    "ReduceProd": reduction(lambda x, axes, keepdims: x.prod(axes, keepdims=keepdims)),
+    "ReduceMax": reduction(extreme("amax", lambda d: bound(d, -1))),
+    "ReduceMin": reduction(extreme("amin", lambda d: bound(d, 1))),
+    "ReduceL1": reduction(total, lambda x: x.abs()), "ReduceL2": reduction(total, lambda x: x * x, lambda y: y.sqrt()),
+    "ReduceLogSum": reduction(total, after=lambda y: y.log()), "ReduceSumSquare": reduction(total, lambda x: x * x),
+    "ReduceLogSumExp": reduction(logsumexp),
+}  # fmt: skip
+
+
+def arg(method: str) -> Reading:
+    def reading(x: Any, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Any:
+        if not select_last_index:
+            return getattr(x, method)(axis, bool(keepdims))
+        return x.shape[axis] - 1 - getattr(x.flip(axis), method)(axis, bool(keepdims))
+
+    return reading
+
+
+def running(method: str, none: int) -> Reading:
+    def reading(x: Any, axis: Any, exclusive: int = 0, reverse: int = 0) -> Any:
+        axis = number(axis) % x.ndim
+        x = x.flip(axis) if reverse else x
+        y = getattr(x, method)(axis).astype(x.dtype)
+        if exclusive:
+            first = full(tuple(1 if a == axis else n for a, n in enumerate(x.shape)), none, x.dtype)
+            y = cat([first, y.narrow(axis, 0, x.shape[axis] - 1)], axis)
+        return y.flip(axis) if reverse else y
+
+    return reading
+
+
+def along(f: Reading, since: int = 13) -> Reading:
+    """f along an axis; before opset 13 along that one and all that follow, as one, and by default from the second."""
+
+    def reading(x: Any, axis: Any = None, version: int = 13) -> Any:
+        if version >= since:
+            return f(x, -1 if axis is None else axis)
+        axis = (1 if axis is None else axis) % max(x.ndim, 1)
+        return f(x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:])), -1).reshape(*x.shape)
+
+    return reading
+
+
+def hardmax(x: Any, axis: int) -> Any:
+    """1 at the first of the largest, 0 elsewhere."""
+    places = constant(np.arange(x.shape[axis])).reshape(-1, *[1] * (x.ndim - 1 - axis % x.ndim))
+    return (x.argmax(axis, True) == places).astype(x.dtype)
+
+
+READINGS |= {
+    "ArgMax": arg("argmax"), "ArgMin": arg("argmin"),
+    "CumSum": running("cumsum", 0), "CumProd": running("cumprod", 1),
+    "Softmax": along(lambda x, axis: x.softmax(axis)), "LogSoftmax": along(lambda x, axis: x.log_softmax(axis)),
+    "Hardmax": along(hardmax),
+}  # fmt: skip
+
+
+# -- products ---------------------------------------------------------------------------------------
+
+
+@reads("Gemm")
+def gemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0,
+         broadcast: int = 0) -> Any:  # fmt: skip
+    """α a b + β c; with a row for c, a linear layer."""
+    a = a.T if transA else a
+    if alpha == 1.0 and (c is None or (beta == 1.0 and c.ndim == 1 and c.shape[0] == b.shape[0 if transB else 1])):
+        return a.linear(b if transB else b.T, c)
+    y = a @ (b.T if transB else b)
+    y = y if alpha == 1.0 else y * alpha
+    return y if c is None else y + (c if beta == 1.0 else c * beta)
+
+
+READINGS |= {
+    "MatMul": lambda a, b: a @ b,
+    "Einsum": lambda *xs, equation: einsum(equation.replace(" ", ""), *xs),
+}

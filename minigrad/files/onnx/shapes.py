@@ -1,0 +1,225 @@
+"""Readings of ONNX's ops that make shapes, move elements, and find them by their places."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...api.functions.creation import full
+from ...api.functions.movement import broadcast_shapes, cat
+from ...nn import functional as F
+from .readings import READINGS, cast, constant, ints, known, number, reads, wanted
+
+
+def shape_of(x: Any, start: int = 0, end: Any = None) -> Any:
+    return constant([*x.shape[start:end]], np.int64)
+
+
+@reads("Constant")
+def constant_value(value: Any = None, value_float: Any = None, value_floats: Any = None, value_int: Any = None,
+                   value_ints: Any = None) -> Any:  # fmt: skip
+    if value is not None:
+        return value
+    floats, integers = (value_float, value_floats), (value_int, value_ints)
+    said = next(x for x in (*floats, *integers) if x is not None)
+    return constant(said, np.float32 if said in floats else np.int64)
+
+
+@reads("Reshape")
+def reshaped(x: Any, shape: Any, allowzero: int = 0) -> Any:
+    lengths = ints(shape)
+    return x.reshape(*(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(lengths)))
+
+
+@reads("Squeeze")
+def squeezed(x: Any, axes: Any = None) -> Any:
+    axes = ints(axes)
+    gone = {a % x.ndim for a in axes} if axes is not None else {a for a, n in enumerate(x.shape) if n == 1}
+    wanted(all(x.shape[a] == 1 for a in gone), f"an axis that is not of length 1 in {x.spec}")
+    return x.reshape(*(n for a, n in enumerate(x.shape) if a not in gone))
+
+
+@reads("Unsqueeze")
+def unsqueezed(x: Any, axes: Any) -> Any:
+    rest, ndim = iter(x.shape), x.ndim + len(ints(axes))
+    new = {a % ndim for a in ints(axes)}
+    return x.reshape(*(1 if a in new else next(rest) for a in range(ndim)))
+
+
+@reads("Slice")
+def sliced(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+    starts, ends = ints(starts), ints(ends)
+    axes = range(len(starts)) if axes is None else ints(axes)
+    parts = [slice(None)] * x.ndim
+    for start, end, axis, step in zip(starts, ends, axes, ints(steps) or [1] * len(starts)):
+        low, high, step = slice(start, end, step).indices(x.shape[axis])
+        parts[axis] = slice(low, None if high < 0 else high, step)
+    return x[tuple(parts)]
+
+
+@reads("Split")
+def split(x: Any, split: Any = None, axis: int = 0, num_outputs: Any = None, outputs: int = 1) -> Any:
+    n, parts = x.shape[axis], num_outputs or outputs
+    each = -(-n // parts)
+    lengths = ints(split) or [min(each, max(n - i * each, 0)) for i in range(parts)]
+    wanted(sum(lengths) == n, f"a split of {n} into {lengths}")
+    return tuple(x.narrow(axis, sum(lengths[:i]), m) for i, m in enumerate(lengths))
+
+
+@reads("Pad")
+def padded(x: Any, pads: Any = None, value: Any = 0.0, axes: Any = None, mode: str = "constant",
+           paddings: Any = None) -> Any:  # fmt: skip
+    widths, axes = ints(paddings if pads is None else pads), ints(axes) or [*range(x.ndim)]
+    pairs = dict.fromkeys(range(x.ndim), (0, 0))
+    pairs |= {a % x.ndim: (widths[i], widths[i + len(axes)]) for i, a in enumerate(axes)}
+    flat = [n for a in reversed(range(x.ndim)) for n in pairs[a]]
+    modes = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
+    wanted(mode in modes, f"the mode {mode}")
+    return F.pad(x, flat, modes[mode], (number(value) or 0) if mode == "constant" else None)
+
+
+@reads("Tile")
+def tiled(x: Any, repeats: Any, axis: Any = None) -> Any:
+    if axis is not None:  # of opset 1: one axis, so many times
+        return cat([x] * number(repeats), number(axis))
+    return x.repeat(*ints(repeats))
+
+
+@reads("DepthToSpace")
+def depth_to_space(x: Any, blocksize: int, mode: str = "DCR") -> Any:
+    if mode == "CRD":
+        return F.pixel_shuffle(x, blocksize)
+    N, C, H, W = x.shape
+    r = blocksize
+    x = x.reshape(N, r, r, C // (r * r), H, W)
+    return x.permute(0, 3, 4, 1, 5, 2).reshape(N, C // (r * r), H * r, W * r)
+
+
+@reads("SpaceToDepth")
+def space_to_depth(x: Any, blocksize: int, mode: str = "DCR") -> Any:
+    if mode == "CRD":
+        return F.pixel_unshuffle(x, blocksize)
+    N, C, H, W = x.shape
+    r = blocksize
+    return x.reshape(N, C, H // r, r, W // r, r).permute(0, 3, 5, 1, 2, 4).reshape(N, C * r * r, H // r, W // r)
+
+
+@reads("EyeLike")
+def eye_like(x: Any, dtype: Any = None, k: int = 0) -> Any:
+    y = constant(np.eye(x.shape[0], x.shape[1], k))
+    return y.astype(x.dtype) if dtype is None else cast(y, dtype)
+
+
+@reads("ConstantOfShape")
+def constant_of_shape(shape: Any, value: Any = None) -> Any:
+    return full(
+        tuple(ints(shape)), 0.0 if value is None else number(value), np.float32 if value is None else value.dtype
+    )
+
+
+@reads("Range")
+def range_of(start: Any, limit: Any, delta: Any) -> Any:
+    return constant(np.arange(*(known(n).item() for n in (start, limit, delta))), start.dtype)
+
+
+@reads("Flatten")
+def flattened(x: Any, axis: int = 1) -> Any:
+    axis = axis % x.ndim if axis < 0 else axis
+    return x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:]))
+
+
+READINGS |= {
+    "Shape": shape_of,
+    "Size": lambda x: constant(prod(x.shape), np.int64),
+    "Expand": lambda x, shape: x.expand(*broadcast_shapes(x.shape, tuple(ints(shape)))),
+    "Transpose": lambda x, perm=None: x.permute(*(perm or reversed(range(x.ndim)))) if x.ndim else x,
+    "Concat": lambda *xs, axis=1: cat(xs, axis),
+    "Trilu": lambda x, k=None, upper=1: (x.triu if upper else x.tril)(number(k) or 0),
+}  # fmt: skip
+
+
+# -- places -----------------------------------------------------------------------------------------
+
+
+def positive(i: Any, n: int) -> Any:
+    """Indices, of which negative ones count from the end."""
+    return i.astype(np.int64) + (i < 0).astype(np.int64) * n
+
+
+@reads("GatherND")
+def gather_nd(x: Any, i: Any, batch_dims: int = 0) -> Any:
+    rest = i.ndim - 1
+    own = [constant(np.arange(x.shape[a])).reshape(-1, *[1] * (rest - 1 - a)) for a in range(batch_dims)]
+    return x[(*own, *(i[..., k] for k in range(i.shape[-1])))]
+
+
+REDUCE = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+
+
+def scattered(x: Any, axis: int, i: Any, src: Any, reduction: str) -> Any:
+    i = positive(i, x.shape[axis])
+    if reduction == "none":
+        return x.scatter(axis, i, src)
+    wanted(reduction in REDUCE, f"the reduction {reduction}")
+    return x.scatter_reduce(axis, i, src, REDUCE[reduction])
+
+
+@reads("ScatterND")
+def scatter_nd(x: Any, i: Any, src: Any, reduction: str = "none") -> Any:
+    """The axes that an index names are one axis of x, whose other axes are one too."""
+    k = i.shape[-1]
+    rows, rest = prod(x.shape[:k]), prod(x.shape[k:])
+    steps = [prod(x.shape[a + 1 : k]) for a in range(k)]
+    row = sum((positive(i[..., a], x.shape[a]) * steps[a] for a in range(k)), constant(0))
+    row = row.reshape(-1, 1).expand(prod(i.shape[:-1]), rest)
+    y = scattered(x.reshape(rows, rest), 0, row, src.reshape(prod(i.shape[:-1]), rest), reduction)
+    return y.reshape(*x.shape)
+
+
+@reads("TopK")
+def top_k(x: Any, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1) -> Any:
+    """In order, of equal ones the first; topk promises no such thing."""
+    return tuple(y.narrow(axis, 0, number(k)) for y in x.sort(axis, bool(largest)))
+
+
+@reads("OneHot")
+def one_hot(i: Any, depth: Any, values: Any, axis: int = -1) -> Any:
+    n, ndim = int(number(depth)), i.ndim + 1
+    axis %= ndim
+    places = constant(np.arange(n)).reshape(-1, *[1] * (ndim - 1 - axis))
+    return values[1].where(positive(i, n).unsqueeze(axis) == places, values[0])
+
+
+@reads("Compress")
+def compressed(x: Any, condition: Any, axis: Any = None) -> Any:
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+    return x.index_select(axis, constant(np.flatnonzero(known(condition))))
+
+
+@reads("ReverseSequence")
+def reverse_sequence(x: Any, lengths: Any, batch_axis: int = 1, time_axis: int = 0) -> Any:
+    y = x.movedim((batch_axis, time_axis), (0, 1))
+    t, n = constant(np.arange(y.shape[1])), lengths.reshape(-1, 1)
+    place = (n - 1 - t).where(t < n, t)
+    rows = constant(np.arange(y.shape[0])).reshape(-1, 1)
+    return y[rows, place].movedim((0, 1), (batch_axis, time_axis))
+
+
+@reads("Unique")
+def unique(x: Any, axis: Any = None, sorted: int = 1) -> Any:
+    values, first, inverse, counts = np.unique(known(x), True, True, True, axis=axis)
+    order = np.argsort(first) if not sorted else np.arange(len(first))
+    place = np.argsort(order)[inverse.reshape(-1)]
+    y = values[order] if axis is None else np.take(values, order, axis)
+    return tuple(map(constant, (y, first[order], place, counts[order])))
+
+
+READINGS |= {
+    "Gather": lambda x, i, axis=0: x[(*[slice(None)] * (axis % x.ndim), i.astype(np.int64))],
+    "GatherElements": lambda x, i, axis=0: x.gather(axis, positive(i, x.shape[axis])),
+    "Scatter": lambda x, i, src, axis=0: scattered(x, axis, i, src, "none"),
+    "ScatterElements": lambda x, i, src, axis=0, reduction="none": scattered(x, axis, i, src, reduction),
+    "NonZero": lambda x: constant(np.array(np.nonzero(known(x)))),
+}  # fmt: skip

@@ -1,0 +1,364 @@
+"""Ops for which ONNX has a word of its own, or whose `forward` reads what only a run tells.
+
+Every other op is written by its `forward`: see recorder.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...engine import ops
+from ...engine.base.dimension import is_unknown
+from ...engine.core.op import Op
+from ...graph.compiler.program.abstract_array import Unrecordable
+from .array import NamedArray, is_empty
+
+Spelling = Callable[..., Any]
+SPELLINGS: dict[type[Op], Spelling] = {}
+
+
+def spells(*kinds: type[Op]) -> Callable[[Spelling], Spelling]:
+    """Says how these are written: a function of the recorder, the op and its operands."""
+
+    def say(f: Spelling) -> Spelling:
+        SPELLINGS.update(dict.fromkeys(kinds, f))
+        return f
+
+    return say
+
+
+def alike(kind: str, **attributes: Any) -> Spelling:
+    """One node, of the operand's shape and dtype, which is of floats."""
+
+    def spelled(g: Any, op: Any, x: NamedArray) -> Any:
+        if x.dtype.kind in "iub":
+            raise NotImplementedError
+        return g.call(kind, [x], x.shape, x.dtype, **attributes)
+
+    return spelled
+
+
+def in_single(spelling: Spelling, always: bool = True) -> Spelling:
+    """The spelling, but not in double precision, which ONNX's attributes do not hold, or engines do not compute in.
+
+    always    if False, double precision is spelled where lengths are unknown, since forward needs known ones
+    """
+
+    def spelled(g: Any, op: Any, x: NamedArray, *others: NamedArray) -> Any:
+        if x.dtype.itemsize > 4 and (always or not any(map(is_unknown, x.shape))):
+            raise NotImplementedError
+        return spelling(g, op, x, *others)
+
+    return spelled
+
+
+def real(x: NamedArray) -> NamedArray:
+    """x, integers as floats: of integers ONNX has a mean that is rounded."""
+    return x.astype(np.float64) if x.dtype.kind in "iub" else x
+
+
+SPELLINGS |= {
+    ops.Relu: alike("Relu"), ops.Sigmoid: alike("Sigmoid"), ops.Erf: in_single(alike("Erf")),
+    ops.Gelu: in_single(alike("Gelu")), ops.GeluTanh: in_single(alike("Gelu", approximate="tanh")),
+    ops.LeakyRelu: in_single(lambda g, op, x: alike("LeakyRelu", alpha=op.slope)(g, op, x)),
+    ops.Det: lambda g, op, x: g.call("Det", [x], x.shape[:-2], x.dtype),
+    ops.Kept: lambda g, op, t, c: g.where(c, t, t.dtype.type(0)),
+    ops.ReluDifferential: lambda g, op, t, x: g.where(x <= 0, t.dtype.type(0), t),
+    ops.Move: lambda g, op, x: x,
+    ops.Windows: lambda g, op, x: x[..., windows(op, x.shape[-1])],
+}  # fmt: skip
+
+
+def windows(op: Any, n: int) -> np.ndarray:
+    """The places that windows over n elements show."""
+    return np.arange(0, n - op.size + 1, op.step)[:, None] + np.arange(op.size)
+
+
+@spells(ops.Mean)
+def mean(g: Any, op: Any, x: NamedArray) -> Any:
+    """ReduceMean; along an unknown length, the sum divided by it: in engines the ReduceMean of nothing is 0"""
+    if not any(is_unknown(x.shape[a]) for a in op.axes):
+        return g.reduce("ReduceMean", real(x), op.axes, op.keepdims)
+    y = op.forward(g, x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x)
+    return y.astype(real(x).dtype)
+
+
+@spells(ops.GeluDifferential)
+@in_single
+def gelu_differential(g: Any, op: Any, t: NamedArray, x: NamedArray) -> Any:
+    cdf = alike("Erf")(g, op, x * 0.5**0.5) * 0.5 + 0.5
+    return t * (cdf + x * g.exp(x * x * -0.5) * (2 * np.pi) ** -0.5)
+
+
+@spells(ops.Softmax, ops.LogSoftmax)
+def softmax(g: Any, op: Any, x: NamedArray) -> Any:
+    return g.call(type(op).__name__, [x], x.shape, x.dtype, axis=op.axis)
+
+
+@spells(ops.Affine)
+def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
+    """Gemm of a matrix, and MatMul of more axes"""
+    n = w.shape[0 if op.transposed else 1]
+    dtype = g.result_type(x, w, *b)
+    x, w, *b = (g.cast(v, dtype) for v in (x, w, *b))  # type: ignore[assignment]
+    if x.ndim == 2:
+        return g.call("Gemm", [x, w, *b], (x.shape[0], n), dtype, transB=int(op.transposed))
+    rows = x.reshape((1, *x.shape)) if x.ndim == 1 else x
+    y = g.matmul(rows, w.T if op.transposed else w)
+    y = y + b[0] if b else y
+    return y.reshape((*x.shape[:-1], n))
+
+
+@spells(ops.Standardise)
+@in_single
+def standardise(g: Any, op: Any, x: NamedArray, *affine: NamedArray) -> Any:
+    """LayerNormalization over the last axes; over others, by the parts it is made of"""
+    first = x.ndim - len(op.axes)
+    if sorted(op.axes) != [*range(first, x.ndim)] or any(map(is_unknown, x.shape[first:])):
+        raise NotImplementedError
+    tail = x.shape[first:]
+    whole = [p.shape[-len(tail) :] == tail and prod(p.shape) == prod(tail) for p in affine]
+    scale = affine[0].reshape(tail) if affine and whole[0] else g.full(tail, 1, x.dtype)
+    if not all(whole):
+        raise NotImplementedError
+    return g.call(
+        "LayerNormalization", [x, scale, *(b.reshape(tail) for b in affine[1:])], x.shape, x.dtype,
+        axis=first, epsilon=op.eps,
+    )  # fmt: skip
+
+
+# -- windows ----------------------------------------------------------------------------------------
+
+
+def geometry(window: Any) -> dict[str, Any]:
+    """A window as attributes. Raises Unrecordable where padding is negative: a crop, for which ONNX has no word."""
+    before, after = zip(*window.padding) if window.padding else ((), ())
+    if min((*before, *after), default=0) < 0:
+        raise Unrecordable("negative padding")
+    return {
+        "kernel_shape": window.kernel,
+        "strides": window.stride,
+        "dilations": window.dilation,
+        "pads": (*before, *after),
+    }
+
+
+@spells(ops.Convolution)
+@partial(in_single, always=False)
+def convolution(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
+    shape = (x.shape[0], w.shape[0], *op.window.places(op, x.shape[2:]))
+    dtype = g.result_type(x, w, *b)
+    operands = [g.cast(v, dtype) for v in (x, w, *b)]
+    return g.call("Conv", operands, shape, dtype, group=op.groups, **geometry(op.window))
+
+
+@spells(ops.ConvolutionTranspose)
+@partial(in_single, always=False)
+def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
+    """ConvTranspose, with what no window reaches at the end as output padding"""
+    w_ = op.window
+    made = [(n - 1) * s + d * (k - 1) + 1 - sum(p) for n, s, d, k, p in zip(
+        y.shape[2:], w_.stride, w_.dilation, w_.kernel, w_.padding)]  # fmt: skip
+    more = [n - m for n, m in zip(op.size, made)]
+    dtype = g.result_type(y, w)
+    shape = (y.shape[0], w.shape[1] * op.groups, *op.size)
+    operands = [g.cast(v, dtype) for v in (y, w)]
+    return g.call("ConvTranspose", operands, shape, dtype, group=op.groups, output_padding=more, **geometry(op.window))
+
+
+@spells(ops.ConvolutionFilter)
+@partial(in_single, always=False)
+def convolution_filter(g: Any, op: Any, x: NamedArray, gy: NamedArray) -> Any:
+    """The convolution of x with gy, batch and channels exchanged, strides and dilations too; one for each group"""
+    w, size = op.window, x.shape[2:]
+    channels, outputs = x.shape[1] // op.groups, gy.shape[1] // op.groups
+    # What the last window does not reach is cut off, so that there are as many places as taps.
+    reach = [(p - 1) * s + d * (k - 1) + 1 for p, s, d, k in zip(gy.shape[2:], w.stride, w.dilation, w.kernel)]
+    after = [n - before - m for n, (before, _), m in zip(reach, w.padding, size)]
+    keep = tuple(slice(0, n + min(a, 0)) for n, a in zip(size, after))
+    seen = x[(slice(None), slice(None), *keep)].swapaxes(0, 1)
+    turned = ops.Window(
+        gy.shape[2:], w.dilation, tuple((b, max(a, 0)) for (b, _), a in zip(w.padding, after)), w.stride
+    )
+    parts = []
+    for i in range(op.groups):
+        mine, theirs = seen[i * channels : (i + 1) * channels], gy[:, i * outputs : (i + 1) * outputs].swapaxes(0, 1)
+        parts.append(convolution(g, ops.Convolution(turned), mine, theirs).swapaxes(0, 1))
+    return g.concatenate(parts, 0) if len(parts) > 1 else parts[0]
+
+
+@spells(ops.MaxPool)
+def max_pool(g: Any, op: Any, x: NamedArray) -> Any:
+    shape = (*x.shape[:2], *op.window.places(op, x.shape[2:]))
+    if any(p >= k for pads, k in zip(op.window.padding, op.window.kernel) for p in pads):
+        raise Unrecordable("padding as wide as the window")
+    return g.call("MaxPool", [x], shape, x.dtype, **geometry(op.window))
+
+
+@spells(ops.AvgPool)
+@partial(in_single, always=False)
+def average_pool(g: Any, op: Any, x: NamedArray) -> Any:
+    """AveragePool, where padding counts all or not at all; else the sums of the windows, each by its own share"""
+    shape, window = (*x.shape[:2], *op.window.places(op, x.shape[2:])), op.window
+    for counted, whole in ((window.padding, 1), (((0, 0),) * len(window.kernel), 0)):
+        if op.counted == counted and not any(p >= k for pads, k in zip(window.padding, window.kernel) for p in pads):
+            return g.call("AveragePool", [x], shape, x.dtype, count_include_pad=whole, **geometry(window))
+    return each_channel(g, op, x, ops.Convolution) * shares(op, x.shape[2:], x.dtype)
+
+
+@spells(ops.AdaptiveAvgPool)
+def adaptive_average_pool(g: Any, op: Any, x: NamedArray) -> Any:
+    """One window is the whole axis, however long; of several, its forward"""
+    if op.n != 1:
+        raise NotImplementedError
+    return g.reduce("ReduceMean", x, op.axis, keepdims=True)
+
+
+@spells(ops.AvgUnpool)
+def average_unpool(g: Any, op: Any, y: NamedArray) -> Any:
+    return each_channel(g, op, y * shares(op, op.size, y.dtype), ops.ConvolutionTranspose, op.size)
+
+
+def shares(op: Any, size: tuple[int, ...], dtype: np.dtype) -> Any:
+    return np.asarray(op.weight(np, size, dtype))
+
+
+def each_channel(g: Any, op: Any, x: NamedArray, kind: Any, *size: Any) -> Any:
+    """The sums of windows, or their transpose: a convolution with ones, each channel as an image of its own"""
+    alone = x.reshape((x.shape[0] * x.shape[1], 1, *x.shape[2:]))
+    y = SPELLINGS[kind](g, kind(op.window, 1, *size), alone, g.full((1, 1, *op.window.kernel), 1, x.dtype))
+    return y.reshape((*x.shape[:2], *y.shape[2:]))
+
+
+# -- places -----------------------------------------------------------------------------------------
+
+
+@spells(ops.IndexAdd)
+def index_add(g: Any, op: Any, x: NamedArray, *arrays: NamedArray) -> Any:
+    y = g.broadcast_to(g.lifted(0, x.dtype), op.shape).as_it_is()
+    seen = op.seen(y)
+    if arrays:
+        g.assign(seen, op.at(arrays), x, adds=True)
+    else:
+        seen[op.at(arrays)] = x
+    return y
+
+
+@spells(ops.Within)
+def within(g: Any, op: Any, x: NamedArray) -> Any:
+    """x, but what is outside is NaN; an integer too small is one too large, which engines refuse where they index"""
+    if x.dtype.kind == "f":
+        return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
+    if x.dtype.kind == "u" and op.low <= 0:
+        return x
+    x = (
+        g.whole(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x
+    )  # int8 cannot hold the places of a long axis
+    return g.where(x < op.low, g.lifted(op.high + 1, x.dtype), x)
+
+
+def counted(g: Any, index: NamedArray, n: Any) -> Any:
+    """The index along an axis of length n from its front: for ONNX a negative one counts from the end"""
+    index = g.whole(index)
+    return g.where(index < 0, g.lifted(n, index.dtype), index)
+
+
+@spells(ops.Gather)
+def gather_in_front(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
+    return gather(g, op, x, counted(g, index, x.shape[op.axis]))
+
+
+def gather(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
+    kept = tuple(slice(None) if a == op.axis else slice(0, n) for a, n in enumerate(index.shape))
+    return g.call("GatherElements", [x[kept], g.whole(index)], index.shape, x.dtype, axis=op.axis)
+
+
+@spells(ops.Chosen)
+def chosen(g: Any, op: Any, x: NamedArray, k: NamedArray) -> Any:
+    return g.take_along_axis(x, k[:, None], 1)[:, 0]
+
+
+@spells(ops.MinusOneHot)
+def minus_one_hot(g: Any, op: Any, x: NamedArray, k: NamedArray) -> Any:
+    places = g.arange(x.shape[1])
+    return x - g.equal(g.where(k < 0, k + x.shape[1], k)[:, None], places).astype(x.dtype)
+
+
+@spells(ops.ScatterAdd)
+def scatter_add(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
+    zeros = g.broadcast_to(g.lifted(0, x.dtype), op.shape)
+    index = g.whole(index) if op.inside else counted(g, index, op.shape[op.axis])
+    return g.call("ScatterElements", [zeros, index, x], op.shape, x.dtype, axis=op.axis, reduction="add")
+
+
+@spells(ops.Scatter)
+def scatter(g: Any, op: Any, x: NamedArray, src: NamedArray, index: NamedArray) -> Any:
+    """The last of those that name a place, and x where none does"""
+    if is_empty(index.shape):
+        return x
+    src = g.broadcast_to(src.astype(x.dtype), index.shape).reshape((prod(index.shape),))
+    last = last_along(g, op, x.shape, counted(g, index, x.shape[op.axis]))
+    return g.where(last >= 0, src.take(g.maximum(last, 0)), x)
+
+
+def last_along(g: Any, op: Any, shape: tuple[int, ...], index: NamedArray) -> Any:
+    turn = g.lifted(np.arange(prod(index.shape)).reshape(index.shape))
+    nobody = g.lifted(np.full(shape, -1))
+    return g.call("ScatterElements", [nobody, g.whole(index), turn], shape, np.int64, axis=op.axis, reduction="max")
+
+
+@spells(ops.Last)
+def last(g: Any, op: Any, *arrays: NamedArray) -> Any:
+    if isinstance(op.writer, ops.Scatter):
+        turns = last_along(g, op.writer, op.shape, *arrays)
+        return g.equal(gather(g, op.writer, turns, *arrays), np.arange(prod(arrays[0].shape)).reshape(arrays[0].shape))
+    pattern = op.writer.pattern
+    if pattern != (ops.ARRAY,):
+        raise Unrecordable("which of equal places is the last, of arrays beside other parts of an index")
+    (index,) = arrays
+    if any(map(is_unknown, (*op.shape, *index.shape))):
+        raise Unrecordable("which of equal places is the last, of lengths not known")
+    turns = g.last(op.shape[:1], g.indices([index]))
+    each = g.equal(turns.take(index), np.arange(prod(index.shape)).reshape(index.shape))
+    return g.broadcast_to(each.reshape((*index.shape, *(1,) * (len(op.shape) - 1))), (*index.shape, *op.shape[1:]))
+
+
+@spells(ops.ArgSort, ops.ArgTopK)
+def arg_sort(g: Any, op: Any, x: NamedArray) -> Any:
+    k = getattr(op, "k", x.shape[op.axis])
+    largest = op.largest if isinstance(op, ops.ArgTopK) else op.descending
+    _, places = g.writer.node("TopK", [x.name, g.dims((k,))], 2, axis=op.axis, largest=int(largest))
+    return NamedArray(g, places, (*x.shape[: op.axis], k, *x.shape[op.axis + 1 :]), np.int64)
+
+
+@spells(ops.SearchSorted)
+def search_sorted(g: Any, op: Any, row: NamedArray, x: NamedArray) -> Any:
+    """How many numbers of the row are below x, counted one by one"""
+    each = x.reshape((*x.shape, 1))
+    return g.reduce("ReduceSum", (row <= each if op.right else row < each).astype(np.int64), -1)
+
+
+@spells(ops.ViewScatter)
+def view_scatter(g: Any, op: Any, x: NamedArray, part: NamedArray) -> Any:
+    y = x.as_it_is()
+    seen = y
+    for each in op.ops:
+        seen = each.forward(g, seen)
+    seen[...] = part
+    return y
+
+
+@spells(ops.Pad)
+def pad(g: Any, op: Any, x: NamedArray) -> Any:
+    if not x.ndim:
+        return x
+    shape = tuple(before + n + after for n, (before, after) in zip(x.shape, op.widths))
+    before, after = zip(*op.widths)
+    wide = g.cast(x, g.wide(x.dtype))
+    y = g.call("Pad", [wide, g.dims((*before, *after)), g.lifted(op.value, wide.dtype)], shape, wide.dtype)
+    return g.cast(y, x.dtype)

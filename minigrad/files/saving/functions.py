@@ -1,0 +1,396 @@
+"""A saved function: graphs with names for what goes in and comes out, and the variables that they read.
+
+It is what a traced function was, without its Python: called with tensors, differentiated, trained further, traced into
+other functions, compiled, drawn, and saved again. It is a Module, whose parameters and buffers are the variables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...engine.base.dimension import fits, is_unknown
+from ...engine.base.errors import SavedFileError, ShapeError, StateError
+from ...engine.base.pytree import leaves, paths, planted
+from ...engine.base.spec import Specs
+from ...engine.core.graph import Graph
+from ...engine.core.interpret import applied
+from ...engine.core.modes import current, in_mode, no_grad
+from ...engine.core.op import Op
+from ...engine.methods import Operand
+from ...engine.ops.pattern import Slice
+from ...engine.tensor.tensor import Tensor
+from ...graph.compiled import Compiled, CompileOptions
+from ...graph.compiler.passes.specialise import lengths_in, with_lengths
+from ...graph.function import TracedFunction
+from ...graph.placeholder import TensorSpec
+from ...graph.signature import WeakMethod
+from ...graph.trace import Trace, taken
+from ...nn.module import Module
+from ...tracing.builder import Tracer
+from .container import short
+from .graphs import GraphDecoder, GraphEncoder, chosen, plain
+
+CONSTANT = re.compile(r"captured(_\d+)?")  # what a trace calls a tensor that it met by no name
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A part of what a function returns: the output, or the input, of that number; or a view of such a part."""
+
+    kind: str
+    number: int
+    of: Any = None
+    look: Op | None = None
+
+
+class SavedGraph(NamedTuple):
+    """One of the graphs.
+
+    arguments    names of the first inputs
+    reads        names of the variables that the other inputs are
+    edits        (input, output): the variable at that input has that value after a run
+    result       the structure of what is returned
+    grads        (input, output or None, whether it has none before): the .grad of that variable after a run, of a
+                 graph that has called backward() itself and whose results have no history; else None
+    """
+
+    graph: Graph
+    arguments: list[str]
+    reads: list[str]
+    edits: list[tuple[int, int]]
+    result: Any
+    grads: list[tuple[int, int | None, bool]] | None = None
+
+
+class Signature(NamedTuple):
+    """inputs    name → shape, in which None is any length, and dtype; outputs    their names"""
+
+    inputs: dict[str, TensorSpec]
+    outputs: list[str]
+
+
+class SavedFunction(Module):
+    """What mg.load gives of a function or a model.
+
+    variables    name → tensor: those that require a gradient are parameters, the others buffers
+    constants    names of those among them that the function did not reach by a name: they are in no state_dict
+    """
+
+    def __init__(self, name: str, parts: list[SavedGraph], variables: dict[str, Tensor], constants: set[str]):
+        self.name, self.parts, self.variables = name, parts, variables
+        self._buffers |= dict.fromkeys(constants, False)
+        self.learned = {n: x.requires_grad for n, x in variables.items()}
+        self.runs = [Compiled(part.graph, name, {}, CompileOptions()) for part in parts]
+
+    @property
+    def constants(self) -> set[str]:
+        return {name for name, stays in self._buffers.items() if not stays}
+
+    def _own_parameters(self) -> Any:
+        return ((name, x) for name, x in self.variables.items() if x.requires_grad)
+
+    def _own_buffers(self) -> Any:
+        return ((name, x) for name, x in self.variables.items() if not x.requires_grad)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph; of several, the last."""
+        return self.parts[-1].graph
+
+    @property
+    def signatures(self) -> list[Signature]:
+        """What can be called, and what comes out."""
+        return [
+            Signature({name: said(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, names_in(part.result))
+            for part in self.parts
+        ]
+
+    @property
+    def signature(self) -> Signature:
+        """The same of `graph`."""
+        return self.signatures[-1]
+
+    def forward(self, *xs: Any, **named: Any) -> Any:
+        part, run, given = self.fitting(xs, named)
+        inputs = [*given, *map(self.variables.__getitem__, part.reads)]
+        if part.grads is not None:
+            self.hold(part, inputs)
+        with in_mode(recording=current.mode.recording and part.grads is None):
+            ys = run(inputs) if current.mode.builder is None else written_down(part.graph, inputs)
+        result = [returned(x, part, inputs, ys) for x in leaves(part.result)]
+        with no_grad():
+            for i, y in part.edits:
+                inputs[i].copy_(ys[y])
+        for i, g, _ in part.grads or ():
+            inputs[i].grad = None if g is None else ys[g]
+        return planted(part.result, iter(result))
+
+    def hold(self, part: SavedGraph, inputs: Sequence[Any]) -> None:
+        """Raises StateError where backward() inside would do another thing by now than what was traced."""
+        names = [*part.arguments, *part.reads]
+        other = {name for name in part.reads if self.variables[name].requires_grad != self.learned[name]}
+        other |= {names[i] for i, _, is_none in part.grads or () if is_none and inputs[i].grad is not None}
+        if other:
+            raise StateError(
+                f"{self.name} calls backward() inside, and whether {', '.join(sorted(other))} requires a gradient, or "
+                "has a .grad to add to, is not as it was when it was saved: call zero_grad(), or save it as it is now"
+            )
+
+    def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, Compiled, list[Any]]:
+        """The graph for these arguments, by place or by name, and its inputs. Raises ShapeError where there is none."""
+        came = leaves([xs, named])
+        for part, run in zip(self.parts, self.runs):
+            every = by_name(part.arguments, xs, named)
+            if every.keys() == {*part.arguments} and len(came) == len(every):
+                given = [x if isinstance(x, Operand) else Tensor(x) for x in map(every.__getitem__, part.arguments)]
+                wanted = [x.spec for x in part.graph.inputs[: len(given)]]
+                if all(x.dtype == w.dtype and fits(x.spec.shape, w.shape) for x, w in zip(given, wanted)):
+                    return part, run, given
+        wants = " or ".join(
+            "(" + ", ".join(f"{n}: {x.spec}" for n, x in zip(p.arguments, p.graph.inputs)) + ")" for p in self.parts
+        )
+        shown = [getattr(x, "spec", type(x).__name__) for x in came]
+        raise ShapeError(f"{self.name} was saved for {wants}, and was called with {shown}{[*named] or ''}")
+
+    def extra_repr(self) -> str:
+        return self.name
+
+
+def by_name(arguments: list[str], xs: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+    """The tensors of a call by their names in the graph; they come one by one, or in the containers that they had."""
+    whole = any(isinstance(x, tuple | list | dict) for x in xs)
+    places = dict.fromkeys(name.partition("[")[0] if whole else name for name in arguments)
+    given = [*zip(places, xs), *named.items()]
+    return {path: leaf for name, x in given for path, leaf in zip(paths(x, name), leaves(x))}
+
+
+def names_in(result: Any) -> list[str]:
+    """What the parts of a result are called: by its keys, where it is a dictionary of texts."""
+    if isinstance(result, dict) and all(isinstance(key, str) for key in result):
+        names = [path for key, x in result.items() for path in paths(x, key)]
+        if len({*names}) == len(names):
+            return names
+    return paths(result, "output")
+
+
+def said(spec: Any) -> TensorSpec:
+    """A spec as one says it: None for a length that is not known."""
+    return TensorSpec(tuple(None if is_unknown(n) else n for n in spec.shape), spec.dtype)
+
+
+def written_down(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
+    """The graph as a part of the one that is being built."""
+    builder: Any = current.mode.builder
+    specs = [x.spec for x in xs]
+    graph = with_lengths(graph, lengths_in(graph.inputs, specs), specs)
+    with in_mode(autocast=None):  # as it was saved
+        return applied(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
+
+
+def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
+    """A part of the result."""
+    if not isinstance(x, Returned):
+        return x
+    if x.kind == "view":
+        specs = [each.spec for each in inputs]
+        return taken(returned(x.of, part, inputs, ys), x.look, True, lengths_in(part.graph.inputs, specs))
+    return (ys if x.kind == "output" else inputs)[x.number]
+
+
+# -- into a file ----------------------------------------------------------------------------------
+
+
+def part_of(trace: Trace, name: str) -> SavedGraph:
+    """A trace, as it is saved. Raises StateError for what a graph alone does not do again."""
+    before = {id(of()): value for of, attribute, value in trace.guards.watched if attribute == "grad"}
+    after = {id(leaf): g for leaf, g in trace.grads}
+    strange = any(isinstance(g, Tensor) for g in after.values()) or bool(after) > trace.is_flat
+    if strange or any(before.values()) or not before.keys() <= after.keys():
+        raise StateError(
+            f"{name} adds to a .grad that is there, or sets one otherwise than by backward(), and no such function is "
+            "saved: call zero_grad() before, or in it; or save the one that gives the loss, and call backward() on that"
+        )
+    edited = [trace.names[edit.input] for edit in trace.edits if edit.input < trace.given]
+    if edited:
+        raise StateError(f"{name} edits its argument {edited[0]} in place, and no such function is saved: edit a copy")
+    if trace.state():
+        raise StateError(
+            f"{name} assigns {trace.state()[0]}, which its next run reads, and such a function cannot be saved: edit a "
+            "buffer in place, as in self.h.copy_(h)"
+        )
+    captured = {id(x): trace.given + i for i, x in enumerate(trace.captured)}
+
+    def place(at: tuple[str, Any]) -> Any:
+        kind, what = at
+        if kind == "view":
+            return Returned("view", 0, place(what[0]), what[1])
+        if kind == "constant":
+            return Returned("input", captured[id(what)]) if id(what) in captured else what
+        return Returned("output" if kind == "result" else "input", what)
+
+    result = planted(trace.template, iter([place(at) for at in trace.places]))
+    edits = [(edit.input, edit.result) for edit in trace.edits]
+    grads = [(captured[leaf], g, leaf in before) for leaf, g in after.items() if leaf in captured]
+    names, given = trace.names, trace.given
+    return SavedGraph(trace.graph, names[:given], names[given:], edits, result, grads if trace.is_flat else None)
+
+
+def of_traced(function: TracedFunction) -> SavedFunction:
+    """A traced function with all its traces, as it would be loaded; its variables are the function's own."""
+    variables, passing = state_of(function.python_function)
+    names = {id(x): name for name, x in reversed(variables.items())}
+    parts = []
+    calls: set[str] = set()
+    for trace in function.history:
+        part = part_of(trace, function.__name__)
+        call = ", ".join(str(said(x.spec)) for x in part.graph.inputs[: len(part.arguments)])
+        if call in calls:
+            raise StateError(
+                f"{function.__name__} has several graphs for ({call}), which differ in what is no "
+                "tensor, and a saved function could not tell them apart: save one, mg.save(path, function, inputs)"
+            )
+        calls.add(call)
+        for name, x in zip(part.reads, trace.captured):
+            unique = names.setdefault(id(x), name if name not in variables else f"{name}_{len(variables)}")
+            variables[unique] = x
+        parts.append(part._replace(reads=[names[id(x)] for x in trace.captured]))
+    if not parts:
+        raise StateError(
+            f"{function.__name__} was not traced yet, and there is no graph to save: call it, or say what it is "
+            "called with, mg.save(path, function, inputs)"
+        )
+    constants = {n for n, x in variables.items() if id(x) in passing or (CONSTANT.fullmatch(n) and not x.requires_grad)}
+    return SavedFunction(function.__name__, parts, variables, constants)
+
+
+def state_of(f: Any) -> tuple[dict[str, Tensor], set[int]]:
+    """What state_dict has of a module, or of a method's, whether a graph reads it or not; ids of its other buffers."""
+    module = f.instance() if isinstance(f, WeakMethod) else f
+    if not isinstance(module, Module):
+        return {}, set()
+    state = dict(module._named_state())
+    return state, {id(x) for x in module.buffers()} - {id(x) for x in state.values()}
+
+
+class FunctionEncoder(GraphEncoder):
+    """Values, graphs, and functions."""
+
+    def function(self, saved: SavedFunction) -> dict[str, Any]:
+        parts = [
+            {
+                "graph": self.graph(part.graph),
+                "arguments": part.arguments,
+                "reads": part.reads,
+                "edits": [[*edit] for edit in part.edits],
+                "result": self.value(part.result),
+                **({} if part.grads is None else {"grads": [[*grad] for grad in part.grads]}),
+            }
+            for part in saved.parts
+        ]
+        first = {id(x): name for name, x in reversed(saved.variables.items())}
+        learned: dict[str, Any] = {}
+        for name, x in saved.variables.items():
+            if first[id(x)] != name:
+                learned[name] = first[id(x)]
+                continue
+            if self.array(x.spec.device.read(x.value), name) != name:
+                raise StateError(f"a variable is called {name!r}, which is no name in a file")
+            learned[name] = None if name in saved.constants else x.requires_grad and x.is_leaf
+        places = [[*place] for place in self.places]
+        return {"name": saved.name, "parts": parts, "variables": learned, "places": places}
+
+    def special(self, x: Any, path: tuple[str, ...]) -> Any:
+        if isinstance(x, tuple) and not isinstance(x, Slice):  # of a class of Python's, which stays behind
+            return self.value(tuple(x), path)
+        if not isinstance(x, Returned):
+            return super().special(x, path)
+        if x.kind != "view":
+            return {x.kind: x.number}
+        return {"view": [self.value(x.of), self.op(x.look)]}
+
+
+# -- out of a file ----------------------------------------------------------------------------------
+
+
+class FunctionDecoder(GraphDecoder):
+    """Values, graphs, and functions."""
+
+    def function(self, said: dict[str, Any]) -> SavedFunction:
+        match said:
+            case {"name": str(name), "parts": [_, *_] as parts, "variables": dict(learned)}:
+                variables: dict[str, Tensor] = {}
+                for n, wanted in learned.items():
+                    variables[n] = self.variable(plain(n), wanted, variables)
+                constants = {n for n, wanted in learned.items() if wanted is None}
+                return SavedFunction(plain(name), [self.part(part, variables) for part in parts], variables, constants)
+        raise SavedFileError(f"{short(said)} is no function")
+
+    def variable(self, name: str, said: Any, known: dict[str, Tensor]) -> Tensor:
+        """A variable, or the one before it of which this is another name."""
+        match said:
+            case str() if said in known:
+                return known[said]
+            case None | bool():
+                x = Tensor(self.array(name))
+                if said and not x.spec.is_float:
+                    raise SavedFileError(f"{name} is {x.spec}, and would be learned")
+                return x.requires_grad_(bool(said))
+        raise SavedFileError(f"the variable {name} is said to be {short(said)}")
+
+    def part(self, said: Any, variables: dict[str, Tensor]) -> SavedGraph:
+        """One graph, whose inputs are arguments and variables of the specs that they have."""
+        match said:
+            case {"graph": g, "arguments": list(names), "reads": list(reads), "edits": list(edits), "result": result}:
+                graph = self.graph(g)
+                known = [variables.get(name) if isinstance(name, str) else None for name in reads]
+                last = [x.spec for x in graph.inputs[len(names) :]]
+                if len(graph.inputs) != len(names) + len(reads) or [getattr(x, "spec", None) for x in known] != last:
+                    raise SavedFileError(f"a graph reads {short(reads)}, and they are not of its inputs' specs")
+                new = [self.edit(edit, graph, len(names)) for edit in edits]
+                part = SavedGraph(graph, [*map(plain, names)], reads, new, self.result(result, graph))
+                if "grads" not in said:
+                    return part
+                if isinstance(said["grads"], list):
+                    return part._replace(grads=[self.grad(grad, graph, len(names)) for grad in said["grads"]])
+        raise SavedFileError(f"{short(said)} is no graph of a function")
+
+    def edit(self, said: Any, graph: Graph, given: int) -> tuple[int, int]:
+        match said:
+            case [int(i), int(y)] if i >= given:
+                new = chosen([*graph.outputs], y)
+                if new is not None and new.spec == chosen([*graph.inputs], i).spec:
+                    return i, y
+        raise SavedFileError(f"{short(said)} is no edit of a variable")
+
+    def grad(self, said: Any, graph: Graph, given: int) -> tuple[int, int | None, bool]:
+        match said:
+            case [int(i), None, bool(is_none)] if given <= i < len(graph.inputs):
+                return i, None, is_none
+            case [i, g, bool(is_none)]:
+                return *self.edit([i, g], graph, given), is_none
+        raise SavedFileError(f"{short(said)} is no gradient of a variable")
+
+    def result(self, said: Any, graph: Graph) -> Any:
+        """The structure of the result, whose parts are there."""
+        result = self.value(said)
+        for leaf in leaves(result):
+            while isinstance(leaf, Returned) and leaf.kind == "view":
+                leaf = leaf.of
+            if isinstance(leaf, Returned):
+                node = chosen([*(graph.outputs if leaf.kind == "output" else graph.inputs)], leaf.number)
+                if node is None or isinstance(node.spec, Specs):
+                    raise SavedFileError(f"{short(leaf)} is not one tensor")
+        return result
+
+    def special(self, kind: str, what: Any) -> Any:
+        match kind, what:
+            case (("output" | "input"), int()):
+                return Returned(kind, what)
+            case "view", [of, op]:
+                of, op = self.value(of), self.op(op)
+                if isinstance(of, Returned) and op.is_view:
+                    return Returned("view", 0, of, op)
+        return super().special(kind, what)

@@ -1,0 +1,144 @@
+"""Values as JSON and arrays: numbers, texts, None, lists, tuples and dictionaries with tensors in them.
+
+    1, 2.5, "text", true, null, [ … ]         as in JSON
+    {"float": "nan"}                          inf, -inf and nan, which JSON has not
+    {"tuple": [ … ]}  {"dict": [[k, v], …]}   a tuple; a dictionary, of which keys need not be texts
+    {"tensor": "net.weight"}                  the array of that name, as a Tensor
+    {"array": "0.exp_avg"}  {"scalar": "t"}   the same as NumPy's array, or as one number with a dtype
+
+A name is the way to the array in what was saved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from math import isfinite
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from ...engine.base.errors import SavedFileError, StateError
+from ...engine.tensor.tensor import Tensor
+from .container import parsed, read, short, write_arrays
+
+VERSION = 1  # of what a file says
+DEEPEST = 100  # so many lists in lists
+WHOLE = range(-(1 << 63), 1 << 64)
+
+
+class Encoder:
+    """Values on their way into a file.
+
+    arrays    what their tensors hold, by names that are made of the way there
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def value(self, x: Any, path: tuple[str, ...] = ()) -> Any:
+        """x in JSON. Raises StateError for what a file cannot hold."""
+        if len(path) > DEEPEST:
+            raise StateError(f"{'.'.join(path[:3])}… is nested more than {DEEPEST} deep, or holds itself")
+        kind = type(x)
+        if kind in (NoneType, bool, str) or (kind is int and x in WHOLE) or (kind is float and isfinite(x)):
+            return x
+        if kind is float:
+            return {"float": str(x)}
+        if kind is list or kind is tuple:
+            values = [self.value(each, (*path, str(i))) for i, each in enumerate(x)]
+            return values if kind is list else {"tuple": values}
+        if kind is dict or kind is OrderedDict:
+            pairs = ((self.value(k, (*path, "key")), self.value(v, (*path, str(k)))) for k, v in x.items())
+            return {"dict": [[*pair] for pair in pairs]}
+        return self.special(x, path)
+
+    def special(self, x: Any, path: tuple[str, ...]) -> Any:
+        """The same of what JSON has no word for."""
+        if isinstance(x, Tensor):
+            return {"tensor": self.array(x.spec.device.read(x.value), ".".join(path))}
+        if isinstance(x, np.ndarray | np.generic) and x.dtype.kind != "O":
+            return {"array" if isinstance(x, np.ndarray) else "scalar": self.array(np.asarray(x), ".".join(path))}
+        raise StateError(
+            f"{'.'.join(path) or 'this'} is {short(x)}, a {type(x).__name__}, which a saved file does not hold: it "
+            "holds tensors, arrays, numbers of 64 bits, texts and None, in lists, tuples and dictionaries. Save what "
+            "it is made from, such as its state_dict()"
+        )
+
+    def array(self, array: np.ndarray, name: str) -> str:
+        """The name under which the file holds an array."""
+        name = name.encode(errors="replace").decode() or "value"
+        unique, n = name, 1
+        while unique in self.arrays or unique == "__metadata__":
+            unique, n = f"{name}_{n}", n + 1
+        self.arrays[unique] = array
+        return unique
+
+
+class Decoder:
+    """Values on their way out of a file. What is not as a Encoder writes it raises SavedFileError."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]):
+        self.arrays = arrays
+
+    def value(self, said: Any) -> Any:
+        """What was written as this."""
+        if said is None or type(said) in (bool, str, float) or (type(said) is int and said in WHOLE):
+            return said
+        if isinstance(said, list):
+            return [self.value(each) for each in said]
+        if isinstance(said, dict) and len(said) == 1:
+            ((kind, what),) = said.items()
+            return self.special(kind, what)
+        raise SavedFileError(f"{short(said)} is no value")
+
+    def special(self, kind: str, what: Any) -> Any:
+        """What JSON has no word for."""
+        match kind, what:
+            case "float", "inf" | "-inf" | "nan":
+                return float(what)
+            case "tuple", list():
+                return tuple(self.value(each) for each in what)
+            case "dict", list() if all(isinstance(pair, list) and len(pair) == 2 for pair in what):
+                return self.table(what)
+            case "tensor", str():
+                return Tensor(self.array(what))
+            case "array", str():
+                return self.array(what)
+            case "scalar", str() if self.array(what).shape == ():
+                return self.array(what)[()]
+        raise SavedFileError(f"{short({kind: what})} is no value")
+
+    def table(self, pairs: list[Any]) -> dict[Any, Any]:
+        """A dictionary."""
+        try:
+            found = {self.value(key): self.value(value) for key, value in pairs}
+        except TypeError:
+            raise SavedFileError(f"a key among {short(pairs)} is a list, or a tensor") from None
+        if len(found) != len(pairs):
+            raise SavedFileError(f"a key is said twice among {short([*found])}")
+        return found
+
+    def array(self, name: str) -> np.ndarray:
+        """The array of that name."""
+        if name not in self.arrays:
+            raise SavedFileError(f"the array {short(name)} is not in the file")
+        return self.arrays[name]
+
+
+def save_values(path: Any, values: Any) -> None:
+    """Write values to a file, as mg.save does, but without loading the compiler, which mg.save needs for functions."""
+    encoder = Encoder()
+    text = in_json({"version": VERSION, "kind": "state", "value": encoder.value(values)})
+    write_arrays(path, encoder.arrays, text)
+
+
+def load_values(path: Any) -> Any:
+    """Read a file that save_values wrote."""
+    arrays, text = read(path)
+    return Decoder(arrays).value(parsed(text or "")["value"])
+
+
+def in_json(said: dict[str, Any]) -> str:
+    return json.dumps(said, separators=(",", ":"), allow_nan=False)

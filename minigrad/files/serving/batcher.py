@@ -1,0 +1,175 @@
+"""Requests that wait together run together: a batch is what has arrived while the last one ran, and a little longer.
+
+A model has one thread, for a program plans its memory once. In the event loop requests join a queue; its head waits for
+others until there are enough rows, or until it has waited long enough. A model whose rows are not apart runs them one
+by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ...engine.base.errors import MinigradError
+from .metrics import Metrics
+from .model import Arrays, Model, Refusal
+
+log = logging.getLogger("minigrad.files.serving")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """rows       most in a batch; 1 lets each request run alone
+    wait       s that the head of a batch waits for others
+    queue      most requests that wait for one model; others are answered 503
+    body       most bytes of a request
+    memory     most bytes that all requests hold at once, in their bodies, arrays and answers
+    connections    most at once
+    seconds    most that reading a request may take, and most that its answer may
+    """
+
+    rows: int = 32
+    wait: float = 0.001
+    queue: int = 1024
+    body: int = 16 << 20
+    seconds: float = 30.0
+    memory: int = 128 << 20
+    connections: int = 2048
+
+
+@dataclass(eq=False)
+class PendingRequest:
+    """A request in the queue. Those of one `kind` can run together."""
+
+    arrays: Arrays
+    answer: asyncio.Future[Arrays]
+    rows: int
+    kind: tuple[Any, ...]
+    since: float = field(default_factory=perf_counter)
+
+
+class Batcher:
+    """A model that many call at once. Made and called in an event loop."""
+
+    def __init__(self, model: Model, limits: Limits, metrics: Metrics, name: str):
+        self.model, self.limits, self.metrics, self.name = model, limits, metrics, name
+        self.waiting: deque[PendingRequest] = deque()
+        self.arrived = asyncio.Event()
+        self.closed, self.expected = False, 0
+        self.thread = ThreadPoolExecutor(1, f"minigrad-{name}")
+        self.task = asyncio.create_task(self.work())
+
+    def submit(self, arrays: Arrays) -> asyncio.Future[Arrays]:
+        """What will be answered. Raises Refusal where too many wait."""
+        if len(self.waiting) >= self.limits.queue:
+            raise Refusal(f"{len(self.waiting)} requests wait for {self.name} already: try again later", 503)
+        rows = len(next(iter(arrays.values()))) if self.model.by_rows else self.limits.rows
+        kind = tuple(x.shape[1:] for x in arrays.values())
+        request = PendingRequest(arrays, asyncio.get_running_loop().create_future(), rows, kind)
+        self.waiting.append(request)
+        self.arrived.set()
+        return request.answer
+
+    @contextmanager
+    def stay_open(self) -> Iterator[None]:
+        """Keep the batcher running in this block, in which a request will be submitted."""
+        self.expected += 1
+        try:
+            yield
+        finally:
+            self.expected -= 1
+            self.arrived.set()
+
+    def close(self) -> None:
+        """Answer those who wait, and end."""
+        self.closed = True
+        self.arrived.set()
+
+    async def work(self) -> None:
+        while self.waiting or self.expected or not self.closed:
+            self.arrived.clear()
+            if not self.waiting:
+                await self.arrived.wait()
+            elif not await self.more():
+                await self.answer(self.batch())
+        self.thread.shutdown(wait=False)
+
+    async def more(self) -> bool:
+        """Whether a request has come that the head of the queue would wait for."""
+        head = self.waiting[0]
+        left = head.since + self.limits.wait - perf_counter()
+        if self.closed or left <= 0 or sum(x.rows for x in self.waiting if x.kind == head.kind) >= self.limits.rows:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                return await self.arrived.wait()
+        return False
+
+    def batch(self) -> list[PendingRequest]:
+        """The head of the queue, and those behind it that can run with it. Who has given up is left out."""
+        taken: list[PendingRequest] = []
+        others: deque[PendingRequest] = deque()
+        rows = 0
+        for request in self.waiting:
+            fits = not taken or (request.kind == taken[0].kind and rows + request.rows <= self.limits.rows)
+            if request.answer.done():
+                continue
+            if fits:
+                taken.append(request)
+                rows += request.rows
+            else:
+                others.append(request)
+        self.waiting = others
+        return taken
+
+    async def answer(self, batch: Sequence[PendingRequest]) -> None:
+        """Run a batch; where it fails, its requests one by one, so that a wrong one fails no other."""
+        if not batch:
+            return
+        begun = perf_counter()
+        run = partial(self.thread.submit, answers, self.model, [request.arrays for request in batch])
+        try:
+            answers_ = await asyncio.wrap_future(run())
+        except Exception as error:
+            if len(batch) > 1:
+                for request in batch:
+                    await self.answer([request])
+            elif not batch[0].answer.done():
+                batch[0].answer.set_exception(refusal(error, self.name))
+            return
+        self.metrics.observe("minigrad_run_seconds", perf_counter() - begun, model=self.name)
+        self.metrics.observe("minigrad_batch_rows", sum(request.rows for request in batch), model=self.name)
+        for request, found in zip(batch, answers_):
+            self.metrics.observe("minigrad_queue_seconds", begun - request.since, model=self.name)
+            if not request.answer.done():
+                request.answer.set_result(found)
+
+
+def answers(model: Model, requests: Sequence[Arrays]) -> list[Arrays]:
+    """The answers to several requests, out of one run."""
+    if len(requests) == 1:
+        return [model.run(requests[0])]
+    together = model.run({name: np.concatenate([each[name] for each in requests]) for name in requests[0]})
+    ends = np.cumsum([len(next(iter(each.values()))) for each in requests])
+    return [
+        {name: y[end - len(next(iter(each.values()))) : end] for name, y in together.items()}
+        for each, end in zip(requests, ends)
+    ]
+
+
+def refusal(error: Exception, name: str) -> Refusal:
+    """An error of the run, as it is answered: values that the model refuses are the caller's."""
+    if isinstance(error, MinigradError | ValueError | IndexError):
+        return Refusal(f"{name} refuses these values: {error}")
+    log.error("%s failed", name, exc_info=error)
+    return Refusal(f"{name} failed with {type(error).__name__}; the server's log has more", 500)

@@ -1,0 +1,110 @@
+"""`minigrad serve`: the server as a process, from its socket to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+import uvicorn
+
+from ...engine.base.errors import SavedFileError
+from .app import PAGE, app
+from .batcher import Limits
+from .connection import GRACE, Connection
+from .metrics import Metrics
+from .middleware import LOOPBACK, host_names
+from .repository import Repository
+
+
+def serve(
+    model: Path,
+    host: str,
+    port: int,
+    limits: Limits,
+    poll: float,
+    tell: Callable[[str], None],
+    page: Path = PAGE,
+    names: Iterable[str] = (),
+) -> None:
+    """Serve until SIGINT or SIGTERM; what was asked before is answered then.
+
+    poll    s between two looks for new versions
+    tell    is called with what is served, and where, when it is
+    page    at /
+    names   of this server, beside the host's and those of the loopback
+
+    Raises SavedFileError where there is no model, OSError where the port is taken or the page is none.
+    """
+    page.read_bytes()
+    with bind(host, port) as at:
+        asyncio.run(run_server(Repository(model, limits, Metrics()), at, poll, tell, page, host_names(host, names)))
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that has the port and refuses connections until it listens. Raises OSError where the port is taken."""
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        if os.name == "posix":  # where it lets a server follow its predecessor at once; elsewhere it shares the port
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a body waits 40 ms until its head is there
+        found.bind((host, port))
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+async def run_server(
+    repository: Repository,
+    at: socket.socket,
+    poll: float,
+    tell: Callable[[str], None],
+    page: Path = PAGE,
+    hosts: frozenset[str] = frozenset(LOOPBACK),
+) -> None:
+    await repository.look()
+    if not repository.table:
+        reasons = "; ".join(reason for _, reason in repository.failed.values()) or "no file is there"
+        raise SavedFileError(f"{repository.root} has no model to serve: {reasons}")
+    at.listen(2048)
+    host, port, *_ = at.getsockname()
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    tell("\n".join(f"{name}, version {n}: {address}/v1/models/{name}" for name, n in sorted(repository.table)))
+    tell(f"All paths, to read and to try: {address}/docs")
+    tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself
+    await Server(configuration(repository, poll, page, hosts)).serve([at])
+
+
+def configuration(
+    repository: Repository, poll: float, page: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
+) -> uvicorn.Config:
+    """uvicorn's own limits."""
+    return uvicorn.Config(
+        app(repository, poll, page, hosts),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=int(repository.limits.seconds) + 1,
+        http=partial(Connection, repository.limits.seconds, repository.limits.connections),  # type: ignore[arg-type]  # it is called as a class is
+    )
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, which answers those too who have just connected when it ends."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for at in sockets or ():
+            at.listen(0)  # who comes now is refused; who came before is accepted in the next moment
+        await asyncio.sleep(GRACE)
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(0)
+        await super().shutdown(sockets)

@@ -1,0 +1,214 @@
+"""A model as it is served: named arrays in, named arrays out, and a refusal that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isinf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...engine.base.dimension import is_unknown
+from ...engine.base.dtypes import finfo, kind
+from ...engine.base.errors import MinigradError, SavedFileError
+from ...engine.base.pytree import leaves
+from ...engine.base.spec import Spec
+from ...engine.core.modes import no_grad
+from ...engine.tensor.tensor import Tensor
+from ...graph.placeholder import TensorSpec
+from .. import onnx
+from ..saving.container import short
+from ..saving.files import function_of, load
+from ..saving.functions import Returned, SavedFunction, SavedGraph, names_in, said
+
+Arrays = dict[str, np.ndarray]
+MOST_ROWS = 1024  # of one run
+TRIED = 8  # rows, to see whether they are answered apart
+
+
+class Refusal(Exception):
+    """Why a request is not answered, and the status of HTTP that says so."""
+
+    def __init__(self, why: str, status: int = 400):
+        super().__init__(why)
+        self.status = status
+
+
+class Constant(float):
+    """NaN, Infinity or -Infinity as JSON says them; 1e400 is a float that is infinite, and is not meant so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is called, and with what.
+
+    inputs, outputs    name → shape, in which None is any length, and dtype
+    run                arrays by name → arrays by name
+    by_rows            the first axis counts rows, and each is answered as if it were alone
+    """
+
+    inputs: Mapping[str, TensorSpec]
+    outputs: Mapping[str, TensorSpec]
+    run: Callable[[Arrays], Arrays]
+    by_rows: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "run": None}  # another process parses for it, and does not run it
+
+    def fitting(self, given: Mapping[str, Any]) -> Arrays:
+        """The inputs as arrays; of lists, made from them. Raises Refusal, which names the input."""
+        if given.keys() != self.inputs.keys():
+            raise Refusal(f"the inputs {[*self.inputs]} are wanted, and {[*given]} came")
+        arrays = {name: fitted(name, given[name], spec) for name, spec in self.inputs.items()}
+        rows = {name: len(array) for name, array in arrays.items() if array.ndim}
+        if 0 in rows.values() or (self.by_rows and len({*rows.values()}) > 1):
+            raise Refusal(f"as many rows are wanted in each input, one at least, and these came: {rows}")
+        return arrays
+
+
+def fitted(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
+    """x as an array of the spec: an array of just that dtype, or what JSON has, which is held against it."""
+    array = x if isinstance(x, np.ndarray) else converted(name, x, spec.dtype)
+    wanted = f"{name} is wanted as {spec.dtype} of shape {[*spec.shape]} (None: any length)"
+    if array.dtype != spec.dtype:
+        raise Refusal(f"{wanted}, and came as {array.dtype}")
+    if len(array.shape) != len(spec.shape) or any(n not in (None, m) for n, m in zip(spec.shape, array.shape)):
+        raise Refusal(f"{wanted}, and came with shape {[*array.shape]}")
+    return array
+
+
+def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Numbers in lists as an array, where that loses nothing but digits."""
+    array = np.array(x, object)  # not of a dtype: true would become 1, and integers beyond 2⁶³ lose digits
+    flat = array.ravel()  # there may be more axes than NumPy does everything for
+    others = {*map(type, flat)} - WANTED[kind(dtype)]
+    if others:
+        came = " and ".join(sorted({KINDS.get(other, "other values") for other in others}))
+        raise Refusal(f"{name} is wanted as {dtype}, and came as {came}")
+    try:
+        with np.errstate(over="ignore"):
+            found = flat.astype(dtype)
+        lost = [n for n in flat[np.isinf(found)] if not isinstance(n, Constant)] if kind(dtype) == "f" else []
+    except (OverflowError, TypeError):  # the latter of bfloat16
+        limits = finfo(dtype) if kind(dtype) == "f" else np.iinfo(dtype)
+        lost = [n for n in flat if type(n) is int and not int(limits.min) <= n <= int(limits.max)]
+    if lost:
+        raise Refusal(f"{name} is wanted as {dtype}, and {too_large(lost[0])} does not fit in there")
+    return found.reshape(array.shape)
+
+
+def too_large(n: Any) -> str:
+    return "a number beyond 1.8e308" if isinstance(n, float) and isinf(n) else short(n)
+
+
+WANTED: dict[str, set[type]] = {"f": {int, float, Constant}, "i": {int}, "u": {int}, "b": {bool}}
+KINDS: dict[type, str] = {
+    float: "numbers with a point", Constant: "NaN or Infinity", int: "integers", bool: "true or false", str: "texts",
+    list: "lists of different lengths",
+}  # fmt: skip
+
+
+# -- from a file ----------------------------------------------------------------------------------
+
+
+def opened(path: Path) -> Model:
+    """The model in a file. Raises MinigradError where there is none."""
+    if path.suffix == ".onnx":
+        net = onnx.load(path)
+        traced = function_of(net, tuple(TensorSpec(shape, dtype) for dtype, shape in net.inputs.values()))
+        assert traced is not None  # a Module is no value
+        return of_function(traced, [*net.inputs], net.outputs)
+    found = load(path)
+    if not isinstance(found, SavedFunction):
+        raise SavedFileError(f"{path} holds values and no graph: save it as mg.save(path, model, inputs)")
+    return of_function(found)
+
+
+def of_function(
+    function: SavedFunction, arguments: Sequence[str] | None = None, results: Sequence[str] | None = None
+) -> Model:
+    """A saved function, of which the last graph is served, under its own names or others."""
+    part = function.parts[-1]
+    places = zip(results or names_in(part.result), leaves(part.result))
+    returned = {name: returned_spec(x, part) for name, x in places if isinstance(x, Returned)}
+    inputs = dict(zip(arguments or part.arguments, (x.spec for x in part.graph.inputs)))
+
+    def run(arrays: Arrays) -> Arrays:
+        with no_grad(), np.errstate(all="ignore"):
+            result = function(*[Tensor(arrays[name]) for name in inputs])
+        return dict(zip(returned, (y.numpy() for y in leaves(result) if isinstance(y, Tensor))))
+
+    lengths = {spec.shape[0] if spec.shape else 1 for spec in (*inputs.values(), *returned.values())}
+    one_length = len(lengths) == 1 and all(map(is_unknown, lengths))
+    model = Model({name: said(x) for name, x in inputs.items()}, {name: said(x) for name, x in returned.items()}, run)
+    if not one_length or part.edits or not rows_are_apart(model):
+        return model
+    return replace(model, run=partial(in_slices, run), by_rows=True)
+
+
+def returned_spec(x: Returned, part: SavedGraph) -> Spec:
+    if x.kind == "view":
+        assert x.look is not None  # a view of a part says which
+        return x.look.infer(returned_spec(x.of, part))
+    node = (part.graph.outputs if x.kind == "output" else part.graph.inputs)[x.number]
+    assert node is not None  # held by the reader of the file
+    return node.spec
+
+
+def in_slices(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+    """A run of many rows as several, so that what a run allocates has a limit."""
+    rows = len(next(iter(arrays.values())))
+    starts = range(0, rows, MOST_ROWS)
+    found = [padded(run, {name: x[i : i + MOST_ROWS] for name, x in arrays.items()}) for i in starts]
+    return found[0] if len(found) == 1 else {name: np.concatenate([y[name] for y in found]) for name in found[0]}
+
+
+def padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+    """A run on a power of two of rows, so that programs for few lengths are compiled; the last row is repeated."""
+    rows = len(next(iter(arrays.values())))
+    more = (1 << (rows - 1).bit_length()) - rows
+    if more:
+        arrays = {name: np.concatenate([x, np.repeat(x[-1:], more, 0)]) for name, x in arrays.items()}
+    return {name: y[:rows] for name, y in run(arrays).items()}
+
+
+def rows_are_apart(model: Model) -> bool:
+    """Whether rows of noise are answered together as alone: not so by a norm of the batch, or random numbers."""
+    rows = noise(model, TRIED)
+    try:
+        together = model.run(rows)
+        alone = [model.run({name: x[i : i + 1] for name, x in rows.items()}) for i in range(TRIED)]
+    except (MinigradError, ValueError, IndexError):  # noise is no input for it
+        return False
+    return all(close(y, np.concatenate([each[name] for each in alone])) for name, y in together.items())
+
+
+def noise(model: Model, rows: int) -> Arrays:
+    """Inputs of the right shapes and dtypes: normal numbers; of integers 0 and 1. Unknown lengths are 2."""
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, spec in model.inputs.items():
+        shape = [n if n is not None else 2 if axis else rows for axis, n in enumerate(spec.shape)]
+        found[name] = (rng.normal(size=shape) if kind(spec.dtype) == "f" else rng.integers(0, 2, shape)).astype(
+            spec.dtype
+        )
+    return found
+
+
+def close(x: np.ndarray, y: np.ndarray) -> bool:
+    """Equal up to rounding: products of one row and of several add up in different orders."""
+    if x.shape != y.shape or kind(x.dtype) != "f":
+        return np.array_equal(x, y)
+    error = float(finfo(x.dtype).eps) ** 0.5
+    return np.allclose(x.astype(np.float64), y.astype(np.float64), rtol=error, atol=error, equal_nan=True)
+
+
+def warmed(model: Model, most_rows: int) -> Model:
+    """The model, once it has run on every number of rows that a batch has: what is compiled is compiled before."""
+    if model.by_rows and all(n is not None for spec in model.inputs.values() for n in spec.shape[1:]):
+        for power in range((most_rows - 1).bit_length() + 1):
+            model.run(noise(model, 1 << power))
+    return model

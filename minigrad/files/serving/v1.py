@@ -1,0 +1,104 @@
+"""The words of TensorFlow Serving's REST interface.
+
+https://www.tensorflow.org/tfx/serving/api_rest
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...graph.placeholder import TensorSpec
+from ..saving.container import DTYPES
+from .model import Arrays, Model, Refusal
+from .repository import Key, Repository
+
+SIGNATURE = "serving_default"
+TYPES = {str(dtype): f"DT_{str(dtype).upper()}" for dtype in DTYPES.values()}
+TYPES |= {"float64": "DT_DOUBLE", "float32": "DT_FLOAT", "float16": "DT_HALF"}
+
+
+def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:
+    """The values of the inputs by name: out of rows, `instances`, or out of columns, `inputs`."""
+    if said.get("signature_name", SIGNATURE) not in ("", SIGNATURE):
+        raise Refusal(f"there is one signature, {SIGNATURE}, and {said['signature_name']} was asked for")
+    match said:
+        case {"instances": _, "inputs": _}:
+            raise Refusal("either instances or inputs is wanted, and both came")
+        case {"instances": [{}, *_] as rows}:
+            names = [*rows[0]]
+            if any(not isinstance(row, dict) or row.keys() != {*names} for row in rows):
+                raise Refusal(f"each of the instances is wanted with {names}, as the first is, and others differ")
+            return {name: [row[name] for row in rows] for name in names}
+        case {"instances": [_, *_] as rows}:
+            return named(rows, model)
+        case {"inputs": dict(columns)}:
+            return columns
+        case {"inputs": column}:
+            return named(column, model)
+    raise Refusal('{"instances": [row, …]} or {"inputs": …} is wanted, and neither came, or no instances')
+
+
+def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer depends on: how many rows came, if rows came."""
+    return {"instances": len(said["instances"])} if "instances" in said else {}
+
+
+def named(value: Any, model: Model) -> dict[str, Any]:
+    if len(model.inputs) != 1:
+        raise Refusal(f"the inputs {[*model.inputs]} are wanted by name, and values without names came")
+    return {next(iter(model.inputs)): value}
+
+
+def answer(said: Mapping[str, Any], _: Key, outputs: Arrays) -> dict[str, Any]:
+    """What came out, in rows where rows came in."""
+    if "instances" not in said:
+        columns = {name: y.tolist() for name, y in outputs.items()}
+        return {"outputs": columns if len(columns) != 1 else next(iter(columns.values()))}
+    lengths = {y.shape[:1] for y in outputs.values()}
+    if lengths != {(said["instances"],)}:
+        raise Refusal("the outputs of this model are no rows: send its inputs as columns, in inputs")
+    columns = {name: y.tolist() for name, y in outputs.items()}
+    if len(columns) == 1:
+        return {"predictions": next(iter(columns.values()))}
+    return {"predictions": [dict(zip(columns, row)) for row in zip(*columns.values())]}
+
+
+def status(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """Whether each version answers, and if not, why."""
+    there = repository.reasons(name)
+    if number is not None:
+        there = {key: reason for key, reason in there.items() if str(key.number) == number}
+    if not there:
+        repository.version(name, number)  # refuses, and says what there is
+    return {"model_version_status": [state(repository, key, there[key]) for key in sorted(there, reverse=True)]}
+
+
+def state(repository: Repository, key: Key, reason: str) -> dict[str, Any]:
+    """AVAILABLE with a reason: an older file answers, and the newer one could not be loaded."""
+    told = {"error_code": "UNKNOWN" if reason else "OK", "error_message": reason}
+    return {"version": str(key.number), "state": "AVAILABLE" if key in repository.table else "END", "status": told}
+
+
+def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """What goes into a model, and what comes out."""
+    version = repository.version(name, number)
+    model = version.batcher.model
+    signature = {
+        "inputs": {name: tensor(name, spec) for name, spec in model.inputs.items()},
+        "outputs": {name: tensor(name, spec) for name, spec in model.outputs.items()},
+        "method_name": "tensorflow/serving/predict",
+    }
+    return {
+        "model_spec": {"name": name, "signature_name": "", "version": str(version.key.number)},
+        "metadata": {"signature_def": {"signature_def": {SIGNATURE: signature}}},
+    }
+
+
+def tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
+    lengths = [{"size": str(-1 if n is None else n), "name": ""} for n in spec.shape]
+    return {"name": name, "dtype": TYPES[str(spec.dtype)], "tensor_shape": {"dim": lengths, "unknown_rank": False}}
+
+
+INFER, EXAMPLE = ":predict", ', with a body such as {"instances": [row, …]}'
+MODEL = {"/metadata": metadata, "": status}  # behind /v1/models/NAME, and its versions

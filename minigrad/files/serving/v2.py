@@ -1,0 +1,146 @@
+"""The words of the Open Inference Protocol, version 2, which Triton, KServe and others speak.
+
+https://github.com/kserve/open-inference-protocol/blob/main/specification/protocol/inference_rest.md
+
+Elements may stand behind the JSON, little-endian and without a gap, in the order of the tensors in it that say
+"binary_data_size"; a header says how long the JSON is. Outputs that "binary_data" or "binary_data_output" wants do.
+https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_binary_data.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from io import BytesIO
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minigrad import __version__
+
+from ...graph.placeholder import TensorSpec
+from ..saving.container import DTYPES, elements, short
+from .encodings import parameter
+from .model import Arrays, Model, Refusal, converted
+from .repository import Key, Repository
+
+TYPES = {str(dtype): str(dtype).upper() for dtype in DTYPES.values()}
+TYPES |= {"float64": "FP64", "float32": "FP32", "float16": "FP16", "bfloat16": "BF16"}
+
+
+def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
+    """The inputs by name."""
+    tensors = said.get("inputs")
+    if not isinstance(tensors, list):
+        raise Refusal('{"inputs": [{"name", "shape", "datatype", "data"}, …]} is wanted, and no list of inputs came')
+    found = dict(tensor(each, model) for each in tensors)
+    if len(found) != len(tensors):
+        raise Refusal(f"an input came twice: {[each['name'] for each in tensors]}")
+    return found
+
+
+def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer depends on. Raises Refusal where it is not of the protocol's types."""
+    for name, wanted in (("id", str), ("outputs", list), ("parameters", dict)):
+        if not isinstance(said.get(name, wanted()), wanted):
+            raise Refusal(f"{name} is wanted as {wanted.__name__}, and this came: {short(said[name])}")
+    return {name: said[name] for name in ("id", "outputs", "parameters") if name in said}
+
+
+def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
+    """One input: its data are flat, or in lists as its shape is, or bytes."""
+    match said:
+        case {"name": str(name), "shape": list(shape), "datatype": str(datatype), "data": data}:
+            spec = model.inputs.get(name)
+            if spec is None:
+                raise Refusal(f"the inputs {[*model.inputs]} are wanted, and {name} came")
+            if datatype != TYPES[str(spec.dtype)]:
+                raise Refusal(f"{name} is wanted as {TYPES[str(spec.dtype)]}, and came as {datatype}")
+            array = of_bytes(name, data, spec.dtype) if isinstance(data, bytes) else converted(name, data, spec.dtype)
+            whole = all(type(n) is int and n >= 0 for n in shape)
+            if whole and prod(shape) == array.size and array.shape in ((array.size,), tuple(shape)):
+                with suppress(ValueError, OverflowError):  # more axes, or longer ones, than NumPy has
+                    return name, array.reshape(shape)
+            raise Refusal(f"{name} came with shape {short(shape)}, and with values of shape {[*array.shape]}")
+    raise Refusal(f"an input is wanted with name, shape, datatype and data, and this came: {ascii(said)[:200]}")
+
+
+def of_bytes(name: str, data: bytes, dtype: np.dtype[Any]) -> np.ndarray:
+    try:
+        return elements(BytesIO(data), 0, name, dtype, (len(data) // dtype.itemsize,), 0, len(data))
+    except ValueError as error:
+        raise Refusal(f"{name} is wanted as {dtype}, and came as {len(data)} bytes: {error}") from None
+
+
+def answer(said: Mapping[str, Any], key: Key, outputs: Arrays) -> dict[str, Any]:
+    """What came out, or of that what was asked for."""
+    wanted = said.get("outputs") or [{"name": name} for name in outputs]
+    if not isinstance(wanted, list) or any(not isinstance(y, dict) or y.get("name") not in outputs for y in wanted):
+        raise Refusal(f"the outputs are {[*outputs]}, and others were asked for: {ascii(wanted)[:200]}")
+    found = {"model_name": key.name, "model_version": str(key.number)}
+    found |= {"id": said["id"]} if "id" in said else {}
+    default = parameter(said, "binary_data_output", bool, False)
+    as_bytes = [parameter(y, "binary_data", bool, default) for y in wanted]
+    return {**found, "outputs": [output(y["name"], outputs[y["name"]], b) for y, b in zip(wanted, as_bytes)]}
+
+
+def output(name: str, y: np.ndarray, as_bytes: bool) -> dict[str, Any]:
+    said = {"name": name, "shape": [*y.shape], "datatype": TYPES[str(y.dtype)]}
+    if as_bytes:
+        return said | {"parameters": {"binary_data_size": y.astype(y.dtype.newbyteorder("<")).tobytes()}}
+    return said | {"data": y.reshape(-1).tolist()}
+
+
+def server(_: Repository) -> dict[str, Any]:
+    """The server's name and version."""
+    return {"name": "minigrad", "version": __version__, "extensions": ["binary_tensor_data"]}
+
+
+def live(_: Repository) -> dict[str, Any]:
+    """Whether the server answers."""
+    return {"live": True}
+
+
+def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """What goes into a model, and what comes out."""
+    model = repository.version(name, number).batcher.model
+    return {
+        "name": name,
+        "versions": [str(key.number) for key in sorted(repository.table) if key.name == name],
+        "platform": "minigrad",
+        "inputs": [tensor_metadata(*each) for each in model.inputs.items()],
+        "outputs": [tensor_metadata(*each) for each in model.outputs.items()],
+    }
+
+
+def ready(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    """Whether a model answers."""
+    repository.version(name, number)  # or a refusal
+    return {"name": name, "ready": True}
+
+
+def all_ready(repository: Repository) -> dict[str, Any]:
+    """Whether any model answers."""
+    if not repository.table:
+        raise Refusal("no model is loaded", 503)
+    return {"ready": True}
+
+
+def names(repository: Repository) -> dict[str, Any]:
+    """The names of the models."""
+    return {"models": sorted({key.name for key in repository.table})}
+
+
+def tensor_metadata(name: str, spec: TensorSpec) -> dict[str, Any]:
+    return {"name": name, "datatype": TYPES[str(spec.dtype)], "shape": [-1 if n is None else n for n in spec.shape]}
+
+
+INFER, EXAMPLE = "/infer", ', with a body such as {"inputs": [{"name", "shape", "datatype", "data"}, …]}'
+MODEL = {"/ready": ready, "": metadata}  # behind /v2/models/NAME, and its versions
+SERVER = {
+    "/v2": server,
+    "/v2/health/live": live,
+    "/v2/health/ready": all_ready,
+    "/v2/models": names,
+}

@@ -1,0 +1,89 @@
+"""A fused group in C, on whatever machine: the lines that compute an element, and how elements become one number.
+
+A kernel of CUDA and a loop of the CPU differ in who takes which element, and in how partial results meet. What is done
+with an element, and with two partial results, is said here, for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ...engine.core.graph import Graph
+from ...engine.core.node import Node
+from ...engine.ops import BroadcastTo, Const, Max, Mean, Min, Sum
+from ..compiler.passes.fuse import is_full_reduction
+from .c import C, Expr, NotWritten, cast, held, literal, named, rounded, ufunc
+
+
+def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:
+    """The lines that compute one element of a group, but for full reductions; the values begin with its inputs."""
+    count = 0
+    for node in body.nodes:
+        if node not in values and not is_full_reduction(node):
+            yield from statement(node, values, f"t{count}")
+            count += bool(node.inputs)
+
+
+def statement(node: Node, values: dict[Node, Expr], name: str) -> Iterator[str]:
+    """The lines that compute one element of a node from those of its inputs. Its own joins the values by that name."""
+    dtype = node.spec.dtype
+    if isinstance(node.op, Const):
+        values[node] = literal(dtype.type(node.op.value), dtype)
+        return
+    if isinstance(node.op, BroadcastTo):
+        values[node] = values[node.inputs[0]]
+        return
+    y: Expr = node.op.forward(C, *(values[x] for x in node.inputs))
+    if y.dtype != dtype:
+        raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the formula and NumPy do not agree")
+    lines, y = named(y, name)
+    for part, x in lines:
+        yield f"const {held(x.dtype)} {part} = {x.bare};"
+    y = rounded(y) if dtype == np.float16 and y.parts and not y.form.startswith("from_half") else y
+    yield f"{f'const {held(dtype)} {name} = {y.bare};':<44}// {node.op}"
+    values[node] = Expr(name, dtype)
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """A full reduction: where it starts, how two become one, what is done at the end.
+
+    dtype    in which it is accumulated; half precision in single
+    """
+
+    ufunc: str
+    dtype: np.dtype
+    start: Any
+    count: int | None
+
+    def both(self, x: Expr, y: Expr) -> Expr:
+        return ufunc(self.ufunc, x, y)
+
+    def finished(self, total: Expr, dtype: np.dtype) -> Expr:
+        mean = total if self.count is None else total / literal(self.count, np.result_type(self.dtype, 1.0))
+        return cast(mean, dtype)
+
+
+def reducer(node: Node) -> Reducer:
+    """How to compute a Sum, Mean, Max or Min of all elements."""
+    x = node.inputs[0].spec
+    if isinstance(node.op, Sum | Mean):
+        dtype = single(np.zeros(1, x.dtype).sum().dtype)
+        return Reducer("add", dtype, 0, x.size if isinstance(node.op, Mean) else None)
+    if not isinstance(node.op, Max | Min):
+        raise NotWritten(f"{node.op} is no reduction that a kernel of one loop can do")
+    largest = isinstance(node.op, Max)
+    bounds: tuple[Any, Any] = (-inf, inf) if x.dtype.kind == "f" else (False, True)
+    if x.dtype.kind in "iu":
+        bounds = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+    return Reducer("maximum" if largest else "minimum", single(x.dtype), bounds[not largest], None)
+
+
+def single(dtype: np.dtype) -> np.dtype:
+    """The dtype to accumulate in."""
+    return np.dtype("f4") if dtype == np.float16 else dtype

@@ -1,0 +1,120 @@
+"""Loops of C++ over the axes of a step, and what they do with each element.
+
+An operand is a pointer to its first element; shapes and strides are numbers in the text. Axes that lie one after the
+other in all operands are one loop. The innermost loop is for several elements at once (`EACH`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from ....engine.core.graph import Graph
+from ....engine.core.node import Node
+from ...compiler.program.buffer import Buffer, Step
+from ..c import Expr, NotWritten, cast, held, kept, literal, loaded
+
+Axis = tuple[int, list[int]]  # its length, and the step of each operand along it, in elements
+
+
+def is_number(v: Buffer) -> bool:
+    """Whether an operand is a number that stands in the text."""
+    return v.kind == "constant" and not v.shell.ndim
+
+
+def axes_of(shape: Sequence[int], operands: Sequence[Buffer]) -> list[Axis]:
+    """The axes of a loop over that shape, in the order of the last operand's memory, outermost first."""
+    strides = [stepped(v, shape) for v in operands]
+    order = sorted(range(len(shape)), key=lambda a: -abs(strides[-1][a]))
+    return merged([(shape[a], [s[a] for s in strides]) for a in order])
+
+
+def merged(axes: Iterable[Axis]) -> list[Axis]:
+    """The axes, those that lie one after the other in all operands as one."""
+    found: list[Axis] = []
+    for n, steps in axes:
+        if found and all(outer == inner * n for outer, inner in zip(found[-1][1], steps)):
+            found[-1] = (found[-1][0] * n, steps)
+        elif n > 1:
+            found.append((n, steps))
+    return found
+
+
+def stepped(v: Buffer, shape: Sequence[int]) -> list[int]:
+    """The steps of an operand along the axes of a loop that it broadcasts to."""
+    own = [0 if n == 1 else s // v.shell.itemsize for n, s in zip(v.shell.shape, v.shell.strides)]
+    return [0] * (len(shape) - len(own)) + own
+
+
+def element(k: int, axes: Sequence[Axis]) -> str:
+    """The element of operand k that loops over the axes are at, in memory."""
+    terms = [f"i{d}" if steps[k] == 1 else f"i{d} * {steps[k]}" for d, (_, steps) in enumerate(axes) if steps[k]]
+    return f"a{k}[{' + '.join(terms) or '0'}]"
+
+
+def read(k: int, v: Buffer, axes: Sequence[Axis]) -> Expr:
+    """The value of that element, or of a number."""
+    if is_number(v):
+        return literal(v.array.item(), v.shell.dtype)
+    return Expr(loaded(element(k, axes), v.shell.dtype), v.shell.dtype)
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def nested(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> Iterable[str]:
+    """Loops over axes, from that number on, the innermost of which is for several elements at once."""
+    if not axes:
+        return ["{", *indented(lines), "}"]
+    (n, _), *rest = axes
+    if not rest:
+        return [f"EACH(i{first}, {n}) {{", *indented(lines), "}"]
+    return [f"for (index i{first} = 0; i{first} < {n}; i{first}++)", *indented(nested(rest, lines, first + 1))]
+
+
+def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
+    """y = f(xs), of each element."""
+    *xs, y = step.operands
+    axes = axes_of(y.shell.shape, step.operands)
+    given = [read(k, x, axes) for k, x in enumerate(xs)]
+    return nested(axes, [f"{element(len(xs), axes)} = {kept(cast(value(*given), y.shell.dtype))};"])
+
+
+def copy(step: Step) -> Iterable[str]:
+    """y = x, where a mask holds if there is one. Raises NotWritten where a number may have no integer."""
+    x, *mask, y = step.operands
+    if x.shell.dtype.kind == "f" and y.shell.dtype.kind in "iu":
+        raise NotWritten(step.text)
+    if not mask:
+        return elementwise(step, lambda x: x)
+    axes = axes_of(y.shell.shape, step.operands)
+    given, into = kept(cast(read(0, x, axes), y.shell.dtype)), element(2, axes)
+    return nested(axes, [f"{into} = {read(1, mask[0], axes)} ? {given} : {into};"])
+
+
+class GroupStep(NamedTuple):
+    """A step that computes a group of elementwise ops, with full reductions among its outputs.
+
+    lines     that compute an element of each node
+    values    the expressions of these
+    """
+
+    body: Graph
+    lines: list[str]
+    values: dict[Node, Expr]
+
+
+def group(step: Step, does: GroupStep) -> Iterable[str]:
+    """A group without reductions: its values one after the other, for each element."""
+    outputs = [y for y in does.body.outputs if y is not None]
+    ys = list(enumerate(step.operands))[len(does.body.inputs) :]
+    axes = axes_of(ys[0][1].shell.shape, step.operands)
+    stores = [f"{element(k, axes)} = {kept(does.values[y])};" for (k, _), y in zip(ys, outputs)]
+    return nested(axes, [*computed(step, does, axes), *stores])
+
+
+def computed(step: Step, does: GroupStep, axes: Sequence[Axis]) -> list[str]:
+    """The lines that load the operands of a group and compute its nodes."""
+    xs = list(enumerate(step.operands))[: len(does.body.inputs)]
+    return [*(f"const {held(x.shell.dtype)} x{k} = {read(k, x, axes)};" for k, x in xs), *does.lines]

@@ -1,0 +1,269 @@
+"""A program in which runs of steps are parts: functions of C++, called by the same readable Python.
+
+    def program(x0, x1):
+        y0 = empty((64, 10), float32)
+        part0(x0, x1, y0)                                   # Affine, Tanh: 3 steps
+        return (y0,)
+
+A part is given the arrays that come from outside of it; what lies in the program's workspace it finds by itself. Where
+an array does not lie in memory as the plan expects, the part works on a copy. No warning is given of an overflow.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....engine.core.graph import Graph
+from ....engine.core.node import Node
+from ...compiler.program.buffer import Buffer, Section, Step
+from ...compiler.program.emit import Lines, text_of
+from ...compiler.program.memory_plan import ALIGNED, MemoryPlan
+from ...compiler.program.program import Program, Workspace, names, together
+from ...compiler.program.source import Text
+from ...compiler.program.tiling import seen
+from ..c import stored
+from .lower import lowered
+from .toolchain import library
+from .writer import HEAD, CppWriter
+
+OBJECT = object.__basicsize__  # bytes that every object begins with
+WORTH_SHARING = 1 << 18  # elements: from there on threads are worth their waking
+
+
+def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None) -> Program:
+    """The program of a graph, with parts; without any where they cannot be compiled."""
+    program = NativeProgram(graph, threads, into)
+    if program.parts and layout_is_known():
+        program.library = library(f"#define OBJECT {OBJECT}\n{HEAD}{program.c_source}")
+    return program if program.library is not None or not program.parts else Program(graph, threads, into)
+
+
+class NativeProgram(Program):
+    """A Program with parts.
+
+    parts      of it
+    library    in which they are, compiled
+    """
+
+    library: ctypes.CDLL | None = None
+
+    def section(self, graph: Graph) -> Section:
+        return lowered(graph)
+
+    def written(self, section: Section) -> Text:
+        self.writer = CppWriter()
+        self.parts: list[Part] = []
+
+        def lines(*given: Any) -> Lines:
+            return NativeLines(self, *given)
+
+        return text_of(self.plan, section.arguments, names(self.graph), self.threads, lines)
+
+    @property
+    def c_source(self) -> str:
+        """The C++ that runs: all parts, behind what they call. It stands on functions.h."""
+        return "\n".join([self.writer.text, *(part.text for part in self.parts)]).lstrip()
+
+    def bound(self, workspace: Workspace) -> dict[str, Any]:
+        parts = {part.name: part.caller(self.library, workspace) for part in self.parts}
+        return super().bound(workspace) | parts
+
+
+@dataclass
+class Part:
+    """Steps that are one function of C++, or one for each thread.
+
+    functions   their names
+    text        all of them, in C++
+    steps       how many
+    operands    the arrays that it is given
+    writes      which of them it writes
+    nodes       that it computes
+    """
+
+    functions: list[str]
+    text: str
+    steps: int
+    operands: tuple[Buffer, ...]
+    writes: tuple[int, ...]
+    nodes: tuple[Node, ...]
+
+    @property
+    def name(self) -> str:
+        return self.functions[0].partition("_")[0]
+
+    def caller(self, library: Any, workspace: Workspace) -> Callable[..., None]:
+        """The function, to be called with arrays. One that does not lie in memory as it has to is copied, and back."""
+        run, *others = (getattr(library, name) for name in self.functions)
+        for f in (run, *others):
+            f.argtypes, f.restype = [ctypes.c_void_p] * 3, ctypes.c_int
+        objects, memory, array_type = ctypes.c_void_p * len(self.operands), workspace.memory, id(np.ndarray)
+        address, writes = memory.__array_interface__["data"][0], self.writes
+
+        def call(*arrays: Any) -> None:
+            given = objects(*map(id, arrays)), address, array_type
+            misfit = together(lambda f: f(*given), *((f,) for f in (run, *others))) if others else run(*given)
+            if misfit >= 0:
+                x = np.array(arrays[misfit], order="C")
+                call(*arrays[:misfit], x, *arrays[misfit + 1 :])
+                if misfit in writes:
+                    arrays[misfit][...] = x
+
+        call.memory = memory  # type: ignore[attr-defined]  # for as long as it may be called
+        return call
+
+
+class ArrayObject(ctypes.Structure):
+    """An array of NumPy's, as functions.h reads it."""
+
+    _fields_: ClassVar = [
+        ("data", ctypes.c_void_p),
+        ("ndim", ctypes.c_int),
+        *((name, ctypes.c_void_p) for name in ("shape", "strides", "base", "dtype")),
+        ("flags", ctypes.c_int),
+    ]
+
+
+@cache
+def layout_is_known() -> bool:
+    """Whether arrays are laid out as we take them to be: by this Python, and by this NumPy."""
+    for x in (np.empty((2, 3)), np.empty((4, 6))[1::2, 3:]):
+        found = ArrayObject.from_address(id(x) + OBJECT)
+        told = (x.__array_interface__["data"][0], x.ndim, x.flags.num)
+        if (found.data, found.ndim, found.flags) != told:
+            return False
+    return True
+
+
+# -- which steps ------------------------------------------------------------------------------------------
+
+
+def split_rows(step: Step, threads: int) -> list[Step]:
+    """A step over many rows as one for each thread, over some of them; alone where that is not worth while."""
+    loop = step.loop
+    cut = step.leads if loop is None else loop.cut
+    if threads < 2 or cut is None or max(v.shell.size for v in step.operands) < WORTH_SHARING:
+        return [step]
+    rows, block = (step.written[0].shell.shape[0], 1) if loop is None else (loop.length, loop.rows)
+    if rows < 2 or rows % block:
+        return [step]
+    bounds = [rows // block * t // threads * block for t in range(threads + 1)]
+    return [
+        replace(
+            step,
+            operands=tuple(rows_of(v, a, b) if c else v for v, c in zip(step.operands, cut)),
+            loop=loop and replace(loop, length=b - a),
+        )
+        for a, b in pairwise(bounds)
+        if a < b
+    ]
+
+
+def rows_of(v: Buffer, first: int, stop: int) -> Buffer:
+    """Some rows of an array."""
+    return Buffer(v.shell[first:stop], "view", v.roots, v.offset + first * v.shell.strides[0])
+
+
+class NativeLines(Lines):
+    """Lines of a program, those that call parts among them."""
+
+    def __init__(self, program: NativeProgram, *given: Any):
+        super().__init__(*given)
+        self.program = program
+
+    def section(self, graph: Graph) -> Section:
+        return lowered(graph)
+
+    def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> NativeLines:
+        return NativeLines(self.program, self.text, plan, names, self.threads, self)
+
+    def line(self, step: Step) -> str:
+        """A part says how much it does."""
+        if not isinstance(step.does, Part):
+            return super().line(step)
+        steps = f"{step.does.steps} step{'s' * (step.does.steps > 1)} in C"
+        return f"{self.bound(step).format(*self.operands(step)):<52}# {steps}"
+
+    def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+        """The steps, runs of those that C can do as parts; views that are still needed come behind them."""
+        made: list[tuple[int, Step]] = []
+        run: list[Step] = []
+        views: list[tuple[int, Step]] = []
+        last = 0
+        for k, step in enumerate(steps):
+            pieces = [] if step.is_view else split_rows(step, self.threads)
+            is_written = all(map(self.program.writer.can, pieces))
+            if step.is_view:
+                views.append((k, step))
+            elif is_written and len(pieces) == 1:
+                run.append(step)
+                last = k
+            else:
+                made += [*self.parted([run], last), *views]
+                made += self.parted([[s] for s in pieces], k) if is_written else [(k, step)]
+                run, views = [], []
+        made += [*self.parted([run], last), *views]
+        kept = set(seen([step for _, step in made], self.plan.outputs))
+        return [(k, step) for k, step in made if step in kept]
+
+    def home(self, v: Buffer) -> Buffer:
+        """The array in which a buffer lies: an argument, a constant, one that is handed out or was brought along."""
+        home = self.plan.allocations.get(v.root)
+        return v.root if home is None else home.argument or home.roots[0]
+
+    def parted(self, runs: list[list[Step]], number: int) -> list[tuple[int, Step]]:
+        """Runs of steps, one for each thread, as one step of that number, a part; nothing where there are none."""
+        if not any(runs):
+            return []
+        name = f"part{len(self.program.parts)}"
+        operands: dict[Buffer, str] = {}
+
+        def place(v: Buffer) -> str:
+            kind, home = stored(v.shell.dtype), self.plan.allocations.get(v.root)
+            if home is not None and home.last is not None and home.argument is None:
+                return f"({kind} *)(w + {self.base + (home.offset or 0) + v.offset})"
+            base = operands.setdefault(self.home(v), f"p{len(operands)}")
+            return f"({kind} *)({base} + {v.offset})" if v.offset else f"({kind} *){base}"
+
+        lines = [self.calls(run, thread, place) for thread, run in enumerate(runs)]
+        functions = [name] if len(runs) == 1 else [f"{name}_{thread}" for thread in range(len(runs))]
+        text = "\n".join(self.function(f, operands, calls) for f, calls in zip(functions, lines))
+        written = {self.home(v) for run in runs for step in run for v in step.written}
+        writes = tuple(i for i, v in enumerate(operands) if v in written)
+        nodes = dict.fromkeys(step.node for run in runs for step in run if step.node is not None)
+        part = Part(functions, text, len(runs[0]), tuple(operands), writes, tuple(nodes))
+        self.program.parts.append(part)
+        call = f"{name}({', '.join(f'{{{i}}}' for i in range(len(operands)))})"
+        node = runs[-1][-1].node
+        return [(number, Step(call, tuple(operands), writes, scope={name: part}, node=node, does=part))]
+
+    def calls(self, run: list[Step], thread: int, place: Callable[[Buffer], str]) -> list[str]:
+        """The lines of a run: a call for each step, a loop's with memory behind that of the threads before this one."""
+        lines = []
+        for step in run:
+            size = 0 if step.loop is None else -(-step.loop.plan.size // ALIGNED) * ALIGNED
+            start = self.end + thread * size
+            self.text.size = max(self.text.size, start + size)
+            lines.append(self.program.writer.call(step, place, f"w + {start}"))
+        return lines
+
+    def function(self, name: str, operands: Mapping[Buffer, str], calls: Iterable[str]) -> str:
+        text = "".join(f"    {line}\n" for line in [*self.opening(operands), *calls, "return -1;"])
+        return f'extern "C" int {name}(char **objects, char *w, char *type)\n{{\n{text}}}\n'
+
+    def opening(self, operands: Mapping[Buffer, str]) -> list[str]:
+        """The first lines of a part: whether it can read what others have made, and where each array begins."""
+        others = [str(i) for i, v in enumerate(operands) if v.kind in ("argument", "made")]
+        check = [
+            f"static const int checked[] = {{{', '.join(others)}}};",
+            f"if (const int k = misfit(objects, type, checked, {len(others)}); k >= 0) return k;",
+        ]
+        pointers = [f"char *const {name} = data_of(objects[{i}]);" for i, name in enumerate(operands.values())]
+        return [*(check if others else ()), *pointers]

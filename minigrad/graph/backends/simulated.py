@@ -1,0 +1,453 @@
+"""A GPU made of NumPy: arrays that obey CuPy's rules, and count what a GPU would make expensive.
+
+    launches    kernels started: an op on one number costs as much as one on ten thousand
+    copies      transfers between host and device, and their bytes
+    syncs       waits: a value was read (float, bool, item, get), so everything before it had to finish
+
+The rules are CuPy's, or stricter. Nothing converts to NumPy by itself; host arrays and lists do not mix
+with device arrays; a reduction gives an array of no axes, never a number; a name or a parameter that
+CuPy has not (cupy.txt) does not exist. An index out of range, which CuPy would wrap round, is an error.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...engine.base.errors import DeviceError
+
+
+@cache
+def contract() -> dict[str, list[str]]:
+    """What CuPy has: name → its parameters (* for any number), or ['ufunc'], or ['value']."""
+    lines = files(__package__).joinpath("cupy.txt").read_text("utf-8").splitlines()
+    return {name: parameters for name, *parameters in (line.split() for line in lines[1:])}
+
+
+def permitted(name: str, parameters: list[str], args: Any, options: Any) -> None:
+    """Raises TypeError for a parameter that CuPy's function has not."""
+    unknown = set(options) - set(parameters)
+    if unknown and parameters.count("*") < 2 and parameters != ["*"]:
+        raise TypeError(f"CuPy's {name} has no parameter {', '.join(sorted(unknown))}")
+    if "*" not in parameters and len(args) > len(parameters):
+        raise TypeError(f"CuPy's {name} takes {len(parameters)} arguments, and got {len(args)}")
+
+
+@dataclass
+class Counts:
+    """What a block of code made the device do.
+
+    launches    kernels started
+    copies      transfers between host and device, and their bytes
+    syncs       values read, for which everything before them had to finish
+    """
+
+    launches: int = 0
+    copies: int = 0
+    bytes: int = 0
+    syncs: int = 0
+
+
+ACTIVE: list[Counts] = []  # one list for all threads: a device is one, whoever uses it
+
+Tape = list[Callable[[], Any]]
+
+
+class Thread(threading.local):
+    """What a thread does with what it launches.
+
+    tapes     what is being recorded, the innermost last: CUDA records a stream, and each thread has one of its own
+    inside    whether it is within one kernel
+    """
+
+    def __init__(self) -> None:
+        self.tapes: list[Tape] = []
+        self.inside = False
+
+    @property
+    def counts(self) -> list[Counts]:
+        """Whom it is to tell."""
+        return [] if self.inside else ACTIVE
+
+
+THREAD = Thread()
+
+
+@contextmanager
+def counting() -> Iterator[Counts]:
+    """Counts of a block; blocks nest, and the outer ones count on."""
+    counts = Counts()
+    ACTIVE.append(counts)
+    try:
+        yield counts
+    finally:
+        ACTIVE[:] = [c for c in ACTIVE if c is not counts]
+
+
+@contextmanager
+def recording() -> Iterator[Tape]:
+    """A list of what is launched in a block, which is written down and, as far as it has an effect, not run."""
+    tape: Tape = []
+    THREAD.tapes.append(tape)
+    try:
+        yield tape
+    finally:
+        THREAD.tapes.pop()
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """A block that stands for one kernel, whatever is called in it."""
+    before = THREAD.inside, THREAD.tapes
+    THREAD.inside, THREAD.tapes = True, []
+    try:
+        yield
+    finally:
+        THREAD.inside, THREAD.tapes = before
+
+
+def launched(again: Callable[[], Any], run: bool = False) -> None:
+    """A kernel is started.
+
+    again    does what it does, once more
+    run      whether to do it now, unless this is being recorded
+    """
+    if THREAD.tapes:
+        THREAD.tapes[-1].append(again)
+        return
+    for counts in THREAD.counts:
+        counts.launches += 1
+    if run:
+        again()
+
+
+def forbidden(what: str) -> None:
+    """Raises DeviceError while launches are recorded: CUDA, or CuPy, does not record that."""
+    if THREAD.tapes:
+        raise DeviceError(f"{what} cannot be recorded: a stream that is being captured takes launches and nothing else")
+
+
+def copied(host: np.ndarray) -> None:
+    """An array went from host to device, or back."""
+    forbidden("a copy between host and device")
+    for counts in THREAD.counts:
+        counts.copies += 1
+        counts.bytes += host.nbytes
+
+
+def read(host: np.ndarray) -> np.ndarray:
+    """An array of the device, now that the host has waited for it and carried it over."""
+    waited()
+    copied(host)
+    return host
+
+
+def waited() -> None:
+    """The host had to know something before it could go on."""
+    forbidden("reading a value")
+    for counts in THREAD.counts:
+        counts.syncs += 1
+
+
+# -- arrays -----------------------------------------------------------------------------------------
+
+
+class Array:
+    """An array on the simulated device."""
+
+    __slots__ = ("__weakref__", "base", "host")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, host: np.ndarray, base: Array | None = None):
+        self.host = host
+        self.base = base  # the array whose memory this one is a view of
+
+    def get(self) -> np.ndarray:
+        """A copy on the host."""
+        return read(self.host).copy()
+
+    def item(self) -> Any:
+        return read(self.host).item()
+
+    def tolist(self) -> Any:
+        return read(self.host).tolist()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __index__(self) -> int:
+        return int(self.item())
+
+    def __len__(self) -> int:
+        return len(self.host)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"simulated.{self.host!r}"
+
+    def __array__(self, *args: Any, **options: Any) -> NoReturn:
+        raise TypeError("a device array does not become a NumPy array by itself: say .get()")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        return call(name, getattr(ufunc, method), args, options)
+
+    def __array_function__(self, f: Any, types: Any, args: Any, options: Any) -> Any:
+        return getattr(xp, f.__name__)(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        parameters = contract().get(f".{name}")
+        if parameters is None:
+            raise AttributeError(f"an array of CuPy has no .{name}")
+        value = getattr(self.host, name)
+        if parameters == ["value"]:
+            return dressed(value, [self])
+
+        def method(*args: Any, **options: Any) -> Any:
+            permitted(f"ndarray.{name}", parameters, args, options)
+            return call(name, getattr(type(self.host), name), (self, *args), options)
+
+        return method
+
+    def __getitem__(self, index: Any) -> Any:
+        return call("getitem", np.ndarray.__getitem__, (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        refuse_host((index, value), "setitem")
+        if holds(index, "biu") and not isinstance(value, Array):
+            copied(np.asarray(value))  # a number goes there as an array
+        if holds(index, "b"):
+            waited()
+        launched(lambda: self.host.__setitem__(bare(index), bare(value)), run=True)
+
+
+def operator(name: str) -> Callable[..., Any]:
+    """Python's operator of that name, on device arrays."""
+    ours = getattr(np.ndarray, name)
+
+    def method(self: Array, *others: Any) -> Any:
+        if any(isinstance(o, list | tuple) or hasattr(o, "__array_priority__") for o in others):
+            return NotImplemented
+        y = call(name, ours, (self, *others), {})
+        return self if name.startswith("__i") and name != "__invert__" else y
+
+    return method
+
+
+BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"]
+UNARY = ["neg", "pos", "abs", "invert"]
+COMPARED = ["lt", "le", "gt", "ge", "eq", "ne"]
+for _name in [*BINARY, *UNARY, *COMPARED, *(f"r{n}" for n in BINARY), *(f"i{n}" for n in BINARY)]:
+    setattr(Array, f"__{_name}__", operator(f"__{_name}__"))
+
+
+# -- the module ------------------------------------------------------------------------------------------
+
+
+class Namespace:
+    """What stands where `cupy` stands: its names, and no others."""
+
+    def __init__(self, numpy: Any, prefix: str = ""):
+        self.numpy = numpy
+        self.prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        full = self.prefix + name
+        parameters = contract().get(full)
+        if name.startswith("_") or parameters is None:
+            raise AttributeError(f"CuPy has no {full}: an op that runs on every device cannot use it")
+        value = getattr(self.numpy, name)
+        if parameters == ["value"]:
+            made = value
+        elif parameters == ["ufunc"]:
+            made = Ufunc(value)
+        else:
+            made = function(full, value, parameters)
+        setattr(self, name, made)  # asked once; found by Python itself from now on
+        return made
+
+    @cached_property
+    def linalg(self) -> Namespace:
+        return Namespace(self.numpy.linalg, "linalg.")
+
+    @cached_property
+    def lib(self) -> Any:
+        return Lib()
+
+    def asarray(self, a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Array:
+        """A host array copied to the device; a device array is itself."""
+        if isinstance(a, Array) and not copy and (dtype is None or a.host.dtype == dtype):
+            return a
+        if isinstance(a, Array):
+            return call("asarray", np.array, (a,), {"dtype": dtype, "order": order})  # type: ignore[no-any-return]
+        if isinstance(a, list | tuple) and any(isinstance(element, Array) for element in a):
+            return xp.stack([xp.asarray(element, dtype) for element in a])  # type: ignore[no-any-return]
+        host = np.array(a, dtype, order=order)
+        copied(host)
+        return Array(host)
+
+    def array(self, obj: Any, dtype: Any = None, copy: bool = True, order: Any = None) -> Array:
+        return self.asarray(obj, dtype, order, copy=copy)
+
+    def ascontiguousarray(self, a: Any, dtype: Any = None) -> Array:
+        return self.asarray(a, dtype, "C") if not isinstance(a, Array) else call("", np.ascontiguousarray, (a,), {})
+
+    def asnumpy(self, a: Any) -> np.ndarray:
+        return a.get() if isinstance(a, Array) else np.asarray(a)
+
+
+class Lib:
+    """`cupy.lib`, as far as there is one."""
+
+    stride_tricks = Namespace(np.lib.stride_tricks, "lib.stride_tricks.")
+
+
+class Ufunc:
+    """An elementwise function, with CuPy's few of NumPy's many ways to call it."""
+
+    def __init__(self, ours: np.ufunc):
+        self.ours = ours
+        self.__name__ = ours.__name__
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        permitted(self.__name__, ["*", "out", "dtype", "casting"], args, options)
+        if any(isinstance(x, list) for x in args):
+            raise TypeError(f"CuPy's {self.__name__} takes arrays and numbers, and got a list")
+        return call(self.__name__, self.ours, args, options)
+
+    def at(self, a: Array, indices: Any, b: Any = None) -> None:
+        """Unbuffered a[indices] ∘= b, which on a GPU is made of atomics: for the dtypes that have them."""
+        atomic = {"add": "iIlLqQefd", "subtract": "iIlLqQ", "maximum": "iIlLqQfd", "minimum": "iIlLqQfd"}
+        if self.__name__ not in atomic:
+            raise NotImplementedError(f"CuPy has no {self.__name__}.at")
+        if a.dtype.char not in atomic[self.__name__]:
+            raise TypeError(f"CuPy has no {self.__name__}.at for {a.dtype}")
+        refuse_host((indices, b), f"{self.__name__}.at")
+        if not isinstance(b, Array):
+            copied(np.asarray(b))
+        launched(lambda: self.ours.at(a.host, bare(indices), bare(b)), run=True)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("reduce", "accumulate", "reduceat", "outer"):
+            raise AttributeError(f"CuPy has no {self.__name__}.{name}")
+        return function(f"{self.__name__}.{name}", getattr(self.ours, name), ["*", "axis", "dtype", "out", "keepdims"])
+
+
+def function(name: str, ours: Callable[..., Any], parameters: list[str]) -> Callable[..., Any]:
+    """A function of NumPy, with the parameters that CuPy's has."""
+
+    def called(*args: Any, **options: Any) -> Any:
+        permitted(name, parameters, args, options)
+        return call(name, ours, args, options)
+
+    called.__name__ = name
+    return called
+
+
+# -- a call -----------------------------------------------------------------------------------------------
+
+FREE = {"empty", "empty_like", "broadcast_arrays"}  # memory set aside, and views: nothing is computed
+UNRECORDED = {"matmul", "dot", "vdot", "inner", "tensordot", "einsum", "rmatmul", "sort", "argsort"}  # cuBLAS, thrust
+UNRECORDED |= {"nan_to_num"}  # copies the numbers that it is given from the host
+JOINED, FEW = {"concatenate", "stack"}, 8  # of more arrays, CuPy copies the addresses to the device
+INDEXED = {"getitem", "take", "take_along_axis"}
+SIZED = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract"}  # the host must learn the length
+WAITS = SIZED | {"lib.stride_tricks.sliding_window_view"}  # whose window's length CuPy sends there, and looks at
+
+
+def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
+    """NumPy's function on device arrays: one launch, unless what came out is a view."""
+    given = (*args, *options.values())
+    refuse_host(given, name)
+
+    def compute(bare_index: Callable[[Any], Any] = bare) -> Any:
+        first, *others = map(bare, args[:1]), *map(bare_index, args[1:])
+        return ours(*first, *others, **{key: bare_index(value) for key, value in options.items()})
+
+    y = compute(foretold if THREAD.tapes and name in INDEXED else bare)
+    sources = [x for x in given if isinstance(x, Array)]
+    written = next((x for x in sources if y is x.host), None)
+    results = y if isinstance(y, list | tuple) else [y]
+    computed = any(isinstance(r, np.ndarray | np.generic) and source_of(r, sources) is None for r in results)
+    made = dressed(y, sources) if written is None else written
+    if written is not None or (computed and name not in FREE):
+        launched(lambda: renew(made, compute()))
+    if name in WAITS or (name == "getitem" and holds(args[1], "b")):
+        waited()
+    if name.strip("_") in UNRECORDED or name.startswith("linalg.") or (name in JOINED and len(args[0]) > FEW):
+        forbidden(f"CuPy's {name}")
+    return made
+
+
+def renew(made: Any, ys: Any) -> None:
+    """What a launch made, made again in the same memory."""
+    if isinstance(made, Array):
+        np.copyto(made.host, ys)
+    else:
+        for old, y in zip(made, ys, strict=True):
+            np.copyto(old.host, y)
+
+
+def source_of(y: Any, sources: list[Array]) -> Array | None:
+    """The array whose memory y looks at, if y is a view."""
+    seen = (x for x in sources if isinstance(y, np.ndarray) and np.may_share_memory(y, x.host))
+    return next((x if x.base is None else x.base for x in seen), None)
+
+
+def refuse_host(values: Any, name: str) -> None:
+    """Raises TypeError where a host array is mixed in."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            raise TypeError(f"{name} on the device got a host array, of shape {value.shape}: move it there first")
+        if isinstance(value, tuple | list):
+            refuse_host(value, name)
+
+
+def holds(index: Any, kinds: str) -> bool:
+    """Whether an index has an array of one of these kinds in it."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, Array) and part.dtype.kind in kinds for part in parts)
+
+
+def bare(x: Any) -> Any:
+    """x with its device arrays replaced by the arrays they hide."""
+    if isinstance(x, Array):
+        return x.host
+    if isinstance(x, Ufunc):
+        return x.ours
+    return type(x)(map(bare, x)) if type(x) in (list, tuple) else x
+
+
+def foretold(x: Any) -> Any:
+    """x bare, where nothing has run that would have computed it yet: whole numbers, which may be indices, are 0."""
+    if isinstance(x, tuple):
+        return tuple(map(foretold, x))
+    host = bare(x)
+    return np.zeros_like(host) if isinstance(x, Array) and host.dtype.kind in "iu" else host
+
+
+def dressed(y: Any, sources: list[Array]) -> Any:
+    """A result as the device gives it: arrays of it, never numbers."""
+    if isinstance(y, np.ndarray | np.generic):
+        return Array(np.asarray(y), source_of(y, sources))
+    if isinstance(y, tuple):  # CuPy's results have no names, where NumPy's do
+        return tuple(dressed(element, sources) for element in y)
+    return [dressed(element, sources) for element in y] if isinstance(y, list) else y
+
+
+xp = Namespace(np)

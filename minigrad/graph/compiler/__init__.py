@@ -1,0 +1,30 @@
+"""From a graph to a function: a better graph (passes/), then steps, planned memory and Python source (program/).
+
+    optimised(graph), steps(graph)      after all passes of STANDARD, FAST or NATIVE; and after each of them, as a table
+    share, fold, fuse, remat, …         the passes, each a function from a graph to a graph
+    bytes_moved, peak_bytes, …          what a graph costs
+    Program(graph)                      a graph compiled; critical_path and Workers run it on several workers
+    interpret(graph, *arrays)           the referee of them all
+
+`compiled` in executable.py is the one way there, for sessions, traced functions, branches and loops.
+
+The derivative of a single op takes a shorter way, below Tensor, because eager execution needs it: engine/tensor/rules.py.
+"""
+
+from ...engine.core.graph import Graph as Graph
+from ...engine.core.interpret import interpret as interpret, value as value
+from ...engine.core.node import Node as Node, toposort as toposort
+from ...engine.tensor.rewrite import share as share, simplify as simplify
+from .passes.fold import fold as fold
+from .passes.fuse import Fused as Fused, fuse as fuse
+from .passes.liveness import (
+    Ordered as Ordered, alive_bytes as alive_bytes, bytes_moved as bytes_moved, lifetimes as lifetimes,
+    ordered as ordered, peak_bytes as peak_bytes,
+)
+from .passes.pipeline import (
+    FAST as FAST, NATIVE as NATIVE, STANDARD as STANDARD, optimised as optimised, steps as steps,
+)
+from .passes.remat import flops as flops, remat as remat
+from .passes.transpose_rules import transposes as transposes
+from .program.program import Program as Program
+from .schedule import Workers as Workers, critical_path as critical_path, ways_left as ways_left

@@ -1,0 +1,158 @@
+"""Where it went wrong. Compiled code knows no nodes; so when a run fails it is run again, op by op, until an op fails.
+
+    BoundsError: Index (…), built at model.py:12, in forward, of x: f64[2] from 1 to 2 and i: i64[] = 5 failed: …
+
+The same walk is the NaN trap: it stops at the first op that makes a NaN or an infinity out of finite numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...engine.base.dtypes import kind
+from ...engine.base.errors import AnomalyError
+from ...engine.base.spec import Specs
+from ...engine.core.interpret import value, walked
+from ...engine.core.node import Node
+from ...engine.ops.effect import Effect
+
+if TYPE_CHECKING:
+    from .executable import Executable
+
+Arrays = tuple[Any, ...]
+Walk = Callable[["Executable", Sequence[Any]], Arrays]
+
+walk_now: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs are run just now; None: as programs
+
+
+@contextmanager
+def walking(walk: Walk | None) -> Iterator[None]:
+    """A block in which every graph, branches and bodies of loops among them, runs in this way: op by op, or timed."""
+    before = walk_now.get()
+    walk_now.set(walk)
+    try:
+        yield
+    finally:
+        walk_now.set(before)  # and no token, which holds in its own context alone: a notebook has one for each cell
+
+
+def trap_nan() -> Any:
+    """A block in which every graph runs op by op, and the first op that makes a NaN or an infinity is named."""
+    return walking(trapped)
+
+
+def located(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
+    """The first op of its graph that fails on these arrays, described, and its error; None if none does.
+
+    It may be another than the program stopped at, whose lines are in an order of their own.
+
+    What has an effect has it a second time, if it can fail: a Python function is called again, nothing is printed.
+    """
+    with walking(repeated):
+        try:
+            repeated(executable, arrays)
+        except Exception as error:
+            if interrupts(error):
+                raise
+            return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
+    return None
+
+
+def interrupts(error: BaseException) -> bool:
+    """Whether a signal handler raised the error: only a handler receives its caller's frame as an argument."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        caller, trace = trace.tb_frame, trace.tb_next
+        code, values = trace.tb_frame.f_code, trace.tb_frame.f_locals
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 1]  # + 1 for *args, if any
+        given = [values[name] for name in names if name in values]
+        if any(x is caller for each in given for x in (each if type(each) is tuple else (each,))):
+            return True
+    return False
+
+
+def repeated(executable: Executable, arrays: Sequence[Any]) -> Arrays:
+    """The outputs, once more, in silence."""
+    return walked(executable.graph, arrays, again)
+
+
+def trapped(executable: Executable, arrays: Sequence[Any]) -> Arrays:
+    """The outputs, computed op by op. Raises AnomalyError at the first op that makes no number of numbers."""
+    return walked(executable.graph, arrays, numbers)
+
+
+def again(node: Node, xs: Sequence[Any]) -> Any:
+    """A node's value, once more. The innermost node that fails is named by the error."""
+    silent = isinstance(node.op, Effect) and not node.op.repeats
+    try:
+        return unsaid(node, xs) if silent else value(node, *xs)
+    except Exception as error:
+        if not hasattr(error, "failed"):
+            error.failed = f"{description(node, xs)} failed"  # type: ignore[attr-defined]
+        raise
+
+
+def unsaid(node: Node, xs: Sequence[Any]) -> Any:
+    """What stands for the result of an effect that does not happen again: its operand, or zeros of its shape."""
+    if xs and getattr(xs[0], "shape", ()) == getattr(node.spec, "shape", ()):
+        return xs[0]
+    return () if isinstance(node.spec, Specs) else np.zeros(node.spec.shape, node.spec.dtype)
+
+
+def numbers(node: Node, xs: Sequence[Any]) -> Any:
+    """A node's value. Raises AnomalyError where it is none, although those of its inputs are."""
+    with np.errstate(all="ignore"):
+        y = value(node, *xs)
+    if not finite(y) and all(map(finite, xs)):
+        raise AnomalyError(f"{description(node, xs)} made {span(y)} of finite numbers")
+    return y
+
+
+def finite(x: Any) -> bool:
+    """Whether an array, or each of several, is all numbers."""
+    if isinstance(x, tuple):
+        return all(map(finite, x))
+    return kind(x.dtype) != "f" or bool((abs(x) < np.inf).all())
+
+
+def description(node: Node, xs: Sequence[Any]) -> str:
+    """A node by its name, its line, and the values that it met."""
+    named = f"{node.name} ({node.op})" if hasattr(node, "name") and node.name != str(node.op) else str(node.op)
+    where = lineage(node)
+    met = " and ".join(f"{label(x)}{x.spec} {span(a)}" for x, a in zip(node.inputs, xs))
+    return f"{named}{where} of {met}" if met else f"{named}{where}"
+
+
+def lineage(node: Node) -> str:
+    """Where a node was built; of one that a derivative brought, where something was that it reads."""
+    place = getattr(node, "place", None)
+    if place is not None:
+        return f", built at {place},"
+    near = next((x.place for x in node.inputs if getattr(x, "place", None) is not None), None)  # type: ignore[attr-defined]
+    return "" if near is None else f", which reads what was built at {near},"
+
+
+def label(node: Node) -> str:
+    """A node's name, to be followed by its spec."""
+    return f"{node.name}: " if hasattr(node, "name") else ""
+
+
+def span(x: Any) -> str:
+    """From where to where the values of an array go, and how many are no finite numbers."""
+    if isinstance(x, tuple):
+        return f"({', '.join(map(span, x))})"
+    if not x.size:
+        return "without elements"
+    x = x if isinstance(x, np.ndarray | np.generic) else x.get()
+    if kind(x.dtype) != "f":
+        return f"from {x.min()} to {x.max()}" if x.size > 1 else f"= {x.item()}"
+    ok = x[abs(x) < np.inf]
+    nan, infinite = int((x != x).sum()), int((abs(x) == np.inf).sum())
+    odd = [f"{count} {what}" for count, what in ((nan, "NaN"), (infinite, "infinite")) if count]
+    whole = [] if not ok.size else [f"from {ok.min():.6g} to {ok.max():.6g}" if ok.size > 1 else f"= {ok.item():.6g}"]
+    return ", ".join([*whole, *odd])

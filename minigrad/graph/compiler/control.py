@@ -1,0 +1,256 @@
+"""Control flow as ops: a branch and a loop hold finished graphs, and are themselves nodes like any other.
+
+    Cond(true, false)       y = true(x) if p else false(x)
+    While(test, body)       c = body(c) as long as test(c)
+    Scan(body)              c, y[t] = body(c, x[t]) for each t, forwards or in reverse
+
+What a branch or a body reads from outside comes in as operands k, the same for all graphs of an op. A loop gives back,
+besides its last carries c, a stack of each of the ys that its body gives at each step. A carry as it was before the
+step is such a y; so the loop leaves behind what backward recomputes its steps from, and what nobody reads of that is
+dropped by a pass (passes/dce.py). The derivative of a While is a Scan the other way, that of a Scan is a Scan, and
+that of a Cond a Cond: so there are derivatives of every order. They are made in control_grad.py.
+
+The last result of each is True, after every effect of the graph (a print, say): who reads it makes the effects happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...engine.base.errors import ShapeError
+from ...engine.base.spec import Spec, Specs, spec_of
+from ...engine.core.graph import Graph
+from ...engine.core.op import Op
+from .control_grad import cond_gradients, loop_gradients
+from .executable import Executable, compiled
+from .passes.liveness import memory_of
+from .passes.purify import STEPS, graphs_of
+from .passes.specialise import specialised
+from .program.buffer import Step
+from .program.source import Line, branch, for_loop, while_loop
+
+if TYPE_CHECKING:
+    from .program.emit import Lines
+
+
+Run = Callable[[Graph, Sequence[Any]], Sequence[Any]]
+
+
+@dataclass(frozen=True, repr=False)
+class Control(Op):
+    """An op made of graphs; of several results."""
+
+    inline = False
+
+    graphs = property(lambda self: tuple(graphs_of(self).values()), doc="Its graphs.")
+    functions = cached_property(lambda self: {id(graph): Inner(graph) for graph in self.graphs})
+    gives = property(lambda self: (self.body,), doc="Those whose results are its results.")
+
+    @cached_property
+    def effect(self) -> bool:  # type: ignore[override]
+        return any(node.op.effect for graph in self.graphs for node in graph.nodes)
+
+    def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """What one of its graphs gives for these arrays."""
+        return self.functions[id(graph)](*arrays)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(graph.nodes)} nodes" for graph in self.graphs)
+        return f"{type(self).__name__}({sizes})"
+
+
+@dataclass(frozen=True, repr=False)
+class Cond(Control):
+    """y = true(k) if p else false(k): the operands are p and k"""
+
+    true: Graph
+    false: Graph
+
+    symbol = "if"
+    gives = property(lambda self: (self.true, self.false))
+
+    def infer(self, p: Spec, *k: Spec) -> Specs:  # type: ignore[override]
+        accept(self, "branches", self.true, k)
+        return Specs(results(self.true))
+
+    def forward(self, xp: Any, p: Any, *k: Any) -> tuple[Any, ...]:
+        chosen = self.true if p else self.false
+        return owned(self.run(chosen, k), chosen, 1)
+
+    def written(self, lines: Lines, step: Step) -> list[Line]:
+        return branch(self, lines, step)
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        return cond_gradients(self, gy, y, *xs)
+
+    def flops(self, y: Any, *xs: Any) -> int:
+        return max(flops(self.true), flops(self.false))
+
+
+class Loop(Control):
+    """An op that runs its body again and again."""
+
+    body: Graph
+    carried: int
+
+    def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+        """The last carries, and the ys of each step, where run(graph, operands) gives the results of a graph."""
+        raise NotImplementedError
+
+    def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
+        carries, rows = self.turns(xs, self.run)
+        specs = results(self.body)[self.carried :]
+        return *owned(carries, self.body, len(rows)), *(
+            y.device.xp.stack([ys[i] for ys in rows]) if rows else y.device.xp.empty((0, *row(y)), y.dtype)
+            for i, y in enumerate(specs)
+        )
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        return loop_gradients(self, Scan, gy, y, *xs)
+
+
+@dataclass(frozen=True, repr=False)
+class While(Loop):
+    """c, ys = body(c, k) as long as test(c, k): the operands are c and k, the results the last c and stacks of the ys
+
+    carried    how many c there are
+
+    How long the stacks are is not known before the loop has run.
+    """
+
+    test: Graph
+    body: Graph
+    carried: int
+
+    symbol = "while"
+    sliced, reverse, length = 0, False, None  # as a Scan, it slices nothing, and does not know how many steps it takes
+
+    def infer(self, *xs: Spec) -> Specs:  # type: ignore[override]
+        accept(self, "body", self.body, xs)
+        carries = (x.spec for x in self.body.inputs[: self.carried])
+        return Specs((*carries, *stacked(STEPS, results(self.body)[self.carried :])))
+
+    def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+        n, rows = self.carried, []
+        carries, k = xs[:n], xs[n:]
+        while run(self.test, (*carries, *k))[0]:
+            ys = run(self.body, (*carries, *k))
+            carries = ys[:n]
+            rows.append(ys[n:])
+        return carries, rows
+
+    def written(self, lines: Lines, step: Step) -> list[Line]:
+        return while_loop(self, lines, step)
+
+    def flops(self, y: Any, *xs: Any) -> int:
+        return STEPS * (flops(self.test) + flops(self.body))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class Scan(Loop):
+    """c, y[t] = body(c, x[t], k) for each t: the operands are c, x and k, the results the last c and stacks of the ys
+
+    carried    how many c there are
+    sliced     how many x, whose first axis is t
+    reverse    whether the last t comes first
+    length     how many t there are, where no x says it
+    """
+
+    body: Graph
+    carried: int
+    sliced: int
+    reverse: bool = False
+    length: int | None = None
+
+    symbol = "scan"
+
+    def steps(self, xs: Sequence[Any]) -> Any:
+        """How many steps there are."""
+        return xs[self.carried].shape[0] if self.sliced else self.length
+
+    def infer(self, *xs: Spec) -> Specs:  # type: ignore[override]
+        n, m = self.carried, self.carried + self.sliced
+        lengths = {x.shape[0] for x in xs[n:m]}
+        if len(lengths) > 1:
+            raise ShapeError(f"{self} goes along the first axis of {', '.join(map(str, xs[n:m]))}, which differ in it")
+        accept(self, "body", self.body, (*xs[:n], *(x.with_shape(x.shape[1:]) for x in xs[n:m]), *xs[m:]))
+        ys = results(self.body)
+        return Specs((*ys[:n], *stacked(self.steps(xs), ys[n:])))
+
+    def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+        n, m, steps, rows = self.carried, self.carried + self.sliced, range(self.steps(xs)), []
+        carries, slices, k = xs[:n], xs[n:m], xs[m:]
+        for t in reversed(steps) if self.reverse else steps:
+            ys = run(self.body, (*carries, *[x[t, ...] for x in slices], *k))
+            carries = ys[:n]
+            rows.append(ys[n:])
+        return carries, rows[::-1] if self.reverse else rows
+
+    def written(self, lines: Lines, step: Step) -> list[Line]:
+        return for_loop(self, lines, step)
+
+    def flops(self, y: Any, *xs: Any) -> int:
+        return self.steps(xs) * flops(self.body)  # type: ignore[no-any-return]
+
+
+# -- specs ------------------------------------------------------------------------------------------
+
+
+def results(graph: Graph) -> tuple[Spec, ...]:
+    """The specs of the outputs."""
+    return tuple(y.spec for y in graph.outputs if y is not None)
+
+
+def stacked(steps: int, specs: Iterable[Spec]) -> Iterable[Spec]:
+    """The specs of stacks, of one row for each step."""
+    return (spec.with_shape((steps, *spec.shape)) for spec in specs)
+
+
+def row(spec: Spec) -> tuple[int, ...]:
+    """The shape of a stack's row, before there is one."""
+    return spec.shape if spec.is_known else (0,) * spec.ndim
+
+
+def accept(op: Op, part: str, graph: Graph, xs: Sequence[Spec]) -> None:
+    """Raises ShapeError where the operands are not those that the graph was made for."""
+    wanted = [x.spec for x in graph.inputs]
+    fits = len(wanted) == len(xs) and all(
+        w == x or (w.with_shape(()) == x.with_shape(()) and w.ndim == x.ndim and not (w.is_known and x.is_known))
+        for w, x in zip(wanted, xs)
+    )
+    if not fits:
+        raise ShapeError(f"{op} has {part} of {wanted}, and got {list(xs)}")
+
+
+def flops(graph: Graph) -> int:
+    """What one run of the graph costs."""
+    return sum(node.op.flops(node.spec, *(x.spec for x in node.inputs)) for node in graph.nodes if node.inputs)
+
+
+# -- running ----------------------------------------------------------------------------------------
+
+
+class Inner:
+    """A graph in an op as a function of arrays, compiled when it is first called; where lengths are open, for each."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.is_open = not all(x.spec.is_known for x in graph.inputs)
+        self.made: dict[tuple[Spec, ...], Executable] = {}
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        specs = tuple(map(spec_of, arrays)) if self.is_open else ()
+        run = self.made.get(specs)
+        if run is None:
+            run = self.made[specs] = compiled(specialised(self.graph, specs) if specs else self.graph)
+        return run(*arrays)
+
+
+def owned(ys: Sequence[Any], graph: Graph, steps: int) -> tuple[Any, ...]:
+    """Results of a graph, those copied that may look at the memory of an operand: all, if there was no step."""
+    home = memory_of(graph.nodes)
+    looks = [y is not None and not home[y].inputs for y in graph.outputs]
+    return tuple(y.copy() if steps == 0 or look else y for y, look in zip(ys, looks))

@@ -1,0 +1,201 @@
+"""Branches and loops backwards.
+
+    y = true(k) if p else false(k)        gk = true'(gy, k) if p else false'(gy, k)
+    c, y[t] = body(c, x[t], k)            gc, gx[t] = body'(gc, gy[t], c[t], x[t], k), the last t first, gk being summed
+
+f' is the gradient of the graph f, made on f's own nodes (tracing/gradients.py). What it reads of the values inside f,
+and is no result of f, it computes again from what f was given: of a loop, from the carries before each step, which
+are results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from ...engine.base.errors import NoGradientError
+from ...engine.base.spec import Spec
+from ...engine.core.graph import Graph
+from ...engine.core.node import NamedNode, Node
+from ...engine.ops import Input, TupleGet
+from ...engine.tensor.symbol import Symbol
+from ...tracing.gradients import gradients
+from .passes.purify import Output, output_of, purify, with_values
+
+Grads = dict[Node, Symbol]
+
+
+# -- branches ---------------------------------------------------------------------------------------
+
+
+def cond_gradients(op: Any, gy: Any, y: Any, p: Any, *k: Any) -> tuple[Any, ...]:
+    """gk, by a Cond of the gradients of its branches."""
+    names, results = fresh(op.true, op.false), range(len(y.spec))
+    seeds = {i: argument(next(names), y.spec[i]) for i in results if gy.gys[i] is not None}
+    kept = {i: argument(next(names), y.spec[i]) for i in results}
+    found = [branch_gradients(graph, op, seeds, kept) for graph in op.graphs]
+    reached = [j for j in range(len(k)) if any(grads[j] is not None for grads in found)]
+    if not reached:
+        return None, *(None for _ in k)
+    like = next(iter(seeds.values()))
+    read = set(Graph((), tuple(g for grads in found for g in grads)).nodes)
+    kept = {i: x for i, x in kept.items() if x.node in read}
+    given = [x.node for x in (*seeds.values(), *kept.values())]
+    graphs = [
+        Graph((*given, *graph.inputs), tuple(grads[j] or zeros(like, graph.inputs[j].spec).node for j in reached))
+        for graph, grads in zip(op.graphs, found)
+    ]
+    gk = p.apply(type(op)(*graphs), *(gy.gys[i] for i in seeds), *(y.apply(TupleGet(i)) for i in kept), *k)
+    return None, *(gk.apply(TupleGet(reached.index(j))) if j in reached else None for j in range(len(k)))
+
+
+def branch_gradients(
+    graph: Graph, op: Any, seeds: dict[int, Symbol], kept: dict[int, Symbol]
+) -> tuple[Node | None, ...]:
+    """The gradient of each input, in one branch."""
+    still, before = purify(graph)
+    found = gradients(summed((still.outputs[i], g) for i, g in seeds.items()), floats(graph.inputs))
+    grads = Graph((), tuple(found[x].node if x in found else None for x in graph.inputs))
+    return with_values(grads, before, values_in(graph, kept), op).outputs
+
+
+# -- loops ------------------------------------------------------------------------------------------
+
+
+def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+    """gc, gx and gk, by a Scan the other way; op is a While or a Scan."""
+    steps = Reverse(op, gy.gys, y)
+    like = next(g for g in gy.gys if g is not None)
+    stacks = steps.stacks(xs)
+    carried = (*steps.moving.values(), *steps.sums.values())
+    operands = (
+        *(zeros(like, g.spec) if gy.gys[i] is None else gy.gys[i] for i, g in steps.moving.items()),
+        *(zeros(like, total.spec) for total in steps.sums.values()),
+        *stacks.values(),
+        *xs[op.carried + op.sliced :],
+    )
+    inputs = (*(g.node for g in carried), *stacks, *steps.read)
+    before = tuple(g.node for g in steps.moving.values())  # what backward of this one will read
+    back = scan(Graph(inputs, (*steps.outputs, *before)), len(carried), len(stacks), not op.reverse, op.length)
+    g = operands[0].apply(back, *operands[1:])
+    places = [*(steps.carries[i] for i in steps.moving), *steps.sums, *steps.reached]
+    return tuple(g.apply(TupleGet(places.index(x))) if x in places else None for x in op.body.inputs)
+
+
+class Reverse:
+    """A step of a loop backwards: the gradient of its body.
+
+    carries    the body's inputs that are carried from step to step
+    slices     those that are a row at each step
+    read       those that are the same at each step
+    rows       place of a result → the gradient that arrives there at each step
+    kept       place of a result → that result, at each step
+    moving     place of a carry that a gradient reaches → that gradient, after the step
+    sums       input that is read → its gradient, of the steps so far
+    reached    the slices that have a gradient
+    outputs    the gradients of the carries before the step, the sums with this step's share, those of the slices
+    """
+
+    def __init__(self, op: Any, gys: Sequence[Any], y: Any):
+        n, m, graph, names = op.carried, op.carried + op.sliced, op.body, fresh(op.body)
+        self.op, self.gys, self.y, self.names = op, gys, y, names
+        self.carries, self.slices, self.read = graph.inputs[:n], graph.inputs[n:m], graph.inputs[m:]
+        stacks = range(n, len(graph.outputs))
+        self.rows = {i: self.row(i) for i in stacks if gys[i] is not None}
+        self.kept = {i: self.row(i) for i in stacks}
+        self.still, before = purify(graph)
+        self.moving: dict[int, Symbol] = {}
+        found = self.gradients()
+        self.sums = {x: argument(next(names), x.spec) for x in self.read if x in found}
+        self.reached = [x for x in self.slices if x in found]
+        like = next(iter((self.moving | self.rows).values()))
+        outputs = (
+            *(
+                found[x].node if x in found else zeros(like, x.spec).node
+                for x in (self.carries[i] for i in self.moving)
+            ),
+            *((total + found[x]).node for x, total in self.sums.items()),
+            *(found[x].node for x in self.reached),
+        )
+        self.outputs = with_values(Graph((), outputs), before, values_in(graph, self.kept), op).outputs
+
+    def row(self, i: int) -> Symbol:
+        """An input for a row of a stack."""
+        stack = self.y.spec[i]
+        return argument(next(self.names), stack.with_shape(stack.shape[1:]))
+
+    def gradients(self) -> Grads:
+        """Input → its gradient. What reaches a carry before the step reaches it after the step before."""
+        reached = [i for i in range(len(self.carries)) if self.gys[i] is not None]
+        while True:
+            self.moving |= {i: self.after(i) for i in reached}
+            arrived = ((self.still.outputs[i], g) for i, g in (self.moving | self.rows).items())
+            found = gradients(summed(arrived), floats(self.op.body.inputs))
+            reached = [i for i, x in enumerate(self.carries) if x in found and i not in self.moving]
+            if not reached:
+                return found
+
+    def after(self, i: int) -> Symbol:
+        """An input for the gradient of a carry. Raises NoGradientError where its shape varies."""
+        before, after = self.carries[i].spec, self.op.body.outputs[i].spec
+        if before != after:
+            raise NoGradientError(
+                f"no gradient passes through a loop variable whose shape changes from {before} to {after}: "
+                "give it its full length before the loop, and write into it"
+            )
+        return argument(next(self.names), before)
+
+    def stacks(self, xs: Sequence[Any]) -> dict[Node, Any]:
+        """Input that is a row at each step back → the stack of them."""
+        op, y, needed = self.op, self.y, set(Graph((), self.outputs).nodes)
+        n, results = op.carried, op.body.outputs
+        stacks = {x.node: self.gys[i] for i, x in self.rows.items()}
+        stacks |= {x.node: y.apply(TupleGet(i)) for i, x in self.kept.items() if x.node in needed}
+        if missing := [x for x in self.carries if x in needed]:
+            raise NoGradientError(f"backward of {op} reads {missing} of every step, and these were not kept")
+        stacks |= {x: xs[n + j] for j, x in enumerate(self.slices) if x in needed}
+        if not stacks and op.length is None:  # something has to say how many steps there were
+            last = len(results) - 1
+            stacks = {self.slices[0]: xs[n]} if self.slices else {self.row(last).node: y.apply(TupleGet(last))}
+        return stacks
+
+
+# -- both -------------------------------------------------------------------------------------------
+
+
+def fresh(*graphs: Graph) -> Iterator[str]:
+    """Names that no input of the graphs has."""
+    taken = {x.op.name for graph in graphs for x in graph.inputs}  # type: ignore[attr-defined]
+    return (name for name in map("g{}".format, count()) if name not in taken)
+
+
+def argument(name: str, spec: Spec) -> Symbol:
+    """A symbol for an input of that name."""
+    return Symbol(NamedNode(Input(name), (), spec, name, None))
+
+
+def values_in(graph: Graph, kept: dict[int, Symbol]) -> dict[Output, Node]:
+    """Value → the input that gives it, for the results that are kept.
+
+    kept    place of a result → the symbol of that input
+    """
+    return {output_of(y): kept[i].node for i, y in enumerate(graph.outputs) if y is not None and i in kept}
+
+
+def summed(pairs: Iterable[tuple[Any, Symbol]]) -> Grads:
+    """Node → the sum of the gradients that arrive there."""
+    sums: Grads = {}
+    for node, g in pairs:
+        sums[node] = sums[node] + g if node in sums else g
+    return sums
+
+
+def floats(inputs: Sequence[Node]) -> set[Node]:
+    """Those that can have a gradient."""
+    return {x for x in inputs if x.spec.is_float}
+
+
+def zeros(like: Any, spec: Spec) -> Any:
+    """Zeros of that spec, in the graph that `like` is part of."""
+    return like.lift(0).astype(spec.dtype).broadcast_to(spec.shape)

@@ -1,0 +1,119 @@
+"""Dead code elimination: what no result needs is not computed.
+
+What cannot be reached from an output is in no graph, so most dead code is dead without a pass. What is left to do is to
+let go of waiting for what has no effect, and to have branches and loops give only what is read of them: a loop leaves
+behind the carries of every step, for a backward that may never come. What nobody reads of that is dropped: results,
+then the carries that only they needed, then the operands. The same inside, in the graphs that the op is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from ....engine.core.graph import Graph
+from ....engine.core.node import Node
+from ....engine.ops import ControlDep, TupleGet
+from ....engine.tensor.rewrite import again
+from .purify import graphs_of
+
+
+def wanted(graph: Graph, results: Collection[int]) -> Graph:
+    """The graph of some of its results, by their places; the others are None. The arguments stay as they are."""
+    return replace(graph, outputs=tuple(y if i in results else None for i, y in enumerate(graph.outputs)))
+
+
+def dce(graph: Graph) -> Graph:
+    """The graph without what is dead in it."""
+    return without_waits(narrowed(graph))
+
+
+def without_waits(graph: Graph) -> Graph:
+    """x after (waits)  →  x after those of the waits that have an effect, or depend on one;  x after nothing  →  x"""
+    effects: set[Node] = set()
+
+    def waiting(node: Node, inputs: tuple[Node, ...]) -> Node:
+        new = again(node, inputs)
+        if type(node.op) is ControlDep:
+            x, *waits = inputs
+            needed = tuple(dict.fromkeys(w for w in waits if w in effects and w is not x))
+            new = x if not needed else new if len(needed) == len(waits) else Node(node.op, (x, *needed), node.spec)
+        if new.op.effect or not effects.isdisjoint(new.inputs):
+            effects.add(new)
+        return new
+
+    return graph.rebuild(waiting)
+
+
+Narrowed = tuple[Any, list[int], list[int]]
+
+
+def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
+    """The graph, its branches and loops without results, carries and operands that nobody reads.
+
+    known    what was narrowed before: a loop is asked again for each loop around it that turns out to read more
+    """
+    known = {} if known is None else known
+    read: dict[Node, set[int]] = {node: set() for node in graph.nodes if hasattr(node.op, "gives")}
+    for node in graph.nodes:
+        if isinstance(node.op, TupleGet) and node.inputs[0] in read:
+            read[node.inputs[0]].add(node.op.i)
+    left: dict[Node, list[int]] = {}
+
+    def smaller(node: Node, inputs: tuple[Node, ...]) -> Node:
+        if node in read and node not in graph.outputs:
+            key = node.op, frozenset(read[node]), len(inputs)
+            if key not in known:
+                known[key] = narrowed_op(*key, known)
+            op, left[node], used = known[key]
+            return node.with_inputs(inputs) if op is node.op else Node(op, tuple(inputs[j] for j in used))
+        if isinstance(node.op, TupleGet) and node.inputs[0] in left:
+            i = left[node.inputs[0]].index(node.op.i)
+            return node.with_inputs(inputs) if i == node.op.i else Node(TupleGet(i), inputs)
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(smaller)
+
+
+def narrowed_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Narrowed]) -> Narrowed:
+    """The op for those of its results that are read; which results it gives, and which operands it takes."""
+    graphs, whole, (carried, sliced) = graphs_of(op), op.gives[0], parts(op)
+    before = operands - len(whole.inputs)  # the condition of a branch
+    results, needed = set(read) | ({len(whole.outputs) - 1} if op.effect else set()), set[int]()
+    if op.effect and not before:  # the first operand orders this op after the effects before it
+        (results if carried else needed).add(0)
+    while True:
+        given = sorted(results)
+        small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs.items()}
+        used = needed.union(*map(reads, small.values()))
+        more = {j for j in used if j < carried} - results
+        if not more:
+            break
+        results |= more
+    if sliced and op.length is None and used.isdisjoint(range(carried, carried + sliced)):
+        used.add(carried)  # it says how many steps there are
+    used |= {i for i in results if i < carried}
+    taken = sorted(used)
+    small = {name: Graph(tuple(g.inputs[j] for j in taken), g.outputs) for name, g in small.items()}
+    if len(given) == len(whole.outputs) and len(taken) + before == operands and small == graphs:
+        return op, given, [*range(operands)]
+    counts = {"carried": sum(i < carried for i in given), "sliced": sum(carried <= j < carried + sliced for j in taken)}
+    counts = {name: n for name, n in counts.items() if name in op.__dataclass_fields__}
+    return replace(op, **small, **counts), given, [*range(before), *(before + j for j in taken)]
+
+
+def reads(graph: Graph) -> list[int]:
+    """Which of its inputs it reads."""
+    nodes = set(graph.nodes)
+    return [j for j, x in enumerate(graph.inputs) if x in nodes]
+
+
+def parts(op: Any) -> tuple[int, int]:
+    """How many operands are carried, and how many sliced: of a branch, none."""
+    return getattr(op, "carried", 0), getattr(op, "sliced", 0)
+
+
+def only(graph: Graph, results: Collection[int]) -> Graph:
+    """The graph of some of its results."""
+    return Graph(graph.inputs, tuple(graph.outputs[i] for i in results))

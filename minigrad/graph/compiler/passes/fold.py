@@ -1,0 +1,83 @@
+"""Constant folding: what depends on no input is computed once, when the graph is compiled.
+
+Only small results are held, so that a compiled graph is never larger than the one that was written; and nothing
+that has an effect, can refuse its operands, or has a length that is not known yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ....engine.base.device import CPU
+from ....engine.base.dimension import Unknown
+from ....engine.core.graph import Graph
+from ....engine.core.interpret import value
+from ....engine.core.node import Node
+from ....engine.core.op import Elementwise, Linear, Op
+from ....engine.ops import const
+from ....engine.ops.reduce import Reduction
+from ....engine.tensor.rewrite import again
+
+LARGEST = 1 << 12  # bytes of a constant that is held
+WORK = 1 << 16  # elements of an operand that is computed with, which may be a broadcast
+
+
+@dataclass(frozen=True)
+class Folded(Op):
+    """A small array that never changes: the bytes of its elements, in order.
+
+    value    the array, read-only
+    """
+
+    data: bytes
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        return np.frombuffer(self.data, self.dtype).reshape(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Folded({np.array2string(self.value, threshold=6)})"
+
+
+def fold(graph: Graph) -> Graph:
+    """Nodes all of whose operands are constants become constants, if that is small. A view costs nothing and stays."""
+    known: dict[Node, Any] = {}
+
+    def computed(node: Node, inputs: tuple[Node, ...]) -> Node:
+        new = again(node, inputs)
+        if not (can_be_read(new) if not inputs else can_be_folded(new) and all(x in known for x in inputs)):
+            return new
+        with np.errstate(all="ignore"):
+            known[new] = array = value(new, *(known[x] for x in inputs))
+        if new.op.is_view or not inputs or array.nbytes > LARGEST or not array.flags.c_contiguous:
+            return new
+        held = node.naming(Node(leaf(array), (), new.spec))  # under its name at once: the next one looks it up
+        known[held] = array
+        return held
+
+    return graph.rebuild(computed)
+
+
+def can_be_read(leaf: Node) -> bool:
+    """Whether a leaf's value is known when the graph is compiled."""
+    number = getattr(leaf.op, "value", None)
+    return number is not None and leaf.spec.device is CPU and not isinstance(number, Unknown)
+
+
+def can_be_folded(node: Node) -> bool:
+    """Whether it can be computed beforehand: cheap to do, and by an op that always gives the same and never refuses."""
+    pure = isinstance(node.op, Elementwise | Linear | Reduction) and not node.op.effect
+    return pure and node.spec.device is CPU and max(s.size for s in (node.spec, *(x.spec for x in node.inputs))) <= WORK
+
+
+def leaf(array: np.ndarray) -> Op:
+    """The constant that holds it: a Python number where the array has no axes."""
+    if array.ndim:
+        return Folded(array.tobytes(), array.dtype, array.shape)
+    return const(array.item())

@@ -1,0 +1,230 @@
+"""Fusion: elementwise ops that run over one shape become one op, whose loop reads and writes memory once.
+
+    y = tanh(x * a + b)     three loops, two arrays made on the way      →     one loop, none
+
+A group is a small graph of its own, the body of `Fused`. It may have several results. What it reads broadcasts to
+the loop's shape. A group that reads a matrix product or a convolution is its epilogue: the bias and the activation
+are done while the result is still near.
+
+Which nodes may stand together without a cycle? Give every node a *level*, counted from the outputs: the highest of
+its readers' levels, and 1 more where the reader is a loop that cannot take it in. A path that leaves a group and
+enters a loop again is then at a lower level, and cannot come back: any loops of one level and one shape may be one
+group. Counting from the outputs also puts each node with its readers, which is late: of what is made early and read
+late, nothing is kept in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ....engine.base.errors import ShapeError
+from ....engine.base.spec import Spec, Specs
+from ....engine.core.graph import Graph
+from ....engine.core.interpret import interpret
+from ....engine.core.node import Node
+from ....engine.core.op import Elementwise, Op
+from ....engine.ops.arithmetic import Add
+from ....engine.ops.convolution import Convolution, ConvolutionTranspose
+from ....engine.ops.effect import TupleGet
+from ....engine.ops.leaf import Const, Input
+from ....engine.ops.matmul import Affine, MatMul
+from ....engine.ops.movement import BroadcastTo, Reshape
+from ....engine.ops.reduce import Max, Mean, Min, Sum
+from ....engine.tensor.rewrite import again
+
+LARGEST = 64  # nodes of a group: what a block of each leaves in the cache, and text that can still be read
+
+
+@dataclass(frozen=True)
+class Fused(Op):
+    """ys = body(xs): elementwise ops in one loop
+
+    body    its inputs are a0, a1, …; its outputs have the loop's shape, to which all inputs broadcast, or are full
+            reductions of nodes of that shape. Several outputs are a tuple, of which TupleGet(i) picks one
+    """
+
+    body: Graph
+
+    inline = False
+
+    @property
+    def symbol(self) -> str:  # type: ignore[override]
+        return " ".join(n.op.label for n in self.body.nodes if n.inputs)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the loop."""
+        return loop_shape(next(n for n in self.body.nodes if n.inputs))
+
+    def widens(self, y: Any, *xs: Any) -> bool:
+        return False  # each op of the body says so for itself
+
+    def infer(self, *xs: Spec) -> Any:
+        made_for = tuple(a.spec for a in self.body.inputs)
+        if xs != made_for:
+            raise ShapeError(f"a fused loop made for {made_for} was given {xs}: fuse once the shapes are known")
+        specs = [y.spec for y in self.body.outputs if y is not None]
+        return specs[0] if len(specs) == 1 else Specs(specs)
+
+    def forward(self, xp: Any, *xs: Any) -> Any:
+        ys = interpret(self.body, *xs)
+        return ys[0] if len(ys) == 1 else ys
+
+    def flops(self, y: Spec, *xs: Spec) -> int:
+        return sum(n.op.flops(n.spec, *(x.spec for x in n.inputs)) for n in self.body.nodes if n.inputs)
+
+    def __repr__(self) -> str:
+        return f"Fused({self.symbol})"
+
+
+@lru_cache(maxsize=1024)
+def alone(op: Op, specs: tuple[Spec, ...], result: Spec | None = None) -> Graph:
+    """An op as a graph of its own. Of integers x⁴ and x⁴·⁰ are equal ops: the result's spec keeps them apart here."""
+    inputs = tuple(Node(Input(f"a{i}"), (), spec) for i, spec in enumerate(specs))
+    return Graph(inputs, (Node(op, inputs, result),))
+
+
+def is_loop(node: Node) -> bool:
+    """Whether the node computes each element by itself, and reads more than numbers."""
+    return isinstance(node.op, Elementwise) and not node.op.effect and not all(map(is_number, node.inputs))
+
+
+def is_number(x: Node) -> bool:
+    """Whether x is a number, or many times the same one."""
+    return isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and isinstance(x.inputs[0].op, Const))
+
+
+def is_full_reduction(node: Node) -> bool:
+    """Whether the node makes one number of all elements."""
+    return type(node.op) in (Sum, Mean, Max, Min) and not node.spec.shape and bool(node.inputs[0].spec.shape)
+
+
+def loop_shape(node: Node) -> tuple[int, ...]:
+    """The shape over which a node of a group loops: its own, or its operand's if it reduces."""
+    return node.inputs[0].spec.shape if is_full_reduction(node) else node.spec.shape
+
+
+def fuse(graph: Graph, reductions: bool = False) -> Graph:
+    """Every group of two or more elementwise nodes of one shape as one Fused node.
+
+    reductions    full reductions join the group of what they reduce; run in blocks, this adds in another order
+
+    Nodes of a level are one group if one reads another, or if both read the same array of the loop's shape. Nothing
+    is computed twice: only constants and broadcasts, which cost nothing, are repeated in each group that reads them.
+    A group of more than LARGEST nodes is cut, in the order of computing.
+    """
+    kept = set(graph.outputs)
+    made: dict[Node, Node] = {}  # a node of the graph → what stands for it
+    for part in parts(graph, reductions):
+        if len(part) == 1:
+            (node,) = part
+            made[node] = again(node, tuple(made[x] for x in node.inputs))
+        else:
+            inside = set(part)
+            results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
+            made |= fused(part, results, made)
+    return Graph(graph.inputs, tuple(y and made[y] for y in graph.outputs))
+
+
+def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
+    """The group as one node, and for each of its results what stands for it."""
+    inside = set(part)
+    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
+    free = [x for x in read if is_free(x, loop_shape(part[0]))]
+    free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
+    wanted = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
+    arrays = sorted(wanted, key=lambda x: not isinstance(x.op, PRODUCTS))
+    body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
+    inputs = tuple(body.values())
+    for node in (*free, *part):
+        body[node] = again(node, tuple(body[x] for x in node.inputs))
+    loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
+    if len(results) == 1:
+        return {results[0]: results[0].naming(loop)}
+    return {y: y.naming(Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
+
+
+PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
+
+
+def is_free(x: Node, shape: tuple[int, ...]) -> bool:
+    """Whether a loop over that shape has x without an array that holds it: a number, or a broadcast."""
+    return isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and x.spec.shape == shape)
+
+
+def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
+    """All nodes in groups, each before those that read it; what cannot be fused is alone."""
+    level, loops = levels(graph, reductions)
+    group = Groups()
+    first_reader: dict[tuple[Node, int, object], Node] = {}
+    for node in graph.nodes:
+        if node in loops:
+            for x in node.inputs:
+                if x.spec.shape == loop_shape(node) and not hasattr(x.op, "value"):
+                    group.join(node, first_reader.setdefault((x, level[node], loops[node]), node))
+                if level[x] == level[node] and may_join(x, node, loops):
+                    group.join(node, x)
+    members: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        members.setdefault(group.of(node), []).append(node)
+    ordered = sorted(members.values(), key=lambda part: (-level[part[0]], part[0] not in loops))
+    return [part[i : i + LARGEST] for part in ordered for i in range(0, len(part), LARGEST)]
+
+
+def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, object]]:
+    """Node → its level; and of the nodes that can be fused, over what they loop."""
+    loops: dict[Node, object] = {
+        n: (loop_shape(n), n.spec.device) for n in graph.nodes if is_loop(n) or (reductions and is_full_reduction(n))
+    }
+    level = dict.fromkeys(graph.nodes, 0)
+    for node in reversed(graph.nodes):
+        for x in node.inputs:
+            level[x] = max(level[x], level[node] + (node in loops and not may_join(x, node, loops)))
+    for node in graph.nodes:
+        if node in loops and is_full_reduction(node):  # small is early: it goes with what it reduces
+            (x,) = node.inputs
+            level[node] = level[x] - (not may_join(x, node, loops))
+    return level, loops
+
+
+def may_join(x: Node, node: Node, loops: Mapping[Node, object]) -> bool:
+    """Whether node can read x inside one loop."""
+    return x in loops and loops[x] == loops.get(node) and not is_full_reduction(x)
+
+
+class Groups:
+    """A partition of nodes, of which parts are joined: union-find, each step a constant but for a logarithm."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Node, Node] = {}
+
+    def of(self, node: Node) -> Node:
+        """The one node that stands for node's part."""
+        while (parent := self.parent.get(node, node)) is not node:
+            self.parent[node] = self.parent.get(parent, parent)  # the next search is half as long
+            node = parent
+        return node
+
+    def join(self, x: Node, y: Node) -> None:
+        """The parts of x and y become one."""
+        self.parent[self.of(x)] = self.of(y)
+
+
+def epilogues(graph: Graph) -> Graph:
+    """affine(x, W, b) → affine(x, W) + b, and so for convolution, where loops read it: they take the bias along."""
+    kept = set(graph.outputs)
+
+    def freed(node: Node, inputs: tuple[Node, ...]) -> Node:
+        if type(node.op) not in (Affine, Convolution) or len(inputs) < 3 or node in kept:
+            return again(node, inputs)
+        if not all(is_loop(reader) and reader.spec.shape == node.spec.shape for reader in graph.readers[node]):
+            return again(node, inputs)
+        x, w, b = inputs
+        if isinstance(node.op, Convolution):
+            b = Node(Reshape((b.spec.shape[0], *[1] * (node.spec.ndim - 2))), (b,))
+        return Node(Add(), (node.naming(Node(node.op, (x, w)), "/product"), b), node.spec)
+
+    return graph.rebuild(freed)

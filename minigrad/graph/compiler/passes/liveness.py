@@ -1,0 +1,220 @@
+"""Liveness: when each node runs, and what is alive meanwhile.
+
+An array is alive from the node that makes it to the last one that reads it, itself or through a view; results to the
+end. The most bytes alive at one moment is the peak, and it depends on the order: a gradient that waits while the next
+ones are computed is memory that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import accumulate
+
+from ....engine.base.spec import Spec, Specs
+from ....engine.core.graph import Graph
+from ....engine.core.node import Node
+from ....engine.ops import TupleGet
+from ....engine.ops.effect import Shown
+
+
+@dataclass(frozen=True)
+class Ordered(Graph):
+    """A graph that also says in which order its nodes run. A pass over it starts from an order of its own."""
+
+    order: tuple[Node, ...] = ()
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        return list(self.order)
+
+    def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
+        """The graph with these outputs; what is new runs last."""
+        nodes, known = Graph(self.inputs, outputs).nodes, set(self.order)
+        needed = set(nodes)
+        order = [n for n in self.order if n in needed] + [n for n in nodes if n not in known]
+        return Ordered(self.inputs, outputs, tuple(order))
+
+    def rebuild(self, make):  # type: ignore[no-untyped-def]
+        return Graph(self.inputs, self.outputs).rebuild(make)
+
+
+def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
+    """Node → whose memory it is in: its own, or, for a view, its operand's. Of several results each has its own."""
+    home: dict[Node, Node] = {}
+    for node in order:
+        is_view = (node.op.is_view or isinstance(node.op, Shown)) and node.inputs and not isinstance(node.op, TupleGet)
+        home[node] = home[node.inputs[0]] if is_view else node
+    return home
+
+
+def stored(node: Node) -> int:
+    """Bytes of the array that a node makes: of several results, its pieces make them."""
+    spec = node.spec
+    return spec.nbytes if node.inputs and not isinstance(spec, Specs) and spec.is_known else 0
+
+
+def known_bytes(spec: Spec | Specs) -> int:
+    """Bytes of storage, as far as they are known: a length that only the run tells counts as 0."""
+    if isinstance(spec, Specs):
+        return sum(map(known_bytes, spec))
+    return spec.nbytes if spec.is_known else 0
+
+
+def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
+    """Node that makes an array → (when it is made, when it is read for the last time), counted in nodes.
+
+    What is given, an input or a constant, is not made. Results live to the end.
+    """
+    order, home = graph.nodes, memory_of(graph.nodes)
+    last: dict[Node, int] = {}
+    for i, node in enumerate(order):
+        last[home[node]] = i
+        for x in node.inputs:
+            last[home[x]] = i
+    for y in graph.outputs:
+        if y is not None:
+            last[home[y]] = len(order) - 1
+    place = {node: i for i, node in enumerate(order)}
+    return {
+        node: (place[node.inputs[0]] if isinstance(node.op, TupleGet) else i, last[node])
+        for i, node in enumerate(order)
+        if home[node] is node and stored(node)
+    }
+
+
+def alive_bytes(graph: Graph) -> list[int]:
+    """For each node in turn: bytes of computed arrays alive while it runs, its operands and its result among them."""
+    change = [0] * (len(graph.nodes) + 1)
+    for node, (made, read) in lifetimes(graph).items():
+        size = stored(node)
+        change[made] += size
+        change[read + 1] -= size
+    return list(accumulate(change))[:-1]
+
+
+def peak_bytes(graph: Graph) -> int:
+    """Most bytes of computed arrays alive at one moment of a run, op by op; inputs and constants are not counted."""
+    return max(alive_bytes(graph), default=0)
+
+
+def bytes_moved(graph: Graph) -> int:
+    """Bytes read and written, each node reading its operands and writing its result; a view moves none."""
+    home = memory_of(graph.nodes)
+    return sum(moved_by(node, home) for node in graph.nodes)
+
+
+def moved_by(node: Node, home: Mapping[Node, Node]) -> int:
+    """Bytes that one node reads and writes. A broadcast operand is read at the size it is stored in.
+
+    home    node → whose memory it is in
+    """
+    if home[node] is not node or not node.inputs or isinstance(node.op, TupleGet):
+        return 0
+    read = {home[x]: min(known_bytes(x.spec), known_bytes(home[x].spec)) for x in node.inputs}
+    return known_bytes(node.spec) + sum(read.values())
+
+
+def users_of(needs: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
+    """Node → those that need it, which each say once what they need."""
+    users: dict[Node, list[Node]] = {node: [] for node in needs}
+    for node, xs in needs.items():
+        for x in xs:
+            users[x].append(node)
+    return users
+
+
+def ordered(graph: Graph) -> Graph:
+    """The graph in an order of lower peak, if one is found: next runs what adds the fewest bytes, of all that can run.
+
+    What a node adds is its result, less the operands that nobody else will read. Of equals, the earlier one.
+    """
+    plain = Graph(graph.inputs, graph.outputs)
+    early = greedy(plain)
+    orders = (delayed(early, graph.outputs), early)
+    return min(plain, *(Ordered(graph.inputs, graph.outputs, tuple(order)) for order in orders), key=peak_bytes)
+
+
+def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Node]:
+    """The nodes in that order, but each just before its first reader, where it frees no more bytes than it makes.
+
+    That is so of what is computed a second time, from values that wait for others anyway.
+    """
+    home = memory_of(order)
+    before: list[list[Node]] = [[] for _ in order]  # those that wait for the node of that place
+    first = dict.fromkeys(order, len(order))  # the first place that reads a node
+    last: dict[Node, int] = {home[y]: len(order) for y in outputs if y is not None}  # the last that reads an array
+    for i, node in reversed(list(enumerate(order))):
+        at = first[node]
+        freed = sum(stored(x) for x in {home[x] for x in node.inputs} if last.get(x, -1) < at)
+        if at == len(order) or not node.inputs or freed > (stored(node) if home[node] is node else 0):
+            at = i
+        before[at].append(node)
+        for x in node.inputs:
+            first[x] = min(first[x], at)
+            last[home[x]] = max(last.get(home[x], -1), at)
+    return [node for nodes in before for node in reversed(nodes)]
+
+
+def greedy(graph: Graph) -> list[Node]:
+    """The nodes, next always the one that adds the fewest bytes of those that can run.
+
+    Of an array it is enough to know how many nodes have yet to read it, and the sum of their numbers: when one is left,
+    the sum is its number.
+    """
+    g = Numbered(graph)
+    missing = [len(xs) for xs in g.inputs]
+    left, readers = [0] * len(missing), [0] * len(missing)
+    for i, arrays in enumerate(g.arrays):
+        for x in arrays:
+            left[x] += 1
+            readers[x] += i
+
+    def adds(i: int) -> int:
+        return g.made[i] - sum(g.freed[x] for x in g.arrays[i] if left[x] == 1)
+
+    ready = sorted((adds(i), i) for i, count in enumerate(missing) if not count)
+    order: dict[int, Node] = {}
+    while ready:
+        _, i = heappop(ready)
+        if i in order:
+            continue
+        order[i] = graph.nodes[i]
+        for user in g.users[i]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, (adds(user), user))
+        for x in g.arrays[i]:
+            left[x] -= 1
+            readers[x] -= i
+            if left[x] == 1 and g.freed[x] and not missing[readers[x]]:
+                heappush(ready, (adds(readers[x]), readers[x]))
+    return list(order.values())
+
+
+class Numbered:
+    """A graph with numbers for its nodes, in the order that it has.
+
+    inputs    of each node, each once
+    users     of each node
+    arrays    that each node reads, as the nodes that made them
+    made      bytes that each node adds
+    freed     bytes that each array gives back once nobody has yet to read it; of a result, 0
+    """
+
+    def __init__(self, graph: Graph):
+        nodes = graph.nodes
+        place = {node: i for i, node in enumerate(nodes)}
+        home = [place[node] for node in memory_of(nodes).values()]
+        self.inputs = [{place[x] for x in node.inputs} for node in nodes]
+        self.users: list[list[int]] = [[] for _ in nodes]
+        for i, xs in enumerate(self.inputs):
+            for x in xs:
+                self.users[x].append(i)
+        self.arrays = [tuple({home[x] for x in xs}) for xs in self.inputs]
+        kept = {home[place[y]] for y in graph.outputs if y is not None}
+        self.freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]
+        owns = [home[i] == i and node.inputs and not isinstance(node.op, TupleGet) for i, node in enumerate(nodes)]
+        self.made = [known_bytes(node.spec) if own else 0 for node, own in zip(nodes, owns)]

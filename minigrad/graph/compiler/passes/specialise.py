@@ -1,0 +1,146 @@
+"""Lengths become known: a graph built for any batch is made the graph of this one.
+
+Every shape is worked out again, by each op's own `infer`, from the shapes that came. What an op had noted down of a
+length that was not known (the shape of a reshape, the number that a mean divides by) is replaced in its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from ....engine.base.dimension import Formula, Length, Unknown, at, fits, is_unknown
+from ....engine.base.errors import GraphError, ShapeError
+from ....engine.base.spec import Spec, Specs
+from ....engine.core.graph import Graph
+from ....engine.core.node import Node
+from ....engine.ops import Const, Input, const
+
+Lengths = Mapping[str, int]
+
+
+def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
+    """The graph for inputs of these specs.
+
+    Raises ShapeError where one does not fit, GraphError where an op counts with a length that only a loop decides.
+    """
+    lengths = lengths_in(graph.inputs, specs)
+    return decided(with_lengths(graph, lengths, specs) if lengths else graph)
+
+
+def decided(graph: Graph) -> Graph:
+    """The graph, if no op in it needs a length that is still unknown. An array may have one: it brings its shape."""
+    for node in graph.nodes:
+        lengths = [*noted(node.op)]
+        if lengths:
+            raise GraphError(
+                f"{node.op.kind}{built(node)} needs the length {lengths[0]}, which no "
+                "input of this run has, and no loop says before it ends: feed a tensor of that length, or say a number"
+            )
+    return graph
+
+
+def built(node: Node) -> str:
+    """Where a node was built, if that is known."""
+    place = getattr(node, "place", None)
+    return "" if place is None else f", built at {place},"
+
+
+def noted(value: Any) -> Iterator[Length]:
+    """The unknown lengths in an op's fields, but for those of the graphs in it: a graph has inputs of its own."""
+    match value:
+        case Graph():
+            return
+        case Length():
+            yield value
+        case tuple():
+            for part in value:
+                yield from noted(part)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            for f in fields(value):
+                yield from noted(getattr(value, f.name))
+
+
+def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
+    """The graph with these lengths in the place of their names."""
+    arrive = dict(zip(graph.inputs, specs, strict=True))
+    inputs: dict[Node, Node] = {x: x.naming(Node(x.op, (), arrive[x])) for x in graph.inputs}
+
+    def known(node: Node, xs: tuple[Node, ...]) -> Node:
+        if node in inputs:
+            return inputs[node]
+        said = spec_at(node.spec, lengths)
+        new = node.naming(Node(fields_at(node.op, lengths), xs, None if xs else said))
+        if not matches(new.spec, said):
+            raise ShapeError(
+                f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, and it is {new.spec}"
+            )
+        return new
+
+    rebuilt = graph.rebuild(known)
+    return Graph(tuple(inputs.values()), rebuilt.outputs)
+
+
+def matches(new: Any, said: Any) -> bool:
+    """Whether a result has the lengths that were counted with, as far as these are known."""
+    if isinstance(said, Specs):
+        return all(map(matches, new, said))
+    return fits(new.shape, said.shape)
+
+
+def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
+    """Name → length, as the inputs' real shapes say it. Raises ShapeError where they contradict the graph."""
+    lengths: dict[str, int] = {}
+    for x, spec in zip(inputs, specs, strict=True):
+        name = x.op.name if isinstance(x.op, Input) else str(x)
+        fits = len(spec.shape) == len(x.spec.shape)
+        for n, real in zip(x.spec.shape, spec.shape) if fits else ():
+            if is_unknown(n) and lengths.setdefault(str(n), real) != real:
+                raise ShapeError(
+                    f"{name} is {x.spec}, and came as {spec}: the length {n} is {lengths[str(n)]} in "
+                    "another input of the same run. Lengths that may differ need different names in their shapes, as "
+                    'in ("rows", 3)'
+                )
+            fits = fits and (is_unknown(n) or n == real)
+        if not fits:
+            raise ShapeError(f"{name} wants {x.spec}, and got {spec}")
+    for n in {n for x in inputs for n in x.spec.shape if is_unknown(n)}:
+        told = at(n, {name: real for name, real in lengths.items() if name != str(n)})
+        if not is_unknown(told) and told != lengths[str(n)]:  # of a result that is fed beside what it is made of
+            raise ShapeError(f"a length that is {n} came as {lengths[str(n)]}, which other inputs say is {told}")
+    return lengths
+
+
+def spec_at(spec: Any, lengths: Lengths) -> Any:
+    """The spec, its lengths known."""
+    if isinstance(spec, Specs):
+        return Specs(spec_at(s, lengths) for s in spec)
+    return spec if spec.is_known else spec.with_shape(tuple(at(n, lengths) for n in spec.shape))
+
+
+def fields_at(op: Any, lengths: Lengths) -> Any:
+    """The op, or another thing made of fields, the lengths in them known; the very same one, if it has none."""
+    if not is_dataclass(op) or isinstance(op, type):
+        return op
+    if isinstance(op, Const):
+        return const(at(op.value, lengths)) if isinstance(op.value, Unknown) else op
+    before = {f.name: getattr(op, f.name) for f in fields(op)}
+    after = {name: value_at(value, lengths) for name, value in before.items()}
+    return op if all(after[name] is before[name] for name in before) else replace(op, **after)
+
+
+def value_at(value: Any, lengths: Lengths) -> Any:
+    """A field of an op, its lengths known; the very same one, if it has none."""
+    match value:
+        case tuple() if not isinstance(value, Specs):
+            new = [value_at(v, lengths) for v in value]
+            same = all(a is b for a, b in zip(new, value))
+            return value if same else type(value)(*new) if hasattr(value, "_fields") else tuple(new)
+        case Length() | Formula():
+            return at(value, lengths)
+        case Spec() | Specs():
+            return spec_at(value, lengths)
+        case Graph():
+            return with_lengths(value, lengths, [spec_at(x.spec, lengths) for x in value.inputs])
+    return fields_at(value, lengths)

@@ -1,0 +1,122 @@
+"""Moves without copies: transposes and broadcasts go where they cost nothing.
+
+    (xᵀ + yᵀ)             →  (x + y)ᵀ             one transpose, which the next op may take up
+    affine(x, Wᵀ)         →  affine(x, W), which reads W the other way round
+    x + broadcast(b)      →  x + b                a loop broadcasts by itself
+    x · −broadcast(b)     →  x · (−b)             what is equal along an axis is computed once along it
+
+A matrix product takes a transposed matrix as it lies; BLAS is told to read it so. What would be the transpose of a
+product is the product of transposes: (x y)ᵀ → yᵀ xᵀ, the gradient of a layer's weights in the order in which they
+are kept. BLAS may add in another order for it, so that rule is of fast_math.
+"""
+
+from __future__ import annotations
+
+from ....engine.base.spec import broadcast_shape
+from ....engine.core.graph import Graph
+from ....engine.core.node import Node
+from ....engine.core.op import Elementwise
+from ....engine.ops.arithmetic import Add, Div, Mul, Neg, Sub
+from ....engine.ops.comparison import Maximum, Minimum, Where
+from ....engine.ops.matmul import Affine, MatMul
+from ....engine.ops.movement import BroadcastTo, Reshape, Transpose
+from ....engine.ops.pointwise import Abs, Cast, Sqrt
+from ....engine.tensor.rewrite import Rewrite, about, again, settled, simplify
+
+# -- transposes -----------------------------------------------------------------------------------------
+
+
+@about(Affine)
+def taken_up(node: Node) -> Node | None:
+    """affine(x, Wᵀ, b)  →  affine(x, W, b), transposed"""
+    match node:
+        case Node(Affine(transposed), (x, Node(Transpose((1, 0)), (w,)), *b)):
+            return Node(Affine(not transposed), (x, w, *b))
+    return None
+
+
+def turned(node: Node) -> Node | None:
+    """f(xᵀ, yᵀ, c)  →  f(x, y, c)ᵀ for an elementwise f: the elements are met in the same order as before"""
+    if not isinstance(node.op, Elementwise) or node.op.effect:
+        return None
+    turns = {x.op for x in node.inputs if x.spec.shape}
+    if len(turns) != 1 or not isinstance(turn := turns.pop(), Transpose):
+        return None
+    if any(x.spec.shape != node.spec.shape for x in node.inputs if x.spec.shape):
+        return None
+    return Node(turn, (Node(node.op, tuple(x.inputs[0] if x.spec.shape else x for x in node.inputs)),))
+
+
+@about(Transpose)
+def lengthless(node: Node) -> Node | None:
+    """A transpose that moves only axes of length 1  →  reshape"""
+    match node:
+        case Node(Transpose(axes), (x,)):
+            long = [a for a in axes if x.spec.shape[a] != 1]
+            if long == sorted(long):
+                return Node(Reshape(node.spec.shape), (x,))
+    return None
+
+
+@about(Transpose)
+def product_turned(node: Node) -> Node | None:
+    """(x y)ᵀ  →  yᵀ xᵀ; fast_math"""
+    match node:
+        case Node(Transpose(axes), (Node(MatMul(), (x, y)),)) if x.spec.ndim == y.spec.ndim == len(axes):
+            if axes == swapped(len(axes)):
+                turn = Transpose(axes)
+                return Node(MatMul(), (Node(turn, (y,)), Node(turn, (x,))))
+    return None
+
+
+def swapped(ndim: int) -> tuple[int, ...]:
+    """The axes in order, but for the last two."""
+    return (*range(ndim - 2), ndim - 1, ndim - 2)
+
+
+TRANSPOSES: tuple[Rewrite, ...] = (taken_up, turned, lengthless, settled)
+FAST_TRANSPOSES: tuple[Rewrite, ...] = (*TRANSPOSES, product_turned)
+
+
+def transposes(graph: Graph, rules: tuple[Rewrite, ...] = TRANSPOSES) -> Graph:
+    """Transposes taken up by what reads them, or moved past elementwise ops towards it."""
+    return simplify(graph, rules)
+
+
+# -- broadcasts -----------------------------------------------------------------------------------------
+
+# Rounded the same way, however they are run.
+EXACT = {Add, Sub, Mul, Div, Neg, Abs, Sqrt, Cast, Maximum, Minimum, Where}
+
+
+def narrow(graph: Graph) -> Graph:
+    """An elementwise op reads what is broadcast to it as it is before; what it makes has its shape all the same.
+
+    What is computed of broadcasts alone is computed before they are broadcast, for readers that can take that.
+    """
+    small: dict[Node, Node] = {}  # a node → one that broadcasts to it
+
+    def read(node: Node, inputs: tuple[Node, ...]) -> Node:
+        new = again(node, inputs)
+        if is_stretch(new):
+            small[new] = small.get(inputs[0], inputs[0])
+        elif isinstance(node.op, Elementwise) and not node.op.effect:
+            xs = tuple(small.get(x, x) for x in inputs)
+            shape = None if xs == inputs else broadcast_shape(*(x.spec.shape for x in xs))
+            if shape == node.spec.shape:
+                return Node(node.op, xs, node.spec)
+            if shape is not None and type(node.op) in EXACT:
+                small[new] = Node(node.op, xs, node.spec.with_shape(shape))
+        return new
+
+    return graph.rebuild(read)
+
+
+def is_stretch(node: Node) -> bool:
+    """Whether broadcasting would do it: a broadcast, or a reshape that puts axes of length 1 before the others."""
+    match node:
+        case Node(BroadcastTo()):
+            return True
+        case Node(Reshape(shape), (x,)):
+            return (1,) * (len(shape) - x.spec.ndim) + x.spec.shape == shape
+    return False

@@ -1,0 +1,280 @@
+"""Abstract arrays: a shape, a dtype and strides, no elements; what is done with them is recorded, see record.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ....engine.base.dtypes import result_type
+from .buffer import Buffer, Shape, copied_order, laid_out, reshaped, shell
+
+if TYPE_CHECKING:
+    from .record import Recorder
+
+
+class Unrecordable(Exception):
+    """Something the recorder cannot follow."""
+
+
+def reduction(f: np.ufunc, kind: Any = None) -> Callable[..., AbstractArray]:
+    """The method that reduces an array by f."""
+
+    def method(
+        self: AbstractArray, axis: Any = None, dtype: Any = kind, out: Any = None, keepdims: bool = False
+    ) -> AbstractArray:
+        return self.recorder.reduce(f, self, axis, dtype, out, keepdims)
+
+    return method
+
+
+def place_of(name: str) -> Callable[..., AbstractArray]:
+    """The method of that name, argmax or argmin."""
+
+    def method(self: AbstractArray, axis: Any = None, keepdims: bool = False) -> AbstractArray:
+        if not isinstance(axis, int):
+            self.unknown()
+        shape = tuple(1 if a == axis else n for a, n in enumerate(self.shape) if keepdims or a != axis)
+        out = self.recorder.new(shape, np.intp)
+        return self.recorder.call(f"{{0}}.{name}({axis}, {{1}}{', keepdims=True' * keepdims})", out, self.buffer)
+
+    return method
+
+
+class AbstractArray(NDArrayOperatorsMixin):
+    """An array without elements. What is done with it is done by its recorder."""
+
+    __slots__ = ("recorder", "buffer")
+    __hash__ = object.__hash__
+
+    def __init__(self, recorder: Recorder, buffer: Buffer):
+        self.recorder, self.buffer = recorder, buffer
+
+    # -- what is known ----------------------------------------------------------------------------
+
+    shape = property(lambda self: self.buffer.shell.shape)
+    dtype = property(lambda self: self.buffer.shell.dtype)
+    ndim = property(lambda self: self.buffer.shell.ndim)
+    size = property(lambda self: self.buffer.shell.size)
+    nbytes = property(lambda self: self.buffer.shell.nbytes)
+    itemsize = property(lambda self: self.buffer.shell.itemsize)
+    strides = property(lambda self: self.buffer.shell.strides)
+    T = property(lambda self: self.transpose())
+
+    def __len__(self) -> int:
+        return len(self.buffer.shell)
+
+    def unknown(self, *_: Any, **__: Any) -> NoReturn:
+        raise Unrecordable("a question about elements, which are known only when the program runs")
+
+    __bool__ = __int__ = __float__ = __index__ = __array__ = item = tolist = unknown
+
+    # -- views ------------------------------------------------------------------------------------
+
+    def seen(self, method: str, *args: Any) -> AbstractArray:
+        """What a method of arrays gives that never copies."""
+        text = f"{{0}}.{method}({', '.join(map(repr, args))})"
+        return self.recorder.view(self.buffer, text, getattr(self.buffer.shell, method)(*args))
+
+    def transpose(self, *axes: Any) -> AbstractArray:
+        axes = tuple(axes[0]) if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return self.seen("transpose", *map(int, axes))
+
+    def swapaxes(self, i: int, j: int) -> AbstractArray:
+        return self.seen("swapaxes", i, j)
+
+    def squeeze(self, axis: Any = None) -> AbstractArray:
+        return self.seen("squeeze", axis)
+
+    def reshape(self, *shape: Any) -> AbstractArray:
+        shape = as_shape(shape[0] if len(shape) == 1 else shape)
+        known = int(np.prod([n for n in shape if n >= 0], dtype=np.int64))
+        shape = tuple(self.size // max(known, 1) if n < 0 else n for n in shape)
+        if shape == self.shape:
+            return self
+        seen = reshaped(self.buffer.shell, shape)
+        if seen is None:
+            copied = self.recorder.array(self, order="C")
+            return copied.reshape(shape)  # type: ignore[no-any-return]
+        return self.recorder.view(self.buffer, f"{{0}}.reshape({shape})", seen)
+
+    def ravel(self) -> AbstractArray:
+        return self.reshape(-1)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> AbstractArray:
+        text, arrays = self.named(index)
+        if arrays:
+            index = tuple(np.zeros(p.shape, p.dtype) if isinstance(p, AbstractArray) else p for p in as_tuple(index))
+            places = np.broadcast_to(np.empty((), bool), self.shape)[index]
+            made = Buffer(shell(places.shape, self.dtype), "made")
+            self.recorder.step(text, self.buffer, *arrays, result=made)
+            return self.recorder.abstract(made)
+        index = index if Ellipsis in as_tuple(index) else (*as_tuple(index), ...)
+        return self.recorder.view(self.buffer, self.named(index)[0], self.buffer.shell[index])
+
+    def __setitem__(self, index: Any, x: Any) -> None:
+        text, arrays = self.named(index)
+        if arrays:
+            names = [*arrays, self.recorder.operand(x, None if has_dtype(x) else self.dtype)]
+            target = text.replace("{0}", f"{{{len(names)}}}", 1)
+            shift = {f"{{{i + 1}}}": f"{{{i}}}" for i in range(len(arrays))}
+            for old, new in shift.items():
+                target = target.replace(old, new)
+            self.recorder.call(f"{target} = {{{len(arrays)}}}", self.buffer, *names)
+            return
+        there = self[index].buffer
+        x = self.recorder.operand(x, None if has_dtype(x) else self.dtype)
+        if not x.is_same_as(there):
+            self.recorder.copy(x, there)
+
+    def named(self, index: Any) -> tuple[str, list[Buffer]]:
+        """The index as it is written, and the arrays in it. Raises Unrecordable for a mask, which names any number."""
+        parts, arrays = [], []
+        for part in as_tuple(index):
+            if isinstance(part, AbstractArray | np.ndarray):
+                if part.dtype.kind == "b":
+                    self.unknown()
+                arrays.append(self.recorder.operand(part))
+                parts.append(f"{{{len(arrays)}}}")
+            elif isinstance(part, slice):
+                ends = ["" if n is None else str(n) for n in (part.start, part.stop)]
+                parts.append(":".join(ends) + ("" if part.step is None else f":{part.step}"))
+            else:
+                parts.append("..." if part is Ellipsis else repr(part))
+        return f"{{0}}[{', '.join(parts)}{',' * (len(parts) == 1)}]" if parts else "{0}[()]", arrays
+
+    # -- copies ------------------------------------------------------------------------------------
+
+    def view(self, dtype: Any) -> AbstractArray:
+        seen = self.buffer.shell.view(dtype)
+        return self.recorder.view(self.buffer, f"{{0}}.view({np.dtype(dtype).name!r})", seen)
+
+    def copy(self) -> AbstractArray:
+        return self.recorder.array(self)  # type: ignore[no-any-return]
+
+    def astype(self, dtype: Any, copy: bool = True) -> AbstractArray:
+        if self.dtype == dtype and not copy:
+            return self
+        return self.recorder.array(self, dtype)  # type: ignore[no-any-return]
+
+    def fill(self, number: Any) -> None:
+        self.recorder.step(f"{{0}}.fill({filling(number)})", self.buffer, writes=(0,))
+
+    def take(self, index: Any, axis: int) -> AbstractArray:
+        value, places = self.buffer, self.recorder.operand(index)
+        shape = (*self.shape[:axis], *places.shell.shape, *self.shape[axis + 1 :])
+        made = Buffer(shell(shape, self.dtype), "made")  # with `out` it would be made, and then copied
+        self.recorder.step(f"{{0}}.take({{1}}, {axis})", value, places, result=made)
+        return self.recorder.abstract(made)
+
+    # -- arithmetic ----------------------------------------------------------------------------------
+
+    sum, prod, max, min = map(reduction, (np.add, np.multiply, np.maximum, np.minimum))
+    all, any = (reduction(f, np.dtype(bool)) for f in (np.logical_and, np.logical_or))
+    argmax, argmin = map(place_of, ("argmax", "argmin"))
+
+    def cumsum(self, axis: int) -> AbstractArray:
+        return self.recorder.accumulate(np.add, self, axis)
+
+    def cumprod(self, axis: int) -> AbstractArray:
+        return self.recorder.accumulate(np.multiply, self, axis)
+
+    def dot(self, other: Any) -> AbstractArray:
+        return self.recorder.dot(self, other)
+
+    def __pow__(self, p: Any) -> Any:
+        # As NumPy's arrays do it: not every power is `power`.
+        f = POWERS.get(p) if isinstance(p, int | float) and self.dtype.kind == "f" else None
+        return np.power(self, p) if f is None else f(self)
+
+    def __array_ufunc__(self, f: np.ufunc, method: str, *xs: Any, out: Any = None, **options: Any) -> Any:
+        if method in ("reduce", "accumulate"):
+            out = out[0] if isinstance(out, tuple) else out
+            return getattr(self.recorder, method)(f, *xs, out=out, **options)
+        if method == "at" and not options:
+            y, index, *x = xs
+            values = [self.recorder.operand(v) for v in (index, *x)]
+            last = len(values)
+            names = "".join(f", {{{i}}}" for i in range(last))
+            self.recorder.call(f"{f.__name__}.at({{{last}}}{names})", y.buffer, *values, **{f.__name__: f})
+            return None
+        if method != "__call__" or options:
+            raise Unrecordable(f"{f.__name__}.{method} with {options}")
+        return self.recorder.ufunc(f, xs, out[0].buffer if out and out[0] is not None else None)
+
+    def __array_function__(self, f: Callable[..., Any], _: Any, args: Any, options: Any) -> Any:
+        name = f.__name__
+        if name in METHODS:
+            return getattr(args[0], name)(*args[1:], **options)
+        if name in RECORDED:
+            return getattr(self.recorder, name)(*args, **options)
+        if name in VIEWS and not options:
+            x, *rest = args
+            text = f"{name}({{0}}, {', '.join(map(repr, rest))})"
+            return self.recorder.view(x.buffer, text, f(x.buffer.shell, *rest), **{name: f})
+        if name in LIKE:
+            return LIKE[name](self.recorder, *args, **options)
+        if name == "round":
+            x, *decimals = args
+            out = self.recorder.new(x.shape, x.dtype, laid_out(x.shape, (x.buffer,)))
+            return self.recorder.call(f"{{0}}.round({(*decimals, 0)[0]}, {{1}})", out, x.buffer)
+        if name in ("tril", "triu"):
+            return self.recorder.triangle(f, *args)
+        if name == "result_type":
+            return result_type(*(x.dtype if isinstance(x, AbstractArray) else x for x in args))
+        if name == "may_share_memory":
+            return bool({*args[0].buffer.roots} & {*args[1].buffer.roots})
+        raise Unrecordable(name)
+
+
+# Functions of NumPy that ask an abstract array, by what is done about them.
+METHODS = {
+    *("transpose", "swapaxes", "squeeze", "reshape", "ravel", "copy", "take"),
+    *("sum", "prod", "max", "min", "all", "any", "argmax", "argmin", "cumsum", "cumprod"),
+}
+RECORDED = {"einsum", "where", "concatenate", "stack", "dot", "ascontiguousarray"}
+VIEWS = {"broadcast_to", "flip", "expand_dims", "moveaxis", "diagonal"}
+POWERS: dict[float, Any] = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
+
+
+def like(fill: Any) -> Callable[..., AbstractArray]:
+    """zeros_like and its kin: of x's shape and order of axes, unless said otherwise."""
+
+    def made(recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None) -> AbstractArray:
+        number, *rest = args if fill is ... else (fill, *args)
+        dtype = dtype or (rest[0] if rest else x.dtype)
+        shape = x.shape if shape is None else as_shape(shape)
+        order = copied_order(x.buffer.shell) if len(shape) == x.ndim else None
+        return recorder.empty(shape, dtype, order) if number is None else recorder.full(shape, number, dtype, order)
+
+    return made
+
+
+LIKE = {"zeros_like": like(0), "ones_like": like(1), "full_like": like(...), "empty_like": like(None)}
+
+
+# -- shapes, numbers, indices -----------------------------------------------------------------------
+
+
+def as_shape(shape: Any) -> Shape:
+    return (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+
+
+def as_tuple(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
+
+
+def filling(number: Any) -> str:
+    """A number as it is written in a call of fill."""
+    number = number.item() if isinstance(number, np.generic | np.ndarray) else number
+    return repr(number) if number == number and abs(number) != float("inf") else f"float('{number}')"
+
+
+def has_dtype(x: Any) -> bool:
+    """Whether x is an array, or one of NumPy's numbers; Python's take the dtype of what they meet (NEP 50)."""
+    return hasattr(x, "dtype")

@@ -1,0 +1,300 @@
+"""From a plan to Python that a student can read.
+
+    b0 = at(0, (32, 16), float32)                   memory that is kept between calls, and views of it: made once
+    v1 = b0.transpose(1, 0)
+
+    def program(x, W):                              one line per step, each array written where the plan has put it
+        dot(x, W, b0)
+        tanh(b0, b0)
+        y0 = empty((16, 8), float32)                what is handed out is new at each call
+        dot(v1, x, y0)
+        return (y0,)
+
+A loop over blocks is three functions more: what is done with one block, with a range of them, and with all. Branches
+and loops of the graph are those of Python: see source.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from ....engine.core.graph import Graph
+from .buffer import Buffer, Section, Step
+from .lower import BLOCK
+from .memory_plan import Allocation, MemoryPlan
+from .source import LARGE, Line, Text, commented, control, indented
+from .tiling import TiledLoop, in_rows, lowered
+
+FEW = 256  # elements: below, a call takes as long as they do
+
+
+def text_of(
+    plan: MemoryPlan,
+    arguments: Sequence[Buffer],
+    names: Sequence[str],
+    threads: int,
+    write: Callable[..., Lines] | None = None,
+) -> Text:
+    """The program of a plan, its lines written by `Lines`, or by another such class."""
+    text = Text(plan.size)
+    body = (write or Lines)(text, plan, dict(zip(arguments, names)), threads)
+    lines = indented(body.lines(plan.steps))
+    returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
+    first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
+    text.nodes |= {first + i: node for i, (_, node) in enumerate(lines) if node is not None}
+    text.defined += [f"def program({', '.join(names)}):", *(line for line, _ in lines)]
+    text.defined.append(f"    return ({returned}{',' * bool(returned)})")
+    return text
+
+
+class Lines:
+    """The lines of one function, or of a branch or a loop in it.
+
+    names    value → what it is called
+    fresh    what is handed out, and has been made so far
+    wanted   what something handed out is to be called
+    base     where its workspace begins, behind that of what is around it
+    counts   letter → how many names of it the function has
+    """
+
+    def __init__(
+        self, text: Text, plan: MemoryPlan, names: dict[Buffer, str], threads: int, outside: Lines | None = None
+    ) -> None:
+        self.text, self.plan, self.names, self.threads = text, plan, names, threads
+        self.fresh: dict[Allocation, str] = {}
+        self.wanted: dict[Allocation, str] = {}
+        self.base = 0 if outside is None else outside.end
+        self.counts: Counter[str] = Counter() if outside is None else outside.counts
+        self.kept = {r for y in plan.outputs if y is not None for r in y.roots}
+        text.size = max(text.size, self.base + plan.size)
+
+    @property
+    def end(self) -> int:
+        """Where the workspace ends."""
+        return self.base + -(-self.plan.size // 64) * 64
+
+    def new(self, letter: str) -> str:
+        """A name that the function has not yet."""
+        self.counts[letter] += 1
+        return f"{letter}{self.counts[letter] - 1}"
+
+    def lines(self, steps: Iterable[Step]) -> list[Line]:
+        """The steps, those that expect the same floating-point errors under one `with`."""
+        out: list[Line] = []
+        quiet: frozenset[str] = frozenset()
+        for k, step in self.numbered(steps):
+            self.text.steps.append(step)
+            lines = self.step(step)
+            if lines and self.quiet(step) != quiet:
+                quiet = self.quiet(step)
+                if quiet:
+                    errors = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
+                    out.append((f"with errstate({errors}):", None))
+            lines += [(line, None) for line in self.let_go(step, k)]
+            out += indented(lines) if quiet else lines
+        return out
+
+    def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+        """The steps, each with its number in the plan."""
+        return enumerate(steps)
+
+    def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> Lines:
+        """The lines of a branch or a loop among these."""
+        return type(self)(self.text, plan, names, self.threads, self)
+
+    def section(self, graph: Graph) -> Section:
+        """A graph among the lines, as steps."""
+        return in_rows(lowered(graph))
+
+    def quiet(self, step: Step) -> frozenset[str]:
+        """The floating-point errors that a step expects; of a loop, those that some step of it does."""
+        if step.loop is None:
+            return step.quiet
+        return frozenset().union(*(s.quiet for s in step.loop.plan.steps))
+
+    def step(self, step: Step) -> list[Line]:
+        """The line of a step, behind those that make what it uses; none for a view of what is kept."""
+        lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
+        if step.results:
+            return [*lines, *control(self, step)]
+        if not (line := self.line(step)):
+            return lines
+        return [*lines, (line, step.node)]
+
+    def line(self, step: Step) -> str:
+        """The line itself."""
+        operands = self.operands(step)
+        if step.loop is not None:
+            call = f"{loop_functions(self, step.loop)}({', '.join(operands)})"
+            return f"{call:<52}# {step.loop.blocks} blocks: {step.node.op if step.node else ''}"
+        line = self.bound(step).format(*operands)
+        if step.result is None:
+            return commented(line, step.written[0].shell, step.node)
+        if step.is_view and self.text.is_kept(operands[0]):
+            self.names[step.result] = self.text.keep("v", line)
+            return ""
+        if ".reshape(" in line and (argument := self.adopter(step.operands[0])):
+            self.text.whole.add(argument)
+        y = step.result
+        return commented(f"{self.result(y)} = {line}", y.shell if y.spec is None else y.spec, step.node)
+
+    def bound(self, step: Step) -> str:
+        """The step's text, its names meaning what they are to mean."""
+        text = step.text
+        for name, thing in step.scope.items():
+            called = self.text.bind(name, thing)
+            text = text if called == name else re.sub(rf"\b{name}\b", called, text)
+        return text
+
+    def is_read(self, value: Buffer) -> bool:
+        """Whether anybody reads it, or it is an output."""
+        return value in self.plan.last or value in self.kept
+
+    def result(self, value: Buffer) -> str:
+        """What a value is called from now on."""
+        if value not in self.names:
+            self.names[value] = self.new("t")
+        return self.names[value]
+
+    def operands(self, step: Step) -> list[str]:
+        """What a step's operands are called."""
+        named = [self.name(v) for v in step.operands]
+        if step.scope.keys() & {"maximum", "minimum"} and step.written[0].shell.size >= FEW:
+            # With an array of equal numbers NumPy is 5 times as fast here as with the number.
+            out = step.written[0].shell
+            numbers = [i for i, v in enumerate(step.operands) if v.kind == "constant" and not v.shell.ndim]
+            for i in numbers if out.size <= BLOCK and ".reduce" not in step.text else ():
+                named[i] = self.repeated(self.text.repeated(step.operands[i], out), named[-1])
+        return named
+
+    def repeated(self, number: str, out: str) -> str:
+        """An array of equal numbers, as long as what is written."""
+        return number
+
+    def handed_out(self, root: Buffer) -> list[str]:
+        """The line that makes an array for the caller, before it is first used."""
+        allocation = self.plan.allocations.get(root)
+        if (
+            allocation is None
+            or allocation.last is not None
+            or allocation.argument is not None
+            or allocation in self.fresh
+        ):
+            return []
+        self.fresh[allocation] = name = self.wanted.get(allocation) or self.new("y")
+        return [f"{name} = {self.text.new(root.shell)}"]
+
+    def adopter(self, value: Buffer) -> Buffer | None:
+        """The argument in whose array the value lies, though it is not its own."""
+        allocation = self.plan.allocations.get(value.root)
+        return allocation.argument if allocation else None
+
+    def let_go(self, step: Step, k: int) -> list[str]:
+        """The line that lets go of large arrays that steps brought along, after step k, the last that needs them."""
+        roots = dict.fromkeys(r for v in step.operands for r in v.roots)
+        done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
+        return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
+
+    def name(self, value: Buffer) -> str:
+        """What a value is called."""
+        if value not in self.names:
+            self.names[value] = self.found(value)
+        return self.names[value]
+
+    def found(self, value: Buffer) -> str:
+        """What a value is called that no line has made."""
+        if value.kind == "constant":
+            return self.text.constant(value)
+        allocation = self.plan.allocations[value.root]
+        if allocation.argument is not None:
+            return self.name(allocation.argument)
+        return self.fresh[allocation] if allocation.last is None else self.workspace(value, allocation)
+
+    def workspace(self, value: Buffer, allocation: Allocation) -> str:
+        """An array in the workspace."""
+        return self.text.at(value.shell, self.base + (allocation.offset or 0) + value.offset)
+
+
+# -- loops --------------------------------------------------------------------------------------------
+
+
+class Block(Lines):
+    """The lines of a loop's body, whose workspace arrives as arguments: every worker has its own.
+
+    scratch    value → its name, of those that lie in the workspace
+    """
+
+    def __init__(self, text: Text, loop: TiledLoop):
+        super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, 1)
+        self.scratch: dict[Buffer, str] = {}
+
+    def quiet(self, step: Step) -> frozenset[str]:
+        """The call of the loop has seen to it."""
+        return frozenset()
+
+    def repeated(self, number: str, out: str) -> str:
+        return f"{number}[:len({out})]"  # the last block is a short one
+
+    def workspace(self, value: Buffer, allocation: Allocation) -> str:
+        for other, name in self.scratch.items():
+            home = self.plan.allocations[other.root].offset or 0
+            mine = (allocation.offset or 0) + value.offset
+            if home + other.offset == mine and other.shell.dtype == value.shell.dtype and same_steps(other, value):
+                return name
+        self.scratch[value] = f"w{len(self.scratch)}"
+        return self.scratch[value]
+
+
+def same_steps(x: Buffer, y: Buffer) -> bool:
+    """Whether both have one shape, and one distance between elements along each axis."""
+    return (x.shell.shape, x.shell.strides) == (y.shell.shape, y.shell.strides)
+
+
+def loop_functions(lines: Lines, loop: TiledLoop) -> str:
+    """Writes the functions of a loop: one block, a range of blocks, all. The name of the last."""
+    text, k = lines.text, lines.text.loops
+    text.loops += 1
+    body = Block(text, loop)
+    of_block = body.lines(loop.plan.steps)
+    scratch = [*body.scratch.values()]
+    arrays = [f"a{i}" for i in range(len(loop.cut))]
+    sums = [f"p{i}" for i in range(len(loop.terms))]
+
+    def part(span: str, number: str) -> list[str]:
+        """What one block is given: its part of each array, and where it puts its numbers."""
+        parts = [f"{a}[{span}]" if cut else a for a, cut in zip(arrays, loop.cut)]
+        return parts + [f"{p}[{number}, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
+
+    evenly, rest = divmod(loop.length, loop.rows)
+    workers = max(1, min(lines.threads, evenly // 2))
+    memory = [[own_array(lines, loop, v, worker) for v in body.scratch] for worker in range(workers)]
+    bounds = [str(evenly * worker // workers) for worker in range(workers + 1)]
+    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *memory[w]]) for w in range(workers)]
+    together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
+    text.defined += [
+        f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
+        *(line for line, _ in indented(of_block or [("pass", None)])),
+        "",
+        f"def blocks{k}({', '.join([*arrays, *sums, 'start', 'stop', *scratch])}):",
+        "    for k in range(start, stop):",
+        f"        i, j = k * {loop.rows}, (k + 1) * {loop.rows}",
+        f"        block{k}({', '.join([*part('i:j', 'k'), *scratch])})",
+        "",
+        f"def loop{k}({', '.join([*arrays, *sums])}):",
+        f"    {together if workers > 1 else f'blocks{k}({shares[0]})'}",
+    ]
+    if rest:
+        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory[0])]
+        text.defined.append(f"    block{k}({', '.join([*part(f'{evenly * loop.rows}:', str(evenly)), *short])})")
+    text.defined.append("")
+    return f"loop{k}"
+
+
+def own_array(lines: Lines, loop: TiledLoop, value: Buffer, worker: int) -> str:
+    """An array for one worker's blocks, behind all that is kept around it."""
+    size = -(-loop.plan.size // 64) * 64
+    start = lines.end + size * worker
+    lines.text.size = max(lines.text.size, start + size)
+    return lines.text.at(value.shell, start + (loop.plan.allocations[value.root].offset or 0) + value.offset)

@@ -1,0 +1,246 @@
+"""A program: a graph compiled to one Python function of NumPy calls, with all memory planned.
+
+    Graph  →  steps (lower.py, record.py, tiling.py)  →  plan (memory_plan.py)  →  text (emit.py)  →  Program
+
+What it hands out is the caller's, and no later call writes over it. What it works in is kept from call to call; a call
+that comes while another is running has a workspace of its own.
+
+BLAS, which multiplies matrices for NumPy, wakes all its threads for every product of more than about 64 × 64 × 64, and
+has them spin until the last is done: a network of small layers becomes slower by tens of times. So a program whose
+products are all small runs with one BLAS thread, and gives the others back at its end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import linecache
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from contextvars import copy_context
+from functools import cache, cached_property, lru_cache
+from itertools import count
+from pathlib import Path
+from sys import getrefcount
+from threading import Lock
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ....engine.base.threads import pool
+from ....engine.core.graph import Graph
+from ....engine.ops import Input
+from ....engine.tensor.precision import widened
+from .buffer import Section, Step
+from .emit import text_of
+from .memory_plan import MemoryPlan, plan
+from .source import Text
+from .tiling import in_rows, lowered
+
+ALONE = 1 << 18  # multiplications: up to there OpenBLAS takes one thread by itself
+SMALL = 1 << 24  # up to there, less than a millisecond, several threads are not worth their waking
+
+
+class OneThread:
+    """`with one_thread:` a block in which BLAS takes one thread. Blocks may overlap: the last one out restores."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.before = Lock(), 0, 1
+
+    def __enter__(self) -> None:
+        control = controls()
+        if control is not None:
+            with self.lock:
+                self.inside += 1
+                if self.inside == 1:
+                    self.before = control[0]()
+                    control[1](1)
+
+    def __exit__(self, *_: Any) -> None:
+        control = controls()
+        if control is not None:
+            with self.lock:
+                self.inside -= 1
+                if self.inside == 0:
+                    control[1](self.before)
+
+
+one_thread = OneThread()
+
+
+def wants_one(steps: Iterable[Step]) -> bool:
+    """Whether the products among the steps are small, and some of them not so small that it makes no difference."""
+    sizes = [s.operands[-1].shell.size * s.operands[0].shell.shape[-1] for s in steps if is_product(s)]
+    return ALONE < max(sizes, default=0) <= SMALL
+
+
+def is_product(step: Step) -> bool:
+    return ("dot" in step.scope or "matmul" in step.scope) and step.operands[0].shell.ndim > 1
+
+
+@cache
+def controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """How to ask for the number of threads, and how to set it; None where NumPy's BLAS is not its own OpenBLAS."""
+    package = Path(np.__file__).parent
+    for path in (*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*")):
+        library = ctypes.CDLL(str(path))  # the one that NumPy has loaded
+        for before, after in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
+            get = getattr(library, f"{before}openblas_get_num_threads{after}", None)
+            set_to = getattr(library, f"{before}openblas_set_num_threads{after}", None)
+            if get is not None and set_to is not None:
+                set_to.restype = None
+                return get, set_to
+    return None
+
+
+_number = count()
+
+
+class Program:
+    """(array of each input) → (array of each output); None where an output is None.
+
+    threads    over which blocks of large loops are spread
+    into       output → input, in whose own array it is written, once nobody reads its old value: a parameter's next
+               value, an optimiser's state
+    """
+
+    def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
+        self.graph, self.threads, self.into = graph, threads, dict(into or {})
+        section = self.section(widened(graph))
+        self.plan: MemoryPlan = plan(section, self.into)
+        self.text: Text = self.written(section)
+        self.whole = tuple(i for i, x in enumerate(section.arguments) if x in self.text.whole)
+        self.one_thread = wants_one(self.text.steps)
+        self.idle: list[Callable[..., tuple[Any, ...]]] = []
+
+    def section(self, graph: Graph) -> Section:
+        """The graph in steps."""
+        return in_rows(lowered(graph))
+
+    def written(self, section: Section) -> Text:
+        """The planned steps as text."""
+        return text_of(self.plan, section.arguments, names(self.graph), self.threads)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        for i in self.whole:
+            if not arrays[i].flags.c_contiguous:
+                return self.through_copies(arrays)
+        try:
+            run = self.idle.pop()
+        except IndexError:
+            run = self.ready()
+        try:
+            if self.one_thread:
+                with one_thread:
+                    return run(*arrays)
+            return run(*arrays)
+        finally:
+            self.idle.append(run)
+
+    def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A call whose arrays do not lie in memory as a view needs them to: on copies, and back."""
+        copies = tuple(map(np.ascontiguousarray, arrays))
+        ys = list(self(*copies))
+        for y, x in self.into.items():
+            arrays[x][...] = ys[y]
+            ys[y] = arrays[x]
+        return tuple(ys)
+
+    def ready(self) -> Callable[..., tuple[Any, ...]]:
+        """The function, with a workspace of its own."""
+        scope = self.text.scope | self.bound(Workspace(self.text.size))
+        exec(self.code, scope)
+        run: Callable[..., tuple[Any, ...]] = scope["program"]
+        return run
+
+    def bound(self, workspace: Workspace) -> dict[str, Any]:
+        """What names in the text mean in that workspace."""
+        return {"at": workspace.at, "handed": Handed, "together": together}
+
+    @cached_property
+    def code(self) -> CodeType:
+        name = f"<program {next(_number)}>"
+        linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
+        return compile(self.source, name, "exec")
+
+    @property
+    def source(self) -> str:
+        """The Python that runs."""
+        return self.text.source
+
+    @property
+    def buffers(self) -> MemoryPlan:
+        """Which memory each result takes."""
+        return self.plan
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of the workspace, and of what is handed out."""
+        return self.plan.peak_bytes + self.text.size - self.plan.size
+
+
+@lru_cache(maxsize=256)
+def program(graph: Graph, threads: int = 1) -> Program:
+    """The program of a graph, made once."""
+    return Program(graph, threads)
+
+
+def names(graph: Graph) -> list[str]:
+    """What the inputs are called: their own names, where Python allows it and nothing else has it."""
+    own = [x.op.name if isinstance(x.op, Input) else "" for x in graph.inputs]
+    fit = all(name.isidentifier() and name[0] == "x" and name != "xp" for name in own) and len(set(own)) == len(own)
+    return own if fit else [f"x{i}" for i in range(len(own))]
+
+
+class Workspace:
+    """Memory that a program works in."""
+
+    def __init__(self, size: int):
+        memory = np.empty(size + 64, np.uint8)
+        start = -memory.__array_interface__["data"][0] % 64  # at the beginning of a cache line
+        self.memory = memory[start : start + size]
+
+    def at(self, offset: int, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> Any:
+        """An array in it."""
+        return np.ndarray(shape, dtype, self.memory, offset, strides)
+
+
+class Handed:
+    """Large arrays for the caller: one that was handed out is handed out again when nobody holds it any more.
+
+    New memory has to be fetched from the system page by page, which takes as long as computing what goes in.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]):
+        self.shape, self.dtype, self.strides = shape, dtype, strides
+        self.owners: list[np.ndarray] = []
+
+    def __call__(self) -> np.ndarray:
+        for owner in self.owners:
+            if getrefcount(owner) == 3:  # the list, the loop, and the question itself
+                return np.ndarray(self.shape, self.dtype, owner, 0, self.strides)
+        nbytes = self.dtype.itemsize * int(np.prod(self.shape))
+        owner = np.empty(nbytes, np.uint8)
+        self.owners = [*self.owners[-1:], owner]
+        return np.ndarray(self.shape, self.dtype, owner, 0, self.strides)
+
+
+@cache
+def helpers(workers: int) -> Executor:
+    """Threads that wait for blocks."""
+    return pool(workers, "minigrad")
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=helpers.cache_clear)
+
+
+def together(f: Callable[..., Any], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> Any:
+    """f on each of the argument lists, at once: the first in this thread, whose result it is."""
+    waiting = [helpers(len(others)).submit(copy_context().run, f, *args) for args in others]
+    try:
+        return f(*mine)
+    finally:
+        for other in waiting:
+            other.result()

@@ -1,0 +1,382 @@
+"""The text of a program on its way: its lines, the names they use, and the branches and loops among them.
+
+    Cond                                While                               Scan
+    greater(b0, c0, b1)                 t0 = x.copy()                       t0 = x
+    if b1:                              while True:                         for k0 in range(5):
+        t0 = empty((2,), float64)           y0 = empty((), boolean)             y0 = empty((2,), float64)
+        exp(x, t0)                          less(t0, c0, y0)                    multiply(t0, x1, y0)
+    else:                                   if not y0:                          t0 = y0
+        t0 = empty((2,), float64)               break
+        tanh(x, t0)                         …
+
+The graph of a branch or of a body is planned by itself: its operands are its arguments, its workspace begins where that
+of the lines around it ends. What it gives is handed out to those lines. What nobody reads is not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ....engine.base.device import CPU
+from ....engine.base.dimension import is_unknown
+from ....engine.base.spec import Specs
+from ....engine.core.graph import Graph
+from ....engine.core.node import NamedNode, Node, spot
+from ..passes.pipeline import optimised
+from .buffer import Buffer, Section, Step, copied_order
+from .memory_plan import plan
+
+if TYPE_CHECKING:
+    from .emit import Lines
+
+
+LARGE = 1 << 16  # bytes: an array as large is let go as soon as nobody reads it
+RECYCLED = 1 << 20  # bytes: an array as large is handed out again once the caller has let go of it
+KNOWN: dict[str, Any] = {
+    "empty": np.empty,
+    "errstate": np.errstate,
+    "len": len,
+    "range": range,
+    "reversed": reversed,
+    **dict.fromkeys(("at", "handed", "together")),  # these the program brings along
+}
+
+
+@dataclass
+class Text:
+    """A program's source, and what it needs to run.
+
+    size       bytes of workspace
+    kept       lines that set up what is kept between calls
+    defined    lines of the functions
+    scope      what names in the lines mean
+    nodes      line of the source → the node it is part of
+    whole      arguments whose arrays have to be contiguous, being written through a view
+    loops      how many there are
+    named      text that makes something kept → its name
+    constants  value of a constant → its name
+    large      how many large arrays there are for the caller
+    steps      all that have been written
+    """
+
+    size: int
+    kept: list[str] = field(default_factory=list)
+    defined: list[str] = field(default_factory=list)
+    scope: dict[str, Any] = field(default_factory=lambda: dict(KNOWN))
+    nodes: dict[int, Node] = field(default_factory=dict)
+    whole: set[Buffer] = field(default_factory=set)
+    loops: int = 0
+    named: dict[Any, str] = field(default_factory=dict)
+    constants: dict[Any, str] = field(default_factory=dict)
+    large: int = 0
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def source(self) -> str:
+        return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
+
+    def bind(self, name: str, thing: Any) -> str:
+        """The name that means the thing, everywhere in the text: this one, or with a number, if it is taken."""
+        called, k = name, 2
+        while self.scope.setdefault(called, thing) is not thing:
+            called, k = f"{name}_{k}", k + 1
+        return called
+
+    # -- what is kept --------------------------------------------------------------------------------
+
+    def keep(self, letter: str, made: str) -> str:
+        """The name of something that is made once: equal things have one."""
+        if made not in self.named:
+            self.named[made] = name = f"{letter}{len(self.named)}"
+            self.scope[name] = None  # until the program runs
+            self.kept.append(f"{name} = {made}")
+        return self.named[made]
+
+    def is_kept(self, name: str) -> bool:
+        """Whether the name is of something that is there between calls."""
+        return name in self.scope
+
+    def constant(self, value: Buffer) -> str:
+        """The name of a constant: equal numbers have one."""
+        array = value.array
+        key = (array.dtype, array.tobytes()) if not array.ndim else value
+        if key not in self.constants:
+            self.constants[key] = name = f"c{len(self.constants)}"
+            self.scope[name] = array
+            self.kept.append(f"# {name} = {array.dtype} {array if not array.ndim else [*array.shape]}")
+        return self.constants[key]
+
+    def repeated(self, number: Buffer, like: np.ndarray) -> str:
+        """The name of an array full of a constant, laid out as another array."""
+        key = (number.array.dtype, number.array.tobytes(), like.shape, like.strides)
+        if key not in self.constants:
+            order = copied_order(like)
+            array = np.empty([like.shape[a] for a in order], number.array.dtype).transpose(np.argsort(order))
+            array.fill(number.array.item())
+            self.constants[key] = name = f"c{len(self.constants)}"
+            self.scope[name] = array
+            self.kept.append(f"# {name} = {array.dtype} {number.array} in an array {[*like.shape]}")
+        return self.constants[key]
+
+    # -- arrays --------------------------------------------------------------------------------------
+
+    def at(self, x: np.ndarray, offset: int) -> str:
+        """An array of the workspace."""
+        strides = "" if x.flags.c_contiguous else f", {x.strides}"
+        return self.keep("b", f"at({offset}, {x.shape}, {self.dtype(x.dtype)}{strides})")
+
+    def new(self, x: np.ndarray) -> str:
+        """What makes an array for the caller."""
+        dtype = self.dtype(x.dtype)
+        if x.nbytes >= RECYCLED:
+            name, self.large = f"new{self.large}", self.large + 1
+            self.kept.append(f"{name} = handed({x.shape}, {dtype}, {x.strides})")
+            return f"{name}()"
+        if x.flags.c_contiguous:
+            return f"empty({x.shape}, {dtype})"
+        order = copied_order(x)
+        back = tuple(order.index(a) for a in range(x.ndim))
+        return f"empty({tuple(x.shape[a] for a in order)}, {dtype}).transpose({back})"
+
+    def dtype(self, dtype: np.dtype) -> str:
+        """A dtype, which is bound under its own name."""
+        name = "boolean" if dtype.kind == "b" else dtype.name
+        self.scope[name] = dtype
+        return name
+
+
+def commented(line: str, made: Any, node: Node | None) -> str:
+    """The line, with the spec of what it makes, and where in the user's code that was built, if it is known."""
+    comment = written(made)
+    if isinstance(node, NamedNode):
+        comment += f" {node.name}" + (f", {spot(node.place.file, node.place.line)}" if node.place else "")
+    return f"{line:<52}# {comment}"
+
+
+def written(made: Any) -> str:
+    """The spec of an array, as far as it is known: f64[?, 3]; of several, (f64[2], bool[])."""
+    if isinstance(made, Specs):
+        return f"({', '.join(map(written, made))})"
+    kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
+    return f"{kind}[{', '.join('?' if is_unknown(n) else str(n) for n in made.shape)}]"
+
+
+Line = tuple[str, Node | None]
+
+
+class Inlined(NamedTuple):
+    """A graph among other lines.
+
+    names    of its outputs; None where one is not computed
+    looks    whether an output may be memory that the graph was given, or that is kept
+    large    names to let go of once the outputs have others
+    """
+
+    lines: list[Line]
+    names: list[str | None]
+    looks: list[bool]
+    large: list[str]
+
+
+def control(lines: Lines, step: Step) -> list[Line]:
+    """A branch or a loop; where its graphs cannot be lines of the program, the call of its op."""
+    op, node = step.node.op, step.node
+    if is_closed(op.graphs):
+        written: list[Line] = op.written(lines, step)
+        return written
+    names = [lines.result(y) if lines.is_read(y) else "_" for y in step.results]
+    call = lines.bound(step).format(*lines.operands(step))
+    return [(commented(f"{', '.join(names)}{',' * (len(names) == 1)} = {call}", node.spec, node), node)]
+
+
+def is_closed(graphs: Sequence[Graph]) -> bool:
+    """Whether graphs can be lines of a program: on the CPU, all lengths that they are given being known."""
+    known = all(x.spec.is_known for graph in graphs for x in graph.inputs)
+    return known and all(node.spec.device is CPU for graph in graphs for node in graph.nodes)
+
+
+# -- the three -----------------------------------------------------------------------------------------
+
+
+def branch(op: Any, lines: Lines, step: Step) -> list[Line]:
+    """if p: … else: …"""
+    before, (p, *k) = operands(lines, step, 1)
+    read = [lines.is_read(y) for y in step.results]
+    names = [lines.result(y) if r else None for y, r in zip(step.results, read)]
+    out = [*before, opening(f"if {p}:", read, step)]
+    header: list[Line]
+    for header, graph in (([], op.true), ([("else:", step.node)], op.false)):
+        part = inlined(op, graph, lines, k, read, names)
+        ys = [y and y + ".copy()" * looks for y, looks in zip(part.names, part.looks)]
+        body = [*part.lines, *assigned(names, ys)]
+        out += header + indented(body or [("pass", None)])
+    return out
+
+
+def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
+    """while test(c, k): c, ys = body(c, k)"""
+    before, given = operands(lines, step, op.carried)
+    read, carries, stacks = loop_names(op, lines, step)
+    lines.text.scope |= {"xp": np, "Stack": GrowingStack}
+    made = [
+        (f"{s} = Stack(xp, {y.spec.shape[1:]}, {lines.text.dtype(y.spec.dtype)})", None)
+        for s, y in zip(stacks, step.results[op.carried :])
+        if s is not None
+    ]
+    k, kept = given[op.carried :], [True] * op.carried + read[op.carried :]
+    test = inlined(op, op.test, lines, [*carries, *k], [True] + [False] * (len(op.test.outputs) - 1))
+    body = inlined(op, op.body, lines, [*carries, *k], kept)
+    puts = [(f"{s}.put({y})", None) for s, y in zip(stacks, body.names[op.carried :]) if s is not None]
+    go = f"while {'True' if test.lines else test.names[0]}:"
+    check = [*test.lines, (f"if not {test.names[0]}:", None), ("    break", None)] if test.lines else []
+    return [
+        *before,
+        *starting(op, carries, given, body, may_not_run=True),
+        *made,
+        opening(go, read, step),
+        *indented([*check, *body.lines, *puts, *carried_on(carries, body, body.large)]),
+        *ending(carries, body),
+        *((f"{s} = {s}.filled", step.node) for s in stacks if s is not None),
+    ]
+
+
+def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
+    """for t in range(n): c, ys[t] = body(c, x[t], k)"""
+    n, m = op.carried, op.carried + op.sliced
+    before, given = operands(lines, step, m)
+    read, carries, stacks = loop_names(op, lines, step)
+    length = op.steps([x.spec for x in step.node.inputs])
+    count = f"len({given[n]})" if is_unknown(length) else str(length)
+    made = [
+        (f"{s} = empty(({', '.join([count, *map(str, y.spec.shape[1:])])},), {lines.text.dtype(y.spec.dtype)})", None)
+        for s, y in zip(stacks, step.results[n:])
+        if s is not None
+    ]
+    t = lines.new("k")
+    slices = [lines.new("t") for _ in given[n:m]]
+    body = inlined(op, op.body, lines, [*carries, *slices, *given[m:]], [True] * n + read[n:])
+    steps = f"reversed(range({count}))" if op.reverse else f"range({count})"
+    cuts = [(f"{x} = {whole}[{t}, ...]", None) for x, whole in zip(slices, given[n:m])]
+    done = body.large + [x for x, v in zip(slices, step.operands[n:m]) if v.root.kind == "made"]
+    puts = [(f"{s}[{t}] = {y}", None) for s, y in zip(stacks, body.names[n:]) if s is not None]
+    return [
+        *before,
+        *starting(op, carries, given, body, may_not_run=is_unknown(length) or not length),
+        *made,
+        opening(f"for {t} in {steps}:", read, step),
+        *indented([*cuts, *body.lines, *puts, *carried_on(carries, body, done)] or [("pass", None)]),
+        *ending(carries, body),
+    ]
+
+
+# -- what they are made of -------------------------------------------------------------------------------
+
+
+def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str]]:
+    """What the operands are called. A view of what is kept is made once, and so has to lie as graphs expect it.
+
+    first    of those that the graphs read themselves
+    """
+    before, names = [], lines.operands(step)
+    for i, v in enumerate(step.operands):
+        if i >= first and lines.text.is_kept(names[i]) and not v.shell.flags.c_contiguous:
+            name = lines.new("t")
+            before.append((f"{name} = {names[i]}", step.node))
+            names[i] = name
+    return before, names
+
+
+def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str], list[str | None]]:
+    """Which results are read; what the carries are called; and the stacks, None where nobody reads one."""
+    read = [lines.is_read(y) for y in step.results]
+    for y in step.results[: op.carried]:
+        lines.names[y] = lines.new("t")
+    stacks = [lines.result(y) if r else None for y, r in zip(step.results[op.carried :], read[op.carried :])]
+    return read, [lines.names[y] for y in step.results[: op.carried]], stacks
+
+
+def inlined(
+    op: Any, graph: Graph, lines: Lines, given: Sequence[str], keep: Sequence[bool], names: Sequence[str | None] = ()
+) -> Inlined:
+    """A graph of the op as lines among others.
+
+    given    what its inputs are called
+    keep     which outputs are computed
+    names    what these are to be called, where that can be
+    """
+    outputs = tuple(y if k or op.effect else None for y, k in zip(graph.outputs, keep, strict=True))
+    section = lines.section(optimised(Graph(graph.inputs, outputs)))  # with its effects, for which outputs wait
+    read = tuple(y if k else None for y, k in zip(section.outputs, keep))
+    planned = plan(Section(section.arguments, section.steps, read), {})
+    inner = lines.among(planned, dict(zip(section.arguments, given, strict=True)))
+    for y, name in zip(planned.outputs, names):
+        if y is not None and name is not None and y.root is y and y.kind != "argument":
+            if y.kind == "made":
+                inner.names.setdefault(y, name)
+            else:
+                inner.wanted.setdefault(planned.allocations[y], name)
+    written = inner.lines(planned.steps)
+    ys = [None if y is None else inner.name(y) for y in planned.outputs]
+    looks = [y is not None and any(r.kind in ("argument", "constant") for r in y.roots) for y in planned.outputs]
+    own = [y for y in planned.outputs if y is not None and y.kind in ("planned", "made") and y.nbytes >= LARGE]
+    return Inlined(written, ys, looks, list(dict.fromkeys(map(inner.name, own))))
+
+
+def opening(text: str, read: Sequence[bool], step: Step) -> Line:
+    """The first line of a branch or a loop, with the specs of those results that are read."""
+    specs = Specs(y.spec for y, r in zip(step.results, read) if r)
+    return commented(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
+
+
+def starting(op: Any, carries: list[str], given: list[str], body: Inlined, may_not_run: bool) -> list[Line]:
+    """The carries before the first step: copies, where they may be what the loop gives back."""
+    copied = [may_not_run and not looks for looks in body.looks[: op.carried]]
+    return assigned(carries, [x + ".copy()" * copy for x, copy in zip(given, copied)])
+
+
+def carried_on(carries: list[str], body: Inlined, done: list[str]) -> list[Line]:
+    """The end of a step: its carries are those of the next; and what would keep large arrays alive is let go."""
+    return [*assigned(carries, body.names), *([(f"del {', '.join(done)}", None)] if done else [])]
+
+
+def ending(carries: list[str], body: Inlined) -> list[Line]:
+    """The end of a loop: what may look at the memory of others is copied."""
+    return [(f"{c} = {c}.copy()", None) for c, looks in zip(carries, body.looks) if looks]
+
+
+def assigned(names: Iterable[str | None], ys: Iterable[str | None]) -> list[Line]:
+    """a, b = y, z, of those that are not called so already."""
+    pairs = [(a, y) for a, y in zip(names, ys) if a is not None and y is not None and a != y]
+    return [(f"{', '.join(a for a, _ in pairs)} = {', '.join(y for _, y in pairs)}", None)] if pairs else []
+
+
+def indented(lines: Iterable[Line]) -> list[Line]:
+    """The lines, a step further to the right."""
+    return [(f"    {line}", node) for line, node in lines]
+
+
+class GrowingStack:
+    """Rows put one by one into one array, which is made twice as long whenever it is full."""
+
+    def __init__(self, xp: Any, shape: tuple[int, ...], dtype: np.dtype):
+        self.xp, self.length = xp, 0
+        self.rows: Any = xp.empty((0, *shape), dtype)
+
+    def put(self, y: Any) -> None:
+        t = self.length
+        if t >= len(self.rows):
+            longer = self.xp.empty((max(4, 2 * t), *y.shape), y.dtype)
+            if t:
+                longer[:t] = self.rows
+            self.rows = longer
+        self.rows[t] = y
+        self.length += 1
+
+    @property
+    def filled(self) -> Any:
+        """The rows that there are."""
+        return self.rows[: self.length]

@@ -1,0 +1,484 @@
+"""Tiling: what goes over large arrays is done on a block at a time, which stays in the cache.
+
+A group of elementwise ops becomes a loop. Its axes are *leading* ones, which become one axis and are cut into blocks,
+and *trailing* ones, which each block has whole; elements are taken in the order in which they lie in memory. An operand
+that broadcasts does so along all leading axes (a bias: every block reads the same) or none (a mean per row: blocks read
+their part). A full reduction makes one number of each block, and one of those at the end: the blocks are always the
+same, and so is the result, however many threads there are. Under a sum, a product is a `dot`, and a sum two sums: that
+reads less, and is why reductions are in a loop only where another order of adding was allowed.
+
+Steps that treat each row by itself become a loop as well. A softmax finds each row's largest element, subtracts it,
+takes the exponential, adds up, divides: five steps, and each would read and write all of memory. But a row's result
+needs that row only; so steps that follow one another and write arrays of as many rows are the body of one loop, and
+what only they use is as large as a block. The arithmetic is the same, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ....engine.base.spec import Spec
+from ....engine.core.graph import Graph
+from ....engine.core.node import Node
+from ....engine.core.op import Op
+from ....engine.ops import Add, BroadcastTo, Max, Mean, Min, Mul, Sum
+from .buffer import Buffer, EinsumStep, Section, Shape, Step, contiguous, laid_out, reshaped, shell
+from .lower import BLOCK, Lowering, layout, recorded
+from .memory_plan import MemoryPlan, lies_over, plan
+from .record import Recorder
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How the axes of a loop are cut.
+
+    shape      that every node of the body broadcasts to
+    order      of the axes, as they lie in memory
+    leading    how many of them, from the first, are one axis
+    """
+
+    shape: Shape
+    order: tuple[int, ...]
+    leading: int
+
+    @property
+    def length(self) -> int:
+        """Of the leading axis."""
+        return prod(self.shape[a] for a in self.order[: self.leading])
+
+    @property
+    def trailing(self) -> Shape:
+        return tuple(self.shape[a] for a in self.order[self.leading :])
+
+    @property
+    def rows(self) -> int:
+        """Of the leading axis, in one block."""
+        return max(1, min(self.length, BLOCK // max(1, prod(self.trailing))))
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.length // self.rows)
+
+    def new(self, dtype: np.dtype) -> Buffer:
+        """An array for a result of the whole loop."""
+        return Buffer(shell(self.shape, dtype, contiguous(self.shape, dtype.itemsize, self.order)), "planned")
+
+
+def cutting_of(graph: Graph, xs: list[Buffer]) -> Cutting:
+    """With as many leading axes as all operands let be one."""
+    shape = np.broadcast_shapes(*(n.spec.shape for n in graph.nodes))
+    order = tuple(laid_out(shape, [x for x in xs if x.shell.shape == shape]))
+    for leading in range(len(shape), 1, -1):
+        if all(can_lead(aligned(x.shell, shape, order), [shape[a] for a in order], leading) for x in xs):
+            return Cutting(shape, order, leading)
+    return Cutting(shape, order, 1)
+
+
+def aligned(x: np.ndarray, shape: Shape, order: tuple[int, ...]) -> np.ndarray:
+    """x with all axes of the loop, those it lacks having length 1, in that order."""
+    return x.reshape((1,) * (len(shape) - x.ndim) + x.shape).transpose(order)
+
+
+def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
+    """Whether x's leading axes can be one, or are none."""
+    if all(n == 1 for n in x.shape[:leading]):
+        return True
+    if list(x.shape[:leading]) != shape[:leading]:
+        return False
+    return reshaped(x, (prod(shape[:leading]), *x.shape[leading:])) is not None
+
+
+def leading_first(recorder: Recorder, x: Buffer, cutting: Cutting) -> Buffer:
+    """x (leading, *trailing), or (*trailing) if it is the same for all blocks."""
+    order, leading, n = cutting.order, cutting.leading, len(cutting.shape)
+    y = recorder.abstract(x)
+    if order != tuple(sorted(order)) and y.ndim:
+        lifted = (1,) * (n - y.ndim) + y.shape
+        y = (y if lifted == y.shape else y.reshape(lifted)).transpose(*order)
+    lifted = (1,) * (n - y.ndim) + y.shape
+    trailing = lifted[leading:]
+    target = trailing if all(n == 1 for n in lifted[:leading]) else (prod(lifted[:leading]), *trailing)
+    while len(target) == len(trailing) and target[:1] == (1,):
+        target = trailing = target[1:]
+    return y.buffer if target == y.shape else y.reshape(target).buffer
+
+
+def block_shell(x: Buffer, rows: int, is_cut: bool) -> np.ndarray:
+    """One block of x."""
+    shape = (rows, *x.shell.shape[1:]) if is_cut else x.shell.shape
+    return shell(shape, x.shell.dtype, x.shell.strides)
+
+
+@dataclass(frozen=True, eq=False)
+class TiledLoop:
+    """A section that is run on one block after the other.
+
+    plan       of its body, whose arguments are blocks of what is read and of what is written, then single numbers
+    arguments  of the body
+    length     of the leading axis
+    rows       of it, in one block
+    cut        which operands have the leading axis; the others are whole in each block
+    terms      of each reduction: how many numbers each block gives
+    axes       how many a value of the body has, if it is cut as well; None if all are
+    """
+
+    plan: MemoryPlan
+    arguments: tuple[Buffer, ...]
+    length: int
+    rows: int
+    cut: tuple[bool, ...]
+    terms: tuple[int, ...]
+    axes: int | None = None
+
+    def is_cut(self, value: Buffer) -> bool:
+        """Whether a value of the body has the axis that blocks are cut along."""
+        return self.axes is None or (value.shell.ndim == self.axes and value.shell.shape[0] == self.rows)
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.length // self.rows)
+
+    def step(
+        self, operands: tuple[Buffer, ...], writes: tuple[int, ...], blockwise: tuple[int, ...], node: Node
+    ) -> Step:
+        """The loop as a step.
+
+        writes       which operands it writes
+        blockwise    which of those it fills block by block; into the others go numbers, one of each block
+        """
+        names = ", ".join(f"{{{i}}}" for i in range(len(operands)))
+        reads = [i for i in range(len(operands)) if i not in writes]
+        over = frozenset((w, r) for w in blockwise for r in reads if self.writes_over(w, r))
+        return Step(f"loop({names})", operands, writes, over=over, node=node, loop=self)
+
+    def writes_over(self, written: int, read: int) -> bool:
+        """Whether the body writes an argument only once it has read the other, or element by element as it reads it.
+
+        An operand that is not cut is read again by each block, and so never read for the last time.
+        """
+        if not self.cut[read]:
+            return False
+        w, r = self.arguments[written], self.arguments[read]
+        homes = {root for root, t in self.plan.allocations.items() if t.argument is w} | {w}
+        first = min(k for k, s in enumerate(self.plan.steps) if any(v.root in homes for v in s.written))
+        last = self.plan.last.get(r, -1)
+        if last != first:
+            return last < first
+        step = self.plan.steps[first]
+        return any(lies_over(step, root, r) for root in homes if any(v.root is root for v in step.written))
+
+
+def lowered(graph: Graph) -> Section:
+    """The graph as steps, those of elementwise ops on large arrays in loops."""
+    arguments = {x: Buffer(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
+    lowering = InBlocks(dict(arguments))
+    outputs = lowering.through(graph)
+    return Section(tuple(arguments.values()), lowering.steps, outputs)
+
+
+class InBlocks(Lowering):
+    """A graph on its way to steps, with loops."""
+
+    def in_blocks(self, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
+        return loop(self, node, graph, xs)
+
+
+def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
+    """The graph over blocks, as a step of the lowering. The values of its outputs: one, or a tuple."""
+    recorder = Recorder(lowering.steps)
+    cutting = cutting_of(graph, xs)
+    outputs = [y for y in graph.outputs if y is not None]
+    terms = {y: terms_of(graph, y) for y in outputs if type(y.op) in COMBINE and not y.spec.shape}
+    ys = [
+        recorder.new((cutting.blocks, len(terms[y])), y.spec.dtype) if y in terms else cutting.new(y.spec.dtype)
+        for y in outputs
+    ]
+    full = [v for v, y in zip(ys, outputs) if y not in terms]
+    partials = [v for v, y in zip(ys, outputs) if y in terms]
+    operands = tuple(leading_first(recorder, v, cutting) for v in [*xs, *full])
+
+    writes = tuple(range(len(xs), len(operands) + len(partials)))
+    over = loop_over(graph, node, operands, cutting, terms)
+    lowering.steps.append(over.step((*operands, *partials), writes, writes[: len(full)], node))
+    results = tuple(combined(recorder, y, v) if y in terms else v for v, y in zip(ys, outputs))
+    return results[0] if len(results) == 1 else results
+
+
+def loop_over(
+    graph: Graph, node: Node, operands: tuple[Buffer, ...], cutting: Cutting, terms: dict[Node, list[tuple[Node, ...]]]
+) -> TiledLoop:
+    """The loop of a graph over its operands and the arrays that it fills.
+
+    terms    of each full reduction: see terms_of
+    """
+    cut = tuple(v.shell.ndim == 1 + len(cutting.trailing) for v in operands)
+    blocks = [Buffer(block_shell(v, cutting.rows, has), "argument") for v, has in zip(operands, cut)]
+    body = Body(dict(zip(graph.inputs, blocks)), (cutting.rows, *cutting.trailing), node)
+    outputs = [y for y in graph.outputs if y is not None]
+    fulls = [body.full(y) for y in outputs if y not in terms]
+    numbers = [(y, term) for y in outputs if y in terms for term in terms[y]]
+    sums = [body.number(y.op, [body.spread(x) for x in term], y.spec.dtype) for y, term in numbers]
+    arguments = (*blocks, *(Buffer(shell((), y.spec.dtype), "argument") for y, _ in numbers))
+    into = {i: len(graph.inputs) + i for i in range(len(fulls) + len(sums))}
+    plan_of_body = plan(Section(arguments, body.steps, (*fulls, *sums)), into)
+    counts = tuple(len(terms[y]) for y in outputs if y in terms)
+    return TiledLoop(plan_of_body, arguments, cutting.length, cutting.rows, cut, counts, 1 + len(cutting.trailing))
+
+
+# -- the body -----------------------------------------------------------------------------------------
+
+
+class Body(Lowering):
+    """The body of a loop on its way to steps, over one block.
+
+    shape    of a block
+    """
+
+    def __init__(self, values: dict[Node, Any], shape: Shape, node: Node):
+        super().__init__(values)
+        self.shape, self.node = shape, node
+
+    def of(self, node: Node) -> Any:
+        xs = [self.values[x] for x in node.inputs]
+        if isinstance(node.op, BroadcastTo):
+            return xs[0]  # ufuncs do it by themselves
+        if not xs:
+            return super().of(node)
+        spec = Spec(np.broadcast_shapes(*(x.shell.shape for x in xs)), node.spec.dtype)
+        template = recorded(node.op, tuple(map(layout, xs)), spec)
+        return self.called(node, xs, spec) if template is None else self.instance(node, template, xs)
+
+    def full(self, node: Node) -> Buffer:
+        """The value of a node over the whole block, in memory of its own."""
+        x = self.spread(node)
+        return x if x.kind == "planned" else self.copied(x)
+
+    def spread(self, node: Node) -> Buffer:
+        """The value of a node over the whole block."""
+        (x,) = self.through(Graph((), (node,)))
+        return x if x.shell.shape == self.shape else self.copied(x)
+
+    def copied(self, x: Buffer) -> Buffer:
+        recorder = Recorder(self.steps)
+        return recorder.copy(x, recorder.new(self.shape, x.shell.dtype)).buffer
+
+    def number(self, op: Op, xs: list[Buffer], dtype: np.dtype) -> Buffer:
+        """What a block gives towards a full reduction."""
+        recorder = Recorder(self.steps)
+        out = recorder.new((), dtype)
+        if len(xs) == 1:
+            return recorder.reduce(
+                COMBINE[type(op)], recorder.abstract(xs[0]), None, None, recorder.abstract(out)
+            ).buffer
+        # A block may be a short one: its length is not to be written down.
+        flat = [x.shell.size for x in xs]
+        lines = [
+            x if x.shell.ndim == 1 else recorder.view(x, "{0}.reshape(-1)", shell((n,), dtype)).buffer
+            for x, n in zip(xs, flat)
+        ]
+        return recorder.call("dot({0}, {1}, {2})", out, *lines, does=np.dot, dot=np.dot).buffer
+
+
+# A full reduction → the ufunc that does it.
+COMBINE: dict[type[Op], np.ufunc] = {Sum: np.add, Mean: np.add, Max: np.maximum, Min: np.minimum}
+
+
+def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
+    """The nodes whose full reductions make up y: (x,) for that of x, (u, v) for the dot product of u and v."""
+    (x,) = y.inputs
+
+    def terms(x: Node) -> list[tuple[Node, ...]]:
+        read = sum(reader.inputs.count(x) for reader in graph.nodes)
+        is_ours = read == 1 and x not in graph.outputs and x.spec.dtype.kind == "f"
+        if is_ours and isinstance(x.op, Add | Mul) and all(i.spec == x.spec for i in x.inputs):
+            return [x.inputs] if isinstance(x.op, Mul) else [t for i in x.inputs for t in terms(i)]
+        return [(x,)]
+
+    return terms(x) if isinstance(y.op, Sum | Mean) else [(x,)]
+
+
+def combined(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
+    """The reduction, from the numbers of all blocks."""
+    out = recorder.new((), y.spec.dtype)
+    recorder.reduce(COMBINE[type(y.op)], recorder.abstract(partials), None, None, recorder.abstract(out))
+    if isinstance(y.op, Mean):
+        recorder.ufunc(np.true_divide, (recorder.abstract(out), y.op.count(y.inputs[0].spec)), out)
+    return out
+
+
+# -- rows ---------------------------------------------------------------------------------------------
+
+
+def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Section:
+    """The section, its runs of steps over rows as loops."""
+    new_run = new_run or RowRun
+    uses = uses_of(section.steps)
+    kept = {r for y in section.outputs if y is not None for r in y.roots}
+    steps: list[Step] = []
+    run = new_run()
+    for step in section.steps:
+        if not (run.takes(step) or run.passes(step)):
+            steps += run.finished(uses, kept)
+            run = new_run()
+            if not run.takes(step):
+                steps.append(step)
+    steps += run.finished(uses, kept)
+    return Section(section.arguments, seen(steps, section.outputs), section.outputs)
+
+
+def seen(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
+    """The steps, but for the views that nobody uses any more."""
+    used: set[Buffer | None] = set(outputs)
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if not step.is_view or step.result in used:
+            kept.append(step)
+            used.update(step.operands)
+    return kept[::-1]
+
+
+def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
+    """How often each memory is used."""
+    return Counter(root for step in steps for root in step.touched)
+
+
+@dataclass
+class RowRun:
+    """Steps that may be one loop.
+
+    views    the views among them, which come first
+    after    steps among them that cannot be in the loop, and may as well come after it
+    rows     how many rows everything has
+    byrow    root → whether each of its rows was only read and written by steps of that row
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    views: list[Step] = field(default_factory=list)
+    after: list[Step] = field(default_factory=list)
+    rows: int = 0
+    byrow: dict[Buffer, bool] = field(default_factory=dict)
+    written: set[Buffer] = field(default_factory=set)
+
+    def takes(self, step: Step) -> bool:
+        """Whether the step can be one of them; if so, it is."""
+        if (
+            step.leads is None
+            or step.loop is not None
+            or not step.writes
+            or not self.fits(step)
+            or not self.keeps_bits(step)
+        ):
+            return False
+        rows, made = step.written[0].shell.shape[0], {out.root for out in step.written}
+        byrow: dict[Buffer, bool] = {}
+        for v, leads in zip(step.operands, step.leads, strict=True):
+            for root in v.roots:
+                byrow[root] = byrow.get(root, self.byrow.get(root, True)) and leads and is_by_row(v, rows)
+        if any(not fine for root, fine in byrow.items() if root in self.written or root in made):
+            return False
+        if self.after and conflict(step, self.after):
+            return False
+        self.steps.append(step)
+        self.rows = rows
+        self.byrow |= byrow
+        self.written |= made
+        return True
+
+    def fits(self, step: Step) -> bool:
+        """Whether the step is over as many rows; the first one over enough of them, none of them too long."""
+        rows = step.written[0].shell.shape[0]
+        if self.steps:
+            return bool(rows == self.rows)
+        size = max(v.shell.size for v in leading_operands(step))
+        return bool(rows > 1 and size > BLOCK >= size // rows)
+
+    def keeps_bits(self, step: Step) -> bool:
+        """Whether the step sums in the same order block by block. `einsum` does not: it buffers long rows in pieces."""
+        width = max(v.shell.size for v in step.operands) // step.written[0].shell.shape[0]
+        return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
+
+    def passes(self, step: Step) -> bool:
+        """Whether the step may be left for later, or is a view, which is no work; if so, it is."""
+        if step.is_view and not any(r.kind == "made" for r in step.operands[0].roots):
+            self.views.append(step)
+            return True
+        if not self.steps or len(self.after) == MOST_AFTER:
+            return False
+        self.after.append(step)
+        return True
+
+    def finished(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
+        """The steps, as a loop if that is worth while."""
+        width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
+        loop = [looped(self, self.height(width), uses, kept)] if len(self.steps) > 1 else self.steps
+        return [*self.views, *loop, *self.after]
+
+    def height(self, width: int) -> int:
+        """How many rows, of so many elements, one block has."""
+        return max(1, BLOCK // width)
+
+
+MOST_AFTER = 64  # steps that a run may pass by
+
+
+def conflict(step: Step, others: Iterable[Step]) -> bool:
+    """Whether the step may not come before the others: one of them writes what it uses, or uses what it writes."""
+    touched = set(step.touched)
+    written = {r for v in step.written for r in v.roots}
+    made = set(step.operands)
+    return any(
+        other.result in made
+        or not made.isdisjoint(other.results)
+        or any(r in touched for v in other.written for r in v.roots)
+        or any(r in written for r in other.touched)
+        for other in others
+    )
+
+
+def leading_operands(step: Step) -> list[Buffer]:
+    """The operands that have rows."""
+    assert step.leads is not None
+    return [v for v, leads in zip(step.operands, step.leads) if leads]
+
+
+def is_by_row(v: Buffer, rows: int) -> bool:
+    """Whether row i of v lies within the i-th part of its memory."""
+    root = v.root
+    pitch, rest = divmod(root.nbytes, rows)
+    if rest or len(v.roots) > 1 or root.kind not in ("planned", "argument") or v.shell.shape[0] != rows:
+        return False
+    inner = [s * (n - 1) for s, n in zip(v.shell.strides[1:], v.shell.shape[1:])]
+    inside = min(inner, default=0) >= 0 and 0 <= v.offset <= pitch - sum(inner) - v.shell.itemsize
+    return bool(v.shell.strides[0] == pitch and inside)
+
+
+def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> Step:
+    """The run as one step, `rows` rows at a time. What only its steps use has a buffer of so many rows."""
+    own = {
+        r: Buffer(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "planned")
+        for r, n in uses_of(run.steps).items()
+        if r.kind == "planned" and n == uses[r] and r not in kept and run.byrow[r]
+    }
+    arguments: dict[tuple[Buffer, bool], Buffer] = {}  # (of the run, whether it has rows) → its block
+    views: dict[Buffer, Buffer] = {}  # into the buffers
+
+    def block(v: Buffer, leads: bool) -> Buffer:
+        if v.kind == "constant" and not v.shell.shape:
+            return v
+        part = block_shell(v, rows, leads)
+        if v.root in own:
+            return views.setdefault(v, Buffer(part, "view", (own[v.root],), v.offset))
+        return arguments.setdefault((v, leads), Buffer(part, "argument"))
+
+    body = [replace(s, operands=tuple(map(block, s.operands, s.leads or ())), leads=None) for s in run.steps]
+    blocks, cut = tuple(arguments.values()), tuple(leads for _, leads in arguments)
+    written = {v for s in body for v in s.written}
+    writes = tuple(i for i, v in enumerate(blocks) if v in written)
+    loop = TiledLoop(plan(Section(blocks, body, ()), {}), blocks, run.rows, rows, cut, ())
+    return loop.step(tuple(v for v, _ in arguments), writes, writes, run.steps[-1].node)

@@ -1,0 +1,224 @@
+"""Several workers: what does not depend on each other can run at once.
+
+The critical path is the chain of nodes that takes longest; no number of workers is quicker than it. A list schedule
+gives each free worker the ready node with the longest way still before it (Graham 1969, “Bounds on multiprocessing
+timing anomalies”: at most twice as long as the best there is). Durations are estimated, from flops and bytes.
+
+The results do not depend on the schedule: each node computes the same from the same operands, whenever it runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from ...engine.base.threads import can_start, pool
+from ...engine.core.graph import Graph
+from ...engine.core.interpret import interpret, value
+from ...engine.core.node import Node
+from .passes.liveness import users_of
+from .passes.remat import cost
+
+FLOPS = 4e10  # a second, of one core in a product of matrices
+BANDWIDTH = 2e10  # bytes a second, of NumPy's loops over elements
+OVERHEAD = 1e-6  # seconds, of any op
+HANDOVER = 2e-5  # seconds, until another worker has heard that a result is there
+
+Seconds = Callable[[Node], float]
+
+
+def estimate(node: Node) -> float:
+    """Seconds that a node takes, roughly: an overhead, and what takes longer of arithmetic and moving bytes."""
+    if not node.inputs or node.op.is_view:
+        return 0.0
+    moved = node.spec.nbytes + sum(x.spec.nbytes for x in node.inputs)
+    return OVERHEAD + max(cost(node) / FLOPS, moved / BANDWIDTH)
+
+
+def runs(node: Node) -> bool:
+    """Whether there is something to run: not of an input, nor of a constant."""
+    return bool(node.inputs) or node.op.effect
+
+
+def waits_for(graph: Graph) -> dict[Node, tuple[Node, ...]]:
+    """Node → those that must be done before it: its operands, and of two with an effect the earlier one."""
+    before: dict[Node, tuple[Node, ...]] = {}
+    latest: tuple[Node, ...] = ()
+    for node in graph.nodes:
+        before[node] = tuple(dict.fromkeys(node.inputs + (latest if node.op.effect else ())))
+        latest = (node,) if node.op.effect else latest
+    return before
+
+
+def ways_left(graph: Graph, seconds: Seconds = estimate) -> dict[Node, float]:
+    """Node → seconds of the longest chain that begins with it."""
+    before, left = waits_for(graph), dict.fromkeys(graph.nodes, 0.0)
+    for node in reversed(graph.nodes):
+        left[node] += seconds(node)
+        for x in before[node]:
+            left[x] = max(left[x], left[node])
+    return left
+
+
+def critical_path(graph: Graph, seconds: Seconds = estimate) -> list[Node]:
+    """The chain of nodes that takes longest, first to last."""
+    left, before = ways_left(graph, seconds), waits_for(graph)
+    users = users_of(before)
+    path: list[Node] = []
+    reachable = [node for node in graph.nodes if not before[node]]
+    while reachable:
+        path.append(max(reachable, key=left.__getitem__))
+        reachable = users[path[-1]]
+    return [node for node in path if runs(node)]
+
+
+@dataclass(frozen=True)
+class ScheduledNode:
+    """A node in a schedule: who runs it, and from when to when, in estimated seconds."""
+
+    node: Node
+    worker: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Who runs what, and when.
+
+    slots      in order of their start, operands first
+    seconds    how long it takes with these workers
+    alone      how long it takes with one
+    path       how long the critical path takes
+    """
+
+    graph: Graph
+    workers: int
+    slots: tuple[ScheduledNode, ...]
+    path: float
+
+    @property
+    def seconds(self) -> float:
+        return max((slot.end for slot in self.slots), default=0.0)
+
+    @property
+    def alone(self) -> float:
+        return sum(slot.end - slot.start for slot in self.slots)
+
+    def __repr__(self) -> str:
+        width, whole = 60, self.seconds or 1.0
+        lines = []
+        for worker in range(self.workers):
+            line = ["·"] * width
+            for slot in (s for s in self.slots if s.worker == worker):
+                first, last = (int(t / whole * (width - 1)) for t in (slot.start, slot.end))
+                line[first : last + 1] = slot.node.op.label[0] * (last + 1 - first)
+            lines.append(f"{worker}  {''.join(line)}")
+        times = f"{1e3 * self.seconds:.3f} ms; alone {1e3 * self.alone:.3f}, critical path {1e3 * self.path:.3f}"
+        return "\n".join([*lines, times])
+
+
+def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Schedule:
+    """The list schedule: of those that can run, the one with the longest way left goes to who can begin it first."""
+    before, left = waits_for(graph), ways_left(graph, seconds)
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    users, missing = users_of(before), {node: len(xs) for node, xs in before.items()}
+    free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, ScheduledNode]()  # the others must be told to begin
+    ready = [(-left[node], place[node], node) for node in graph.nodes if not missing[node]]
+    heapify(ready)
+    slots: list[ScheduledNode] = []
+    while ready:
+        node = heappop(ready)[2]
+        if runs(node):
+            begins = [beginning(before[node], worker, free[worker], done) for worker in range(workers)]
+            worker = min(range(workers), key=begins.__getitem__)
+            done[node] = slot = ScheduledNode(node, worker, begins[worker], begins[worker] + seconds(node))
+            free[worker] = slot.end
+            slots.append(slot)
+        for user in users[node]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, (-left[user], place[user], user))
+    return Schedule(graph, workers, tuple(slots), max(left.values(), default=0.0))
+
+
+def beginning(operands: Sequence[Node], worker: int, free: float, done: dict[Node, ScheduledNode]) -> float:
+    """When that worker can begin: once it is free, and has the operands; those of another worker come later."""
+    came = (done[x].end + (HANDOVER if done[x].worker != worker else 0.0) for x in operands if x in done)
+    return max(free, *came, 0.0)
+
+
+class Workers:
+    """A graph that is run by several threads as a schedule says: a function of arrays.
+
+    A worker does its nodes in order, and waits where an operand is another's that is not yet there. An error in one
+    ends them all, and is raised. A call that comes while they work, and each where no thread can be started, is run
+    by the caller alone, with equal results.
+    """
+
+    def __init__(self, graph: Graph, workers: int = 2, seconds: Seconds = estimate):
+        self.schedule = schedule(graph, workers, seconds)
+        self.threads = pool(max(workers - 1, 1), "minigrad")
+        self.at_work = threading.Lock()
+        self.alone = not can_start()
+        before = waits_for(graph)
+        worker_of = {slot.node: slot.worker for slot in self.schedule.slots}
+        self.constants = [n for n in graph.nodes if hasattr(n.op, "value") and not n.inputs]
+        self.parts = [[slot.node for slot in self.schedule.slots if slot.worker == i] for i in range(workers)]
+        self.foreign = {
+            node: [x for x in before[node] if worker_of.get(x, mine) != mine] for node, mine in worker_of.items()
+        }
+        self.shared = {x for xs in self.foreign.values() for x in xs}
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """The outputs for these inputs, as `interpret` gives them, to the last bit."""
+        if self.alone or not self.at_work.acquire(blocking=False):
+            return interpret(self.schedule.graph, *arrays)
+        try:
+            return self.run(*arrays)
+        finally:
+            self.at_work.release()
+
+    def run(self, *arrays: Any) -> tuple[Any, ...]:
+        """All parts, each by its worker, the first by the caller."""
+        graph = self.schedule.graph
+        run = WorkerRun(dict(zip(graph.inputs, arrays, strict=True)), {x: threading.Event() for x in self.shared})
+        run.values |= {constant: value(constant) for constant in self.constants}
+        first, *others = self.parts
+        # numpy.errstate and our modes are of the context: each worker has a copy of the caller's.
+        waiting = [self.threads.submit(copy_context().run, self.work, part, run) for part in others]
+        self.work(first, run)
+        for other in waiting:
+            other.result()
+        if run.error is not None:
+            raise run.error
+        return tuple(None if y is None else run.values[y] for y in graph.outputs)
+
+    def work(self, part: Sequence[Node], run: WorkerRun) -> None:
+        """One worker's nodes."""
+        try:
+            for node in part:
+                for x in self.foreign[node]:
+                    run.there[x].wait()
+                if run.error is not None:
+                    return
+                run.values[node] = value(node, *(run.values[x] for x in node.inputs))
+                if node in run.there:
+                    run.there[node].set()
+        except BaseException as error:  # it is the caller's, who waits in another thread
+            run.error = run.error or error
+            for event in run.there.values():
+                event.set()
+
+
+@dataclass
+class WorkerRun:
+    """One call of several workers: the values made, and for each that another worker reads, whether it is there."""
+
+    values: dict[Node, Any]
+    there: dict[Node, threading.Event]
+    error: BaseException | None = None

@@ -1,0 +1,192 @@
+"""Normalisation: activations brought to mean 0 and variance 1, over axes that give each kind its name.
+
+    batch       over the batch and the places, each channel for itself
+    instance    over the places, each channel of each example for itself
+    layer       over the last axes, each example for itself
+    group       over the places and some of the channels, each example for itself
+
+x is (N, C, …): batch, channels, places.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine import ops
+from ...engine.base.device import META
+from ...engine.base.dimension import Dimension
+from ...engine.base.dtypes import finfo, result_type, wide
+from ...engine.base.errors import ShapeError
+from ...engine.core.modes import current, no_grad
+from ...engine.methods import integers
+from ...engine.methods.arguments import listed
+from ...engine.tensor.inplace import write
+from ...engine.tensor.lift import operand
+from ...engine.tensor.tensor import Tensor
+
+
+@listed("float32")
+def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """(x − μ) / √(σ² + ε) · w + b, over the last axes, which are of `normalized_shape`.
+
+    Ba et al. 2016, “Layer Normalization”, eq. 4. https://arxiv.org/abs/1607.06450
+    """
+    x = operand(input)
+    return standardised(x, last_axes("layer_norm", x, normalized_shape), eps, weight, bias)
+
+
+@listed("float32")
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """x / √(mean x² + ε) · w, over the last axes, which are of `normalized_shape`.
+
+    eps    None for the distance from 1 to the next number of x's dtype
+
+    Zhang & Sennrich 2019, “Root Mean Square Layer Normalization”, eq. 4. https://arxiv.org/abs/1910.07467
+    """
+    x = operand(input)._floating("rms_norm")
+    axes = last_axes("rms_norm", x, normalized_shape)
+    return scaled(x.rms_normalise(axes, epsilon(x) if eps is None else eps), weight, None)
+
+
+def batch_norm(
+    input: Any,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """(x − μ) / √(σ² + ε) · w + b for each channel: of this batch in training, of the running ones otherwise.
+
+    running_mean, running_var    (C,), moved in training towards this batch's by `momentum`, in place
+
+    Ioffe & Szegedy 2015, “Batch Normalization”, algorithm 1. https://arxiv.org/abs/1502.03167
+    """
+    x = operand(input)
+    if x.ndim < 2:
+        raise ShapeError(f"batch_norm needs x (N, C, …), and got {x.spec}")
+    C = x.shape[1]  # channels
+    axes = (0, *range(2, x.ndim))
+    column = (C, *(1,) * (x.ndim - 2))
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("batch_norm outside training reads running_mean and running_var, and got none")
+        mean, var = x.lift(running_mean).reshape(column), x.lift(running_var).reshape(column)
+        y = scaled((x - mean) / (var + eps).sqrt(), weight, bias, column)
+        return y.astype(x.dtype) if x.spec.is_half else y
+    x = several(x, axes, "batch_norm in training needs more than one value for each channel")
+    follow(running_mean, running_var, x, axes, momentum)
+    return standardised(x, axes, eps, weight, bias, column)
+
+
+def instance_norm(
+    input: Any,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """(x − μ) / √(σ² + ε) · w + b for each channel of each example.
+
+    Ulyanov et al. 2016, “Instance Normalization”, eq. 2. https://arxiv.org/abs/1607.08022
+    """
+    x = operand(input)
+    if x.ndim < 3:
+        raise ShapeError(f"instance_norm needs x (N, C, …) with places, and got {x.spec}")
+    if not use_input_stats:
+        return batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)
+    axes = tuple(range(2, x.ndim))
+    x = several(x, axes, "instance_norm needs more than one place for each channel")
+    follow(running_mean, running_var, x, axes, momentum)
+    return standardised(x, axes, eps, weight, bias, (x.shape[1], *(1,) * len(axes)))
+
+
+@listed("float32")
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """(x − μ) / √(σ² + ε) · w + b for each of `num_groups` groups of channels of each example.
+
+    Wu & He 2018, “Group Normalization”, eq. 1, 2 and 7. https://arxiv.org/abs/1803.08494
+    """
+    x = operand(input)
+    if x.ndim < 2 or x.shape[1] % num_groups:
+        raise ShapeError(f"group_norm needs x (N, C, …), C a multiple of {num_groups} groups, and got {x.spec}")
+    N, C, *places = x.shape  # batch, channels, places
+    grouped = x.reshape(N, num_groups, C // num_groups, *places)
+    y = grouped.standardise(tuple(range(2, grouped.ndim)), eps).reshape(x.shape)
+    return scaled(y, weight, bias, (C, *(1,) * len(places)))
+
+
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+    """x / max(‖x‖ₚ, ε) along an axis: length 1."""
+    x = operand(input)
+    return x / x.norm(p, dim, keepdims=True).maximum(eps)
+
+
+def several(x: Any, axes: tuple[int, ...], rule: str) -> Any:
+    """x, which must not be one value alone along the axes. Where lengths are not known, the run sees to it."""
+    op: Any = ops.Several(axes, rule)
+    op.infer(x.spec)
+    return x if x.spec.is_known else x.apply(op)
+
+
+def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
+    """The axes of `normalized_shape`, which are the last of x."""
+    shape = integers((normalized_shape,))
+    if not shape or x.shape[-len(shape) :] != shape:
+        raise ShapeError(f"{norm} over {shape} needs x (…, {', '.join(map(str, shape))}), and got {x.spec}")
+    return tuple(range(x.ndim - len(shape), x.ndim))
+
+
+def standardised(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """(x − μ) / √(σ² + ε) · w + b along axes, weight and bias in a shape that broadcasts."""
+    if weight is None or x.dtype not in (np.float32, np.float64):
+        y = scaled(x.standardise(axes, eps), weight, bias, shape)
+        return y.astype(x.dtype) if x.spec.is_half else y
+    affine = [x.lift(p) for p in (weight, bias) if p is not None]
+    affine = affine if shape is None else [p.reshape(shape) for p in affine]
+    dtype = result_type(x.dtype, *(p.dtype for p in affine))
+    return x.astype(dtype).apply(ops.Standardise(axes, float(eps)), *affine)
+
+
+def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """y w + b, weight and bias in a shape that broadcasts."""
+    weight, bias = (p if p is None or shape is None else y.lift(p).reshape(shape) for p in (weight, bias))
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...], momentum: float) -> None:
+    """Move running statistics (C,) towards those of x over `axes`; the variance is the unbiased one, n / (n − 1)."""
+    rest = tuple(a for a in (0,) if a not in axes)  # an instance's statistics are averaged over the batch
+    is_empty = not isinstance(x.size, Dimension) and not x.size
+    if mean is None or var is None or is_empty:
+        return
+    if current.mode.builder is not None:
+        follow_in_graph(mean, var, x.detach(), axes, rest, momentum)
+        return
+    if not isinstance(x, Tensor) or x.spec.device is META:
+        return
+    value = x.value.astype(wide(x.dtype), copy=False)
+    for running, seen in ((mean, value.mean(axes, keepdims=True)), (var, value.var(axes, ddof=1, keepdims=True))):
+        seen = seen.mean(rest) if rest else seen
+        write(running, (1 - momentum) * running.value + momentum * seen.reshape(running.shape))
+
+
+def follow_in_graph(mean: Tensor, var: Tensor, x: Any, axes: Any, rest: tuple[int, ...], momentum: Any) -> None:
+    """The same while a graph is built: each of its runs moves them."""
+    for running, seen in ((mean, x.mean(axes, keepdims=True)), (var, x.var(axes, correction=1, keepdims=True))):
+        seen = seen.mean(rest) if rest else seen
+        with no_grad():
+            moved = running * (1 - momentum) + seen.reshape(running.shape) * momentum
+            running.copy_(moved.where(x.lift(x.size) > 0, running) if not x.spec.is_known else moved)
+
+
+def epsilon(x: Any) -> float:
+    return float(finfo(x.dtype).eps)

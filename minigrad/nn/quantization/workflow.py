@@ -1,0 +1,115 @@
+"""From a trained model to a small one: after training, in training, or as it runs.
+
+    prepare(model, qconfig), data, convert(model)        ranges from data, weights as they are
+    prepare_qat(model, qconfig), training, convert       weights learn with the rounding
+    quantize_dynamic(model)                              no data: the range of each input, when it comes
+
+A module with an attribute `qconfig` has that one for itself and what is below; None leaves them in floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from ...engine.base.errors import DTypeError, StateError
+from ..linear import Conv2d, Linear
+from ..module import Module
+from ..tree import dotted
+from .layers import (
+    OBSERVED,
+    QUANTIZED,
+    ROUNDED,
+    Observed,
+    QConfig,
+    Quantized,
+    default_dynamic_qconfig,
+    default_qat_qconfig,
+    default_qconfig,
+)
+
+
+def prepare(model: Module, qconfig: QConfig | None = default_qconfig, inplace: bool = False) -> Any:
+    """The model with its Linear and Conv2d observed: call it on data like what it will see, then convert."""
+    return prepared(model, OBSERVED, qconfig, inplace)
+
+
+def prepare_qat(model: Module, qconfig: QConfig | None = default_qat_qconfig, inplace: bool = False) -> Any:
+    """The model with its Linear and Conv2d rounding as they will, gradients passing straight through: train it."""
+    return prepared(model, ROUNDED, qconfig, inplace)
+
+
+def prepared(model: Module, kinds: Mapping[type, Any], qconfig: QConfig | None, inplace: bool) -> Any:
+    if any(isinstance(part, Observed | Quantized) for part in model.modules()):
+        raise StateError("the model is prepared, or converted, already: prepare the one that computes in floats")
+
+    def change(path: str, layer: Any, config: Any) -> Any:
+        return kinds[type(layer)].from_float(layer, config) if type(layer) in kinds and config else layer
+
+    return changed(model, change, qconfig, inplace, "has no Linear or Conv2d with a qconfig")
+
+
+def convert(model: Module, inplace: bool = False) -> Any:
+    """The prepared model in integers. Raises StateError if it was not prepared, or a layer has seen no data."""
+
+    def change(path: str, layer: Any, config: Any) -> Any:
+        if not isinstance(layer, Observed):
+            return layer
+        kind: Any = QUANTIZED[Conv2d if isinstance(layer, Conv2d) else Linear]
+        return kind.from_float(layer, layer.qconfig, layer.activation)
+
+    return changed(model, change, None, inplace, "was not prepared: prepare(model), or prepare_qat(model), comes first")
+
+
+SPEC = "what qconfig_spec says of its kind"
+
+
+def quantize_dynamic(
+    model: Module,
+    qconfig_spec: Iterable[type] | Mapping[type, QConfig] = frozenset({Linear}),
+    dtype: Any = np.int8,
+    inplace: bool = False,
+) -> Any:
+    """The model with its Linear in integers: weights once and for all, each input by the range it has.
+
+    qconfig_spec    kinds of layers; or those with a QConfig each
+    """
+    spec = dict(
+        qconfig_spec if isinstance(qconfig_spec, Mapping) else dict.fromkeys(qconfig_spec, default_dynamic_qconfig)
+    )
+    if np.dtype(dtype) != np.int8 or spec.keys() - QUANTIZED.keys():
+        asked = f"{', '.join(kind.__name__ for kind in spec)} in {np.dtype(dtype)}"
+        raise DTypeError(f"quantize_dynamic has Linear and Conv2d in int8, and was asked for {asked}")
+
+    def change(path: str, layer: Any, config: Any) -> Any:
+        if type(layer) not in spec or config is None:
+            return layer
+        kind: Any = QUANTIZED[type(layer)]
+        return kind.from_float(layer, spec[type(layer)] if config is SPEC else config)
+
+    return changed(model, change, SPEC, inplace, "has no layer of these kinds")
+
+
+def changed(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bool, otherwise: str) -> Any:
+    """The model, or a copy, with each module changed once, however many names it has."""
+    made: dict[int, tuple[Any, Any]] = {}  # which also keeps what was changed alive, and so its id its own
+
+    def visit(path: str, module: Any, config: Any) -> Any:
+        if id(module) not in made:
+            config = vars(module).get("qconfig", config)
+            try:
+                made[id(module)] = module, change(path, module, config)
+            except (StateError, ValueError) as reason:  # a weight that has no scale
+                raise type(reason)(f"layer {path!r} cannot be converted: {reason}") from reason
+            for name, part in list(module._modules()) if made[id(module)][1] is module else ():
+                if (new := visit(dotted(path, name), part, config)) is not part:
+                    setattr(module, name, new)
+        return made[id(module)][1]
+
+    whole = visit("", model if inplace else deepcopy(model), qconfig)
+    if all(old is new for old, new in made.values()):
+        raise StateError(f"{type(model).__name__} {otherwise}")
+    return whole

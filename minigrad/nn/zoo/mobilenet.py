@@ -1,0 +1,126 @@
+"""Networks for phones: a convolution taken apart into one over places, channel by channel, and one over channels.
+
+A convolution of k × k from C to O channels costs C · O · k² multiply-adds for each place. Taken apart it costs C · k²
+for the places and C · O for the channels: 1/O + 1/k² as many. Two numbers make a network smaller:
+
+    width multiplier α         channels are α times as many     costs go with α², nearly
+    resolution multiplier ρ    the picture is ρ times as wide   costs go with ρ², parameters stay
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, ClassVar
+
+from ... import nn
+from .resnet import conv
+
+
+class MobileNetV1(nn.Sequential):
+    """Depthwise-separable convolutions, one behind the other.
+
+    width    α. The resolution multiplier ρ is the size of the picture: 224 ρ
+
+        Tables 6 and 7 of the paper: multiply-adds and parameters in millions
+        α = 1       569    4.2         224 × 224    569
+        α = 0.75    325    2.6         192 × 192    418
+        α = 0.5     149    1.3         160 × 160    290
+        α = 0.25     41    0.5         128 × 128    186
+
+    Howard et al. 2017, “MobileNets: Efficient Convolutional Neural Networks for Mobile Vision Applications”, table 1.
+    https://arxiv.org/abs/1704.04861
+    """
+
+    def __init__(self, width: float = 1.0, classes: int = 1000, **where: Any):
+        wide = [int(n * width) for n in (32, 64, 128, 128, 256, 256, *[512] * 6, 1024, 1024)]
+        strides = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1)
+        layers = [nn.Sequential(*conv(3, wide[0], 3, 2, **where), nn.ReLU())]
+        for c, out, stride in zip(wide, wide[1:], strides):
+            places = *conv(c, c, 3, stride, groups=c, **where), nn.ReLU()
+            layers.append(nn.Sequential(*places, *conv(c, out, **where), nn.ReLU()))
+        super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(wide[-1], classes, **where))
+
+
+class Squeezed(nn.Module):
+    """Each channel weighed by what all of them are on the whole picture, read through a few.
+
+    Hu et al. 2017, “Squeeze-and-Excitation Networks”, eq. 2 to 4. https://arxiv.org/abs/1709.01507
+    """
+
+    def __init__(self, channels: int, few: int, **where: Any):
+        down, up = nn.Conv2d(channels, few, 1, **where), nn.Conv2d(few, channels, 1, **where)
+        self.weights = nn.Sequential(nn.AdaptiveAvgPool2d(1), down, nn.SiLU(), up, nn.Sigmoid())
+
+    def forward(self, x: Any) -> Any:
+        return x * self.weights(x)
+
+
+class InvertedResidual(nn.Module):
+    """To more channels, over places, and back to few, without a relu there: it would lose what so few channels hold."""
+
+    def __init__(
+        self, channels: int, out: int, kernel: int, stride: int, expansion: int, relu: Any, squeezed: bool, **where: Any
+    ):
+        inner = channels * expansion
+        wider = [*conv(channels, inner, **where), relu()] if expansion > 1 else []
+        places = *conv(inner, inner, kernel, stride, groups=inner, **where), relu()
+        weighed = [Squeezed(inner, max(1, channels // 4), **where)] if squeezed else []
+        self.f = nn.Sequential(*wider, *places, *weighed, *conv(inner, out, **where))
+        self.adds = stride == 1 and channels == out
+
+    def forward(self, x: Any) -> Any:
+        return x + self.f(x) if self.adds else self.f(x)
+
+
+class InvertedResiduals(nn.Sequential):
+    """A convolution, stages of inverted residuals as a table says, a convolution of 1 × 1, and a dense layer.
+
+    table           of each stage: expansion, kernel, stride of the first block, channels, blocks
+    squeezed        whether channels are weighed
+    width, depth    so many times the channels, in eighths, and the blocks
+    last            channels behind the last stage
+    """
+
+    table: ClassVar[tuple[tuple[int, int, int, int, int], ...]]
+    relu: ClassVar[Any] = nn.ReLU6
+    squeezed: ClassVar[bool] = False
+
+    def __init__(self, width: float, depth: float, last: int, dropout: float, classes: int, **where: Any):
+        channels = rounded(32 * width)
+        layers: list[nn.Module] = [nn.Sequential(*conv(3, channels, 3, 2, **where), self.relu())]
+        for expansion, kernel, stride, out, repeats in self.table:
+            for i in range(ceil(repeats * depth)):
+                shape = channels, rounded(out * width), kernel, 1 if i else stride, expansion
+                layers.append(InvertedResidual(*shape, self.relu, self.squeezed, **where))
+                channels = rounded(out * width)
+        layers.append(nn.Sequential(*conv(channels, last, **where), self.relu()))
+        head = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(dropout), nn.Linear(last, classes, **where)
+        super().__init__(*layers, *head)
+
+
+class MobileNetV2(InvertedResiduals):
+    """Inverted residuals: between blocks there are few channels, and inside them many.
+
+    width    α, of which numbers of channels are rounded to eighths
+
+                                 parameters    multiply-adds at 224 × 224
+        MobileNetV2()            3,504,872     300 M
+        MobileNetV2(1.4)         6,108,776     582 M        the paper's table 4 has 6.9 M and 585 M
+
+    Sandler et al. 2018, “MobileNetV2: Inverted Residuals and Linear Bottlenecks”, table 2.
+    https://arxiv.org/abs/1801.04381
+    """
+
+    table = (
+        *((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 3, 2, 32, 3)),
+        *((6, 3, 2, 64, 4), (6, 3, 1, 96, 3), (6, 3, 2, 160, 3), (6, 3, 1, 320, 1)),
+    )
+
+    def __init__(self, width: float = 1.0, classes: int = 1000, **where: Any):
+        super().__init__(width, 1.0, rounded(1280 * max(width, 1.0)), 0.2, classes, **where)
+
+
+def rounded(channels: float) -> int:
+    """To a multiple of 8, and not to less than nine tenths."""
+    near = max(8, int(channels + 4) // 8 * 8)
+    return near if near >= 0.9 * channels else near + 8
