@@ -2,34 +2,11 @@
 # Laid out by scripts/phrasebook, which adds the methods that are functions: see api/functions/faces.py.
 
 from . import (
-    autograd as autograd, data as data, distributed as distributed, graph as graph, laws as laws, nn as nn, optim as optim, profiler as profiler, utils as utils,
+    autograd as autograd, data as data, distributed as distributed, graph as graph, laws as laws, nn as nn,
+    optim as optim, profiler as profiler, utils as utils,
 )
 from .api import cuda as cuda, fft as fft, func as func, linalg as linalg, special as special
-from .course import widgets as widgets
-from .engine import ops as ops, random as random
-from .files import onnx as onnx, saving as saving
-from .graph import compiler as compiler, lax as lax
-from .nn import amp as amp, functional as functional, quantization as quantization, zoo as zoo
-from .nn.amp import autocast as autocast, is_autocast_enabled as is_autocast_enabled
-from .autograd import (
-    Function as Function, GradientTape as GradientTape, custom_gradient as custom_gradient, grad as grad,
-    gradcheck as gradcheck, gradgradcheck as gradgradcheck,
-)
-from .engine.base import errors as errors
-from .engine.base.device import device as device
-from .engine.base.dtypes import (
-    bfloat16 as bfloat16, bool as bool, double as double, finfo as finfo, float as float, float16 as float16,
-    float32 as float32, float64 as float64, half as half, iinfo as iinfo, int as int, int16 as int16, int32 as int32,
-    int64 as int64, int8 as int8, long as long, promote_types as promote_types, short as short, uint8 as uint8,
-)
-from .engine.base.hardware import gpu_status as gpu_status
-from .engine.core.modes import (
-    enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
-    is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
-)
-from .draw import draw as draw
 from .api.func import vmap as vmap
-from .nn.functional import cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, mse_loss as mse_loss
 from .api.functions.algebra import cdist as cdist, chain_matmul as chain_matmul, cross as cross, einsum as einsum
 from .api.functions.creation import (
     Size as Size, arange as arange, as_tensor as as_tensor, detach as detach, empty as empty, empty_like as empty_like,
@@ -109,28 +86,52 @@ from .api.functions.random import (
     bernoulli as bernoulli, multinomial as multinomial, normal as normal, rand as rand, rand_like as rand_like,
     randint as randint, randint_like as randint_like, randn as randn, randn_like as randn_like, randperm as randperm,
 )
-from .graph import (
-    Graph as Graph, Session as Session, TensorSpec as TensorSpec, Variable as Variable, assign as assign, cond as cond,
-    constant as constant, control_dependencies as control_dependencies, custom_jvp as custom_jvp,
-    custom_vjp as custom_vjp, eval_shape as eval_shape, executing_eagerly as executing_eagerly, function as function,
-    get_collection as get_collection, global_variables as global_variables,
-    global_variables_initializer as global_variables_initializer, gradients as gradients, group as group, jit as jit,
-    make_jaxpr as make_jaxpr, placeholder as placeholder, print as print, probe as probe, py_func as py_func,
-    stop_gradient as stop_gradient, trainable_variables as trainable_variables, while_loop as while_loop,
+from .api.special import polygamma as polygamma
+from .autograd import (
+    Function as Function, GradientTape as GradientTape, custom_gradient as custom_gradient, grad as grad,
+    gradcheck as gradcheck, gradgradcheck as gradgradcheck,
 )
-from .nn.quantization import (
-    fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
-    fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine, quantize_per_channel as quantize_per_channel,
-    quantize_per_tensor as quantize_per_tensor,
+from .course import widgets as widgets
+from .draw import draw as draw
+from .engine import ops as ops, random as random
+from .engine.base import errors as errors
+from .engine.base.device import device as device
+from .engine.base.dtypes import (
+    bfloat16 as bfloat16, bool as bool, double as double, finfo as finfo, float as float, float16 as float16,
+    float32 as float32, float64 as float64, half as half, iinfo as iinfo, int as int, int16 as int16, int32 as int32,
+    int64 as int64, int8 as int8, long as long, promote_types as promote_types, short as short, uint8 as uint8,
+)
+from .engine.base.hardware import gpu_status as gpu_status
+from .engine.core.modes import (
+    enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
 )
 from .engine.random import (
     Generator as Generator, get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
     set_rng_state as set_rng_state,
 )
+from .engine.tensor.tensor import Tensor as Tensor, tensor as tensor
+from .files import onnx as onnx, saving as saving
 from .files.saving import load as load, save as save
+from .graph import (
+    Graph as Graph, Session as Session, TensorSpec as TensorSpec, Variable as Variable, assign as assign,
+    compiler as compiler, cond as cond, constant as constant, control_dependencies as control_dependencies,
+    custom_jvp as custom_jvp, custom_vjp as custom_vjp, eval_shape as eval_shape,
+    executing_eagerly as executing_eagerly, function as function, get_collection as get_collection,
+    global_variables as global_variables, global_variables_initializer as global_variables_initializer,
+    gradients as gradients, group as group, jit as jit, lax as lax, make_jaxpr as make_jaxpr,
+    placeholder as placeholder, print as print, probe as probe, py_func as py_func, stop_gradient as stop_gradient,
+    trainable_variables as trainable_variables, while_loop as while_loop,
+)
+from .nn import amp as amp, functional as functional, quantization as quantization, zoo as zoo
+from .nn.amp import autocast as autocast, is_autocast_enabled as is_autocast_enabled
+from .nn.functional import cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, mse_loss as mse_loss
+from .nn.quantization import (
+    fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine, quantize_per_channel as quantize_per_channel,
+    quantize_per_tensor as quantize_per_tensor,
+)
 from .scalar.replay import replay as replay
 from .scalar.value import Value as Value
-from .api.special import polygamma as polygamma
-from .engine.tensor.tensor import Tensor as Tensor, tensor as tensor
 
 __version__: str

@@ -62,5 +62,5 @@ def test_the_rooms_are_told_from_top_to_bottom_with_their_lines():
     today = [house.ROOM.fullmatch(house.counted(row)) for row in rows]
     told, counted = ([int(row[3].replace(",", "")) for row in found] for found in (rows, today))
 
-    assert re.findall(r"\w+(?=/|\.py)", " ".join(row[1] for row in rows)) == COLUMN
+    assert re.findall(r"`([\w/]+?)/?(?:\.py)?`", " ".join(row[1] for row in rows)) == COLUMN
     assert told == [pytest.approx(n, rel=0.1, abs=50) for n in counted]

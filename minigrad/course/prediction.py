@@ -1,6 +1,6 @@
 """Predict, run, and measure the gap: an answer is locked before it is computed, and stays what it was.
 
-    Predict("boxes", "How many boxes will the picture have?")     the widget, course/widgets/predict.py; it is told no answer
+    Predict("boxes", "How many boxes will the picture have?")     the widget, widgets/predict.py; it is told no answer
     reveal("boxes", len(history(z)))                              a later cell: what the learner's own code has found
 
 A guess that was written down before the answer teaches; one made up after it does not. So the answer comes from the

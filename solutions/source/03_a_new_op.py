@@ -734,7 +734,7 @@ class MyOp(Elementwise):
 
 # %% wrong="own"
 # Shows: The engine has this op already.
-# Hint: Take another formula, or combine two, as x · e^(−x) does. Those it has are in `minigrad/ops/`: powers in
+# Hint: Take another formula, or combine two, as x · e^(−x) does. Those it has are in `minigrad/engine/ops/`: powers in
 # `arithmetic.py`, most others in `pointwise.py`.
 class MyOp(Elementwise):
     def forward(self, xp, x):
@@ -772,7 +772,7 @@ class MyOp(Elementwise):
 # ## What you have now
 #
 # You have ops that the engine drives as if it had always had them: in networks, in drawings, and compiled.
-# `minigrad/ops/` is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is what it
+# `minigrad/engine/ops/` is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is what it
 # asks of each.
 #
 # **Next**: put `Softplus` in place of relu in [03 Train a network](../lessons/03_train_a_network.ipynb), and see

@@ -19,7 +19,7 @@ SCORES = Path(__file__).with_name("export.sql")
 
 
 class Scores(ExportPlugin):  # type: ignore[misc]
-    """nbgrader export --exporter=minigrad.course.grading.export.Scores; nbgrader_config.py of the results asks for it."""
+    """nbgrader export --exporter=minigrad.course.grading.export.Scores: nbgrader_config.py of the results says so."""
 
     def export(self, gradebook: Any) -> None:
         found = gradebook.db.connection().exec_driver_sql(SCORES.read_text("utf-8"))

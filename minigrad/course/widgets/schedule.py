@@ -1,7 +1,8 @@
 """A graph on several workers: what does not depend on each other runs at once.
 
-The schedule is the compiler's own (graph/compiler/schedule.py): each free worker takes the ready op with the longest way
-still before it. How long an op takes is either estimated there, from its FLOPs and bytes, or measured here, op by op.
+The schedule is the compiler's own (graph/compiler/schedule.py): each free worker takes the ready op with the longest
+way still before it. How long an op takes is either estimated there, from its FLOPs and bytes, or measured here, op by
+op.
 """
 
 from __future__ import annotations

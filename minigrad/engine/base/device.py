@@ -2,7 +2,7 @@
 
 CPU          NumPy
 GPU          CuPy, imported when a GPU tensor is first asked for: a machine without one never needs it
-SIMULATED    NumPy behind CuPy's strict rules, which counts what a GPU would make expensive (graph/backends/simulated.py)
+SIMULATED    NumPy under CuPy's strict rules, counting what a GPU would make expensive (graph/backends/simulated.py)
 META         arrays without elements, for models that are counted and not run (graph/backends/meta.py)
 
 An op is written once, against `xp`. Where the two modules differ in meaning, not in name, the op asks

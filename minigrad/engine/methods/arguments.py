@@ -101,7 +101,7 @@ hears_dim = hears(**SYNONYMS)
 
 
 def listed(to: str) -> Callable[[F], F]:
-    """A function of several ops on one list of autocast (engine/core/op.py): its operands are cast, and nothing inside."""
+    """A function of several ops on a list of autocast (engine/core/op.py): its operands are cast, nothing inside."""
 
     def of(f: F) -> F:
         @wraps(f)

@@ -8,7 +8,8 @@ RULES hold to the last bit, in the arithmetic that computers have (IEEE 754). Mu
 there, and so is no rule: x + 0 makes 0 of −0; x · 0 is not 0 for ∞; x − x is not 0 for ∞; −(x − y) and y − x are 0 of
 different signs where x = y. Of integers they hold, and there they apply. NaN counts as equal to NaN.
 
-Rules that round differently, or change the sign of a 0, are in graph/compiler/passes/fast_math.py, and apply where asked for.
+Rules that round differently, or change the sign of a 0, are in graph/compiler/passes/fast_math.py, and apply where
+asked for.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     Sigmoid().forward(C, x)   →   (1.0f / (1.0f + expf((-x))))
 
-engine/core/formula.py writes Python so, whose operators find out their types when they run. C must be told. So each expression
-has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked (`ufunc.resolve_dtypes`);
-literals are written in that type. Half precision is computed in single, as on a GPU, and rounded where an op's result
-is: the value every reader sees is the one that could be stored.
+engine/core/formula.py writes Python so, whose operators find out their types when they run. C must be told. So each
+expression has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked
+(`ufunc.resolve_dtypes`); literals are written in that type. Half precision is computed in single, as on a GPU, and
+rounded where an op's result is: the value every reader sees is the one that could be stored.
 
 The tables say how C spells NumPy's dtypes and functions, with {0} and {1} for the operands; where C has another meaning
 for one or no name at all, FUNCTIONS has it as a template of C++, so that one text serves every dtype. What one

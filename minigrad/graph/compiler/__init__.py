@@ -8,7 +8,7 @@
 
 `compiled` in executable.py is the one way there, for sessions, traced functions, branches and loops.
 
-The derivative of a single op takes a shorter way, below Tensor, because eager execution needs it: engine/tensor/rules.py.
+The derivative of a single op takes a shorter way, below Tensor, for eager execution needs it: engine/tensor/rules.py.
 """
 
 from ...engine.core.graph import Graph as Graph

@@ -4,9 +4,9 @@
     float32    exp, log, powers, sums, softmax, norms, losses: half precision comes      in float32
     the rest                                                                             in the dtypes that come
 
-The lists are those of PyTorch's CUDA autocast; on which an op is, its class says: `autocast` in engine/core/op.py. Parameters
-stay as they are, float32: they are the master weights. A cast is an op like others, recorded, so gradients arrive
-there in float32; backward itself casts nothing.
+The lists are those of PyTorch's CUDA autocast; on which an op is, its class says: `autocast` in engine/core/op.py.
+Parameters stay as they are, float32: they are the master weights. A cast is an op like others, recorded, so gradients
+arrive there in float32; backward itself casts nothing.
 
 Micikevicius et al. 2018, “Mixed Precision Training”. https://arxiv.org/abs/1710.03740
 """

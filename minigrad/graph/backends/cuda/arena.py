@@ -1,8 +1,8 @@
 """Where results lie on a GPU: every buffer at one place of one block, for good.
 
 Replaying needs addresses that never change. So what kernels and matrix products write is planned beforehand, as for a
-program on the CPU (graph/compiler/program/memory_plan.py), with a node as a step: a kernel may write over an operand that it
-reads at the very element it writes; and a parameter's next value over the parameter.
+program on the CPU (graph/compiler/program/memory_plan.py), with a node as a step: a kernel may write over an operand
+that it reads at the very element it writes; and a parameter's next value over the parameter.
 """
 
 from __future__ import annotations

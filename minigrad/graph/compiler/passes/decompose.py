@@ -8,9 +8,9 @@ Where all of a graph is known, backward need not: it can read what forward made.
     attention            its gradients read the weights, which are not computed a second time
     standardise          its gradients read (x − μ) / σ
 
-What an op is made of it says itself: see `decomposed` in engine/ops/normalise.py and others. After this pass `share` finds the
-parts that forward and backward have in common. It takes memory to save time; those of ONLY_TIME take none, and give the
-same to the last bit.
+What an op is made of it says itself: see `decomposed` in engine/ops/normalise.py and others. After this pass `share`
+finds the parts that forward and backward have in common. It takes memory to save time; those of ONLY_TIME take none,
+and give the same to the last bit.
 """
 
 from __future__ import annotations

@@ -1,0 +1,77 @@
+"""Each address that a notebook, a saved file or a program may import a part of minigrad by leads to the same module."""
+
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import minigrad as mg
+
+PUBLIC = """
+amp api autograd course data distributed draw files fft func functional functions graph laws lax linalg nn nn.functional
+onnx ops optim optim.lr_scheduler profiler quantization random saving scalar serving special tensor utils
+utils.checkpoint utils.data utils.tensorboard widgets zoo compiler cuda
+""".split()  # noqa: SIM905  (it is read as lines)
+BEFORE = {  # an address of before the rooms had floors → what it is now
+    "base.errors": "engine.base.errors", "core.node": "engine.core.node", "core.modes": "engine.core.modes",
+    "core.op": "engine.core.op", "methods": "engine.methods", "ops.arithmetic": "engine.ops.arithmetic",
+    "tensor.tensor": "engine.tensor.tensor", "random": "engine.random", "functions.faces": "api.functions.faces",
+    "linalg": "api.linalg", "special": "api.special", "fft": "api.fft", "cuda": "api.cuda", "func": "api.func",
+    "compiler.passes.pipeline": "graph.compiler.passes.pipeline", "lax": "graph.lax",
+    "backends.native.program": "graph.backends.native.program", "functional": "nn.functional", "amp": "nn.amp",
+    "quantization": "nn.quantization", "zoo.transformers": "nn.zoo.transformers", "saving.files": "files.saving.files",
+    "onnx": "files.onnx", "serving.batcher": "files.serving.batcher", "widgets": "course.widgets",
+    "grading.submission": "course.grading.submission",
+}  # fmt: skip
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_public_address_can_be_imported_first():
+    """Each in turn before anything else, in a process whose minigrad is new."""
+    program = """
+import sys
+for name in {names}:
+    for module in [m for m in sys.modules if m.partition(".")[0] == "minigrad"]:
+        del sys.modules[module]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "minigrad" not in getattr(finder, "__module__", "")]
+    exec(f"import minigrad.{{name}}")
+    exec(f"from minigrad.{{name}} import *")
+"""
+    run(program.format(names=PUBLIC))
+
+
+@pytest.mark.parametrize(("old", "new"), BEFORE.items())
+def test_an_address_of_before_is_the_module_of_now(old, new):
+    module = import_module(f"minigrad.{old}")
+
+    assert module is import_module(f"minigrad.{new}")
+    assert module.__name__ == module.__spec__.name == f"minigrad.{new}"
+
+
+def test_an_address_that_never_was_is_refused():
+    with pytest.raises(ModuleNotFoundError, match=r"minigrad\.onyx"):
+        import_module("minigrad.onyx")
+    with pytest.raises(ModuleNotFoundError, match=r"minigrad\.(files\.)?onnx\.recordr"):
+        import_module("minigrad.onnx.recordr")
+
+
+def test_mg_tensor_stays_a_function_when_the_module_of_that_name_is_imported():
+    said = run("import minigrad as mg, minigrad.tensor.tensor, minigrad.tensor; print(mg.tensor([1.0]).shape)")
+
+    assert said == "(1,)\n"
+
+
+def test_what_was_pickled_by_an_address_of_before_is_read():
+    old = pickle.dumps(mg.errors.ShapeError("x"), 0).replace(b"minigrad.engine.base.errors", b"minigrad.base.errors")
+
+    assert b"minigrad.base.errors" in old
+    assert type(pickle.loads(old)) is mg.errors.ShapeError
+
+
+def test_an_address_costs_numpy_nothing():
+    assert run("import minigrad.course, sys; print('numpy' in sys.modules)") == "False\n"
