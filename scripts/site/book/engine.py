@@ -20,15 +20,19 @@ SET = re.compile(r"^ |\S {2,}\S", re.MULTILINE)
 
 
 def pages(text: str) -> dict[str, str]:
-    """The README of the engine, the files of its route, and those that a text links to, which are in no list."""
-    readme = (HOUSE / "README.md").read_text("utf-8")
-    route = dict(re.findall(r"^(\S+)\.py\s+(.+)$", ROUTE.findall(readme)[0], re.MULTILINE))
+    """The READMEs of house and engine, the files of the route, and those that a text links to, which are in no list."""
+    engine = (HOUSE / "engine" / "README.md").read_text("utf-8")
+    route = dict(re.findall(r"^(\S+)\.py\s+(.+)$", ROUTE.findall(engine)[0], re.MULTILINE))
     made = {name: UNLISTED + page(name) for name in sorted(set(LINKED.findall(text)) - route.keys())}
     made |= {name: page(name) for name in route}
     rows = "\n".join(f"1. `{name}.py`: {why}" for name, why in route.items())
-    tree = "\n".join(route)
-    readme = ROUTE.sub(f"{rows}\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```", readme)
-    made["README"] = FILE.sub(lambda one: f"[{one[0]}]({one[1]}.md)" if one[1] in made else one[0], readme)
+    tree = "\n".join(f"/minigrad/{name}" for name in route)
+    made["engine/README"] = ROUTE.sub(f"{rows}\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```", engine)
+    made["README"] = (HOUSE / "README.md").read_text("utf-8")
+    for name, up in (("engine/README", "../"), ("README", "")):
+        made[name] = FILE.sub(
+            lambda one, up=up: f"[{one[0]}]({up}{one[1]}.md)" if one[1] in made else one[0], made[name]
+        )
     return {f"minigrad/{name}": text for name, text in made.items()}
 
 

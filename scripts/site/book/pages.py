@@ -33,7 +33,11 @@ def pages(widget: str) -> dict[str, str]:
         if part != LAST
     ]
     hidden = {LAST: [*(f"lessons/{path.stem}" for path in parts[LAST]), *BESIDE]}
-    hidden |= {"The engine": ["minigrad/README", "api/index"], "To teach": TEACHING, "More": MORE}
+    hidden |= {
+        "The engine": ["minigrad/engine/README", "minigrad/README", "api/index"],
+        "To teach": TEACHING,
+        "More": MORE,
+    }
     index = (Path(__file__).with_name("text") / "index.md").read_text("utf-8")
     return made | {
         "index": index.replace("WIDGET", widget).replace("LESSONS", "".join(shown))
