@@ -22,10 +22,14 @@ OP, OLD, NEW = "minigrad/engine/ops/pointwise.py", "class Tanh(Elementwise):", "
 KINDS = {
     "notebooks under nbval": ("lessons", "solutions", "exercises"),
     "in a browser": ("tests.browser",),
-    "graded submissions": ("tests.grading", "tests.test_exercises"),
-    "compared with PyTorch": ("tests.torch_oracle", "tests.test_judges"),
-    "several processes": ("tests.processes",),
-    "lint, types, generated files": ("tests.test_source", "tests.test_layers", "tests.test_addresses"),
+    "graded submissions": ("tests.course.grading", "tests.course.test_exercises"),
+    "compared with PyTorch": ("tests.torch_oracle", "tests.judges.test_judges"),
+    "several processes": ("tests.distributed",),
+    "lint, types, generated files": (
+        "tests.repository.test_lint_types_and_generated",
+        "tests.repository.test_layers",
+        "tests.repository.test_addresses",
+    ),
 }
 
 

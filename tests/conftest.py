@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fresh import INSTALLER, Fresh, module, with_uv
 from hypothesis import HealthCheck, settings
-from miniature import ROOT, Checkout
+
+from tests.support.fresh_machine import INSTALLER, Fresh, module, with_uv
+from tests.support.miniature_checkout import Checkout
+from tests.support.root import ROOT
 
 # The same examples in every run, so that a change is judged by what it changes. EXPLORE=1 looks for new ones.
 # Hypothesis's limits of time are off: on a busy machine a right example is slow, too.

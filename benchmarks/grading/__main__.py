@@ -1,4 +1,4 @@
-"""python -m benchmarks.grading: the submissions of tests/grading/cases on three graders, side by side.
+"""python -m benchmarks.grading: the submissions of tests/course/grading/cases on three graders, side by side.
 
 Each runs in a world of its own, made by bubblewrap; a grader that is not installed is left out, and the reason said.
 Scores hold anywhere; times are this machine's. With --class 300, ours alone on a class: ended halfway, resumed, rerun.

@@ -69,7 +69,7 @@ def what_next(path: Path) -> str:
      seen people give.
   3. Run `python3 start.py python scripts/build`: it makes the notebooks, and says what the probes cannot tell apart.
      The start page lists all exercises, and so changes with them.
-  4. Run `python3 start.py test tests/test_exercises.py -k {path.stem}`.
+  4. Run `python3 start.py test tests/course/test_exercises.py -k {path.stem}`.
   5. Do it as a learner would: `python3 start.py`, and exercises/{path.stem}.ipynb."""
 
 

@@ -1,7 +1,7 @@
 """The seed: reverse-mode differentiation of scalars, on one page.
 
 Nothing here is used by the rest of minigrad's engine. It is the whole idea, before arrays, ops and
-graphs give it their names; `tests/test_scalar.py` holds it to the same answers as Tensor.
+graphs give it their names; `tests/scalar/test_scalar.py` holds it to the same answers as Tensor.
 """
 
 from __future__ import annotations

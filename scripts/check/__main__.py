@@ -4,7 +4,7 @@
     python scripts/check --browser            the rest of tests/browser: every widget and lesson in JupyterLab, the book
     python scripts/check --all                everything, and more of what is tried at random: a night
     python scripts/check --changed [REF]      lint, types and the tests of what has changed since REF (default: HEAD)
-    python scripts/check tests/test_start.py  pytest alone, with these arguments
+    python scripts/check tests/repository/test_start.py  pytest alone, with these arguments
 
 Options after these go to pytest, such as `--share 17` (tests/plugins/tiers.py).
 """

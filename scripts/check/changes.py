@@ -16,8 +16,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ALWAYS = ["tests/test_source.py", "tests/test_layers.py", "tests/test_addresses.py", "tests/test_tiny.py"]
-LAWS = ["tests/test_table.py", "tests/test_device.py", "tests/test_kernels.py", "tests/test_program.py"]
+ALWAYS = [
+    "tests/repository/test_lint_types_and_generated.py",
+    "tests/repository/test_layers.py",
+    "tests/repository/test_addresses.py",
+    "tests/across/test_smoke.py",
+]
+LAWS = [
+    "tests/engine/test_op_laws.py",
+    "tests/graph/backends/test_device.py",
+    "tests/graph/backends/test_kernels.py",
+    "tests/graph/compiler/test_program.py",
+]
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.M)
 
 

@@ -28,9 +28,10 @@ from typing import Any, TypeVar
 from urllib.error import URLError
 
 import pytest
-from browser.listening import ROOT, end, free_port
 from notebooks.forked_kernels import offer_forks
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
+
+from tests.browser.listening import ROOT, end, free_port
 
 CHROMIUMS = (
     *("chromium-headless-shell", "chromium", "chromium-browser"),

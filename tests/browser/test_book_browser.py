@@ -15,10 +15,11 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from browser.conftest import ROOT, Pages, Visit
-from browser.listening import run_with_site, served
 from playwright.sync_api import Page, expect
-from plugins.tiers import is_row_in_share
+
+from tests.browser.conftest import ROOT, Pages, Visit
+from tests.browser.listening import run_with_site, served
+from tests.plugins.tiers import is_row_in_share
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds the book: a minute, or five beside much other work
 NIGHTLY = bool(os.environ.get("NIGHTLY"))

@@ -7,13 +7,13 @@ import re
 
 import numpy as np
 import pytest
-from browser.conftest import press
 from playwright.sync_api import Locator, Page, expect
 
 import minigrad as mg
 from minigrad.course.widgets import ChainRule
 from minigrad.draw.words import number
 from minigrad.scalar.value import Value
+from tests.browser.conftest import press
 
 GRAPH = """
 import minigrad as mg

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import shutil
 
-from browser.conftest import ROOT, press
 from playwright.sync_api import Locator, expect
 
 from minigrad.course.attempts import FILE
+from tests.browser.conftest import ROOT, press
 
 NAME = "01_scalar_engine.ipynb"
 WRONG = "def multiply(a, b):\n    return Node(a.data * b.data, ((a, a.data), (b, b.data)))"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser.conftest import press
-from browser.fitting import SCROLLED, cut, scrolled
 from playwright.sync_api import expect
 
 import minigrad as mg
@@ -20,6 +18,8 @@ from minigrad.course.widgets import (
     StaticVsDynamic,
     TrainingView,
 )
+from tests.browser.conftest import press
+from tests.browser.fitting import SCROLLED, cut, scrolled
 
 SIDEWAYS = """() => [...document.querySelectorAll(".mg-view, .mg-code")]
   .map((view) => view.scrollWidth - view.clientWidth).filter((over) => over > 1)"""

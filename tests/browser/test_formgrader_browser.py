@@ -10,13 +10,13 @@ import pytest
 
 pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
 
-from browser.conftest import PATIENCE_MS, ROOT, local, wait_for
-from browser.listening import end, free_port
-from grading import prose
-from grading.test_batch import grade_class, hand_in
 from playwright.sync_api import expect
 
 from minigrad.course.grading import gradebook
+from tests.browser.conftest import PATIENCE_MS, ROOT, local, wait_for
+from tests.browser.listening import end, free_port
+from tests.course.grading import prose
+from tests.course.grading.test_batch import grade_class, hand_in
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser.conftest import press
 from playwright.sync_api import Locator, expect
 
 import minigrad as mg
 from minigrad.course.widgets import ForwardAndReverse
 from minigrad.draw.words import number
+from tests.browser.conftest import press
 
 
 def f(a, b, c):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 
-from browser.conftest import ROOT, press
-from browser.fitting import CUT, SMALLEST, cut, scrolled
-from examples.widgets import WIDGETS
 from playwright.sync_api import expect
 
 from minigrad import widgets
+from tests.browser.conftest import ROOT, press
+from tests.browser.fitting import CUT, SMALLEST, cut, scrolled
+from tests.examples.widgets import WIDGETS
 
 GALLERY = ROOT / "lessons" / "90_gallery.ipynb"
-IMPORT = f"import sys\n\nsys.path.insert(0, {str(ROOT / 'tests')!r})\nfrom examples.widgets import WIDGETS"
+IMPORT = f"import sys\n\nsys.path.insert(0, {str(ROOT)!r})\nfrom tests.examples.widgets import WIDGETS"
 
 
 def test_the_gallery_shows_every_widget(lab):

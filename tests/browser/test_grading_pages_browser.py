@@ -1,9 +1,9 @@
 """The pages that grading writes: as wide as the screen, whoever is in the class, and nothing in them but text."""
 
 import pytest
-from grading.test_batch import result
 
 from minigrad.course.grading import pages
+from tests.course.grading.test_batch import result
 
 IMG = "<img src=x onerror=alert(1)>"
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenträgerin" * 3

@@ -7,12 +7,12 @@ import statistics
 from pathlib import Path
 
 import pytest
-from browser.conftest import press
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad import nn
 from minigrad.course.widgets import GraphView
+from tests.browser.conftest import press
 
 # ms that twenty clicks on a group, and twenty on a box, take to change the page
 CLICKS = """async () => {

@@ -8,14 +8,14 @@ import pytest
 
 pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
 
-from browser.conftest import local
-from browser.test_formgrader_browser import served, submission
-from grading import prose
-from grading.test_batch import grade_class, hand_in
 from playwright.sync_api import expect
 
 from minigrad.course.grading.collect import spell_name
 from minigrad.course.grading.letters import tame
+from tests.browser.conftest import local
+from tests.browser.test_formgrader_browser import served, submission
+from tests.course.grading import prose
+from tests.course.grading.test_batch import grade_class, hand_in
 
 # It comes from a network.
 NO_MATHJAX = "MathJax = { Hub: { Config() {}, Queue() {}, Startup: { signal: { Interest() {} } } } }"

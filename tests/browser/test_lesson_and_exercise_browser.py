@@ -6,10 +6,11 @@ They stand in one file, because one process runs a file: so the default starts J
 import shutil
 
 import pytest
-from browser.conftest import ROOT
-from browser.test_exercise_browser import NAME, RIGHT, WRONG, answer
-from browser.test_lessons_browser import DAILY, run_and_present
 from playwright.sync_api import expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.test_exercise_browser import NAME, RIGHT, WRONG, answer
+from tests.browser.test_lessons_browser import DAILY, run_and_present
 
 
 @pytest.mark.daily

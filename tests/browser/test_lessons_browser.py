@@ -17,7 +17,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from notebooks.folding import road
-from plugins.tiers import is_row_in_share
+
+from tests.plugins.tiers import is_row_in_share
 
 LESSONS = Path(__file__).resolve().parents[2] / "lessons"
 RUN_ONE_IN = 1 if os.environ.get("NIGHTLY") else 6

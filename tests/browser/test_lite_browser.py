@@ -18,13 +18,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from browser.conftest import CONNECTED, ROOT
-from browser.listening import run_with_site, served
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from minigrad.course import exercise
 from minigrad.course.cli import main
 from minigrad.draw.layout import layout
+from tests.browser.conftest import CONNECTED, ROOT
+from tests.browser.listening import run_with_site, served
 
 pytestmark = pytest.mark.timeout(900)  # Python starts in 10 s, and in minutes where ten processes share two cores
 BUILD = "import sys, browser_edition, pathlib; browser_edition.build(pathlib.Path(sys.argv[1]))"

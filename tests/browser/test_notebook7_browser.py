@@ -6,21 +6,22 @@ import json
 import time
 import urllib.request
 
-from browser.conftest import Visit
-from examples.widgets import WIDGETS
 from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.examples.widgets import WIDGETS
 
 IMPORT = """
 import sys
 
-sys.path.insert(0, {tests!r})
-from examples.widgets import WIDGETS
+sys.path.insert(0, {root!r})
+from tests.examples.widgets import WIDGETS
 """
 PATIENCE = 150  # seconds
 
 
 def test_every_widget_steps_in_notebook_7(lab, request):
-    imported = IMPORT.format(tests=str(request.path.parents[1]))
+    imported = IMPORT.format(root=str(request.path.parents[2]))
     name = lab.written(imported, *(f"{name} = WIDGETS[{name!r}]()\n{name}" for name in WIDGETS))
     seven = lab.pages.open(Visit, alone=True)
     page = seven.page

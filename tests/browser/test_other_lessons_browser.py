@@ -1,8 +1,9 @@
 """The lessons that test_lessons_browser.py leaves, in a file of their own: one process runs a file."""
 
 import pytest
-from browser.test_lessons_browser import NAMES, RUN_ONE_IN, run_and_present
-from plugins.tiers import is_row_in_share
+
+from tests.browser.test_lessons_browser import NAMES, RUN_ONE_IN, run_and_present
+from tests.plugins.tiers import is_row_in_share
 
 
 @pytest.mark.parametrize("name", NAMES[::2])

@@ -7,10 +7,10 @@ import json
 import shutil
 
 import pytest
-from browser.conftest import ROOT, press
 from playwright.sync_api import Locator, expect
 
 from minigrad.course import Predict, Quiz
+from tests.browser.conftest import ROOT, press
 
 ASK = """
 from minigrad.course import Predict, reveal

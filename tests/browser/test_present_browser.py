@@ -8,9 +8,10 @@ import sys
 import time
 
 import pytest
-from browser.conftest import PATIENCE_MS, ROOT, Notebook, Visit, press
-from browser.listening import end
 from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE_MS, ROOT, Notebook, Visit, press
+from tests.browser.listening import end
 
 WIDGET = """
 import minigrad as mg

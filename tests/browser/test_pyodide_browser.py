@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.conftest import ROOT
-from browser.listening import run_with_site, served
-from browser.test_lite_browser import BUILD, LESSON, Seat
 from playwright.sync_api import Browser, ConsoleMessage, TimeoutError
+
+from tests.browser.conftest import ROOT
+from tests.browser.listening import run_with_site, served
+from tests.browser.test_lite_browser import BUILD, LESSON, Seat
 
 sys.path.insert(0, str(ROOT / "scripts" / "site"))
 

@@ -3,11 +3,11 @@
 import json
 import time
 
-from browser.conftest import CONNECTED, PATIENCE_MS, Notebook
 from ipykernel.ipkernel import IPythonKernel
 from playwright.sync_api import expect
 
 from minigrad.course import lessons
+from tests.browser.conftest import CONNECTED, PATIENCE_MS, Notebook
 
 IMPORTS = """
 import minigrad as mg

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from browser.conftest import press
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline, Precision, Roofline, Schedule
 from minigrad.profiler.machine import Machine
+from tests.browser.conftest import press
 
 nn = mg.nn
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)

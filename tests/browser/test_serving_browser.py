@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from browser.conftest import press
-from browser.listening import listening
 from playwright.sync_api import expect
 
 import minigrad as mg
@@ -14,6 +12,8 @@ from minigrad.files.serving.batcher import Limits
 from minigrad.files.serving.command import configuration
 from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.repository import Repository
+from tests.browser.conftest import press
+from tests.browser.listening import listening
 
 ZERO = [[(140 + 60 * math.cos(t / 10), 140 + 90 * math.sin(t / 10)) for t in range(64)]]
 FOUR = [[(170, 235), (170, 45), (80, 165), (210, 165)]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from inspect import getsource
 
-from browser.conftest import press
 from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import press
 
 WIDGET = "film = mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(2.0),)])\nfilm"
 

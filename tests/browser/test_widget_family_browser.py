@@ -3,14 +3,14 @@
 from functools import cache
 
 import pytest
-from browser.conftest import press
-from examples.widgets import WIDGETS
 from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad.course.widgets import ChainRule
 from minigrad.course.widgets.widget import javascript
 from minigrad.draw.words import number
+from tests.browser.conftest import press
+from tests.examples.widgets import WIDGETS
 
 # Presses a key, and says how many milliseconds later the screen was another: written to, and painted.
 TIMED = """async (key) => {

@@ -5,8 +5,6 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from browser.conftest import press
-from browser.listening import listening
 from playwright.sync_api import expect
 
 import minigrad as mg
@@ -14,6 +12,8 @@ from minigrad.files.serving.batcher import Limits
 from minigrad.files.serving.command import configuration
 from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.repository import Repository
+from tests.browser.conftest import press
+from tests.browser.listening import listening
 
 LETTERS = [*"abc "]
 

@@ -4,12 +4,12 @@ import importlib
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.engine.base.device import GPU, device_of
 from minigrad.engine.base.errors import DTypeError
+from tests.support.table import table
 
 CALLS = {
     "allReduce": "sendbuf recvbuf count datatype op stream",

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from examples import CASES, title
-from table import table
 
 import minigrad as mg
 from minigrad import ops
@@ -13,6 +11,8 @@ from minigrad.engine.base.spec import Spec
 from minigrad.engine.core.graph import Graph
 from minigrad.engine.tensor.symbol import placeholder
 from minigrad.graph.backends.cuda.replay import Replay
+from tests.examples import CASES, title
+from tests.support.table import table
 
 CASES = [case for case in CASES if not isinstance(case[0], ops.Move)]
 DTYPES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2}  # other libraries, other orders of summing

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from plugins.tiers import BROWSER, ROOT
+from tests.plugins.tiers import BROWSER, ROOT
 
 MOST = 2
 CATEGORY = "passed at second try"
@@ -64,6 +64,6 @@ def is_of_browser(report: pytest.TestReport) -> bool:
 
 
 def passes_alone(name: str, share: int) -> bool:
-    options = ["-p", "plugins.tiers", f"--share={share}", "-p", "no:cacheprovider"]
+    options = ["-p", "tests.plugins.tiers", f"--share={share}", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-q", "-n0", *options, name]
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False).returncode == 0

@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BROWSER = ROOT / "tests" / "browser"
 FOLDERS = {
     "torch_oracle": 6,
-    "processes": 12,
+    "distributed": 12,
     "grading": 8,
     "reports": 6,
 }  # whole folders that rotate; share(1) exempts a test

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from onnx_engines import session_of
 
 import minigrad as mg
+from tests.support.onnx_engines import session_of
 
 COMPILED = {"function": {}, "compiled": {"jit_compile": True}, "native": {"jit_compile": "native"}}
 MODES = ["eager", *COMPILED, "session", "vmap", "saved", "onnx"]

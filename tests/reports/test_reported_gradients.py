@@ -3,7 +3,7 @@
 import numpy as np
 
 import minigrad as mg
-from reports.report import MODES, report
+from tests.reports.report import MODES, report
 
 F = mg.nn.functional
 inf, nan = np.inf, np.nan

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from reports.report import MODES, report
+from tests.reports.report import MODES, report
 
 F = mg.nn.functional
 nn, optim = mg.nn, mg.optim

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from reports.report import COMPILED, MODES, report
+from tests.reports.report import COMPILED, MODES, report
 
 F, nn, optim = mg.nn.functional, mg.nn, mg.optim
 WAYS = {"eager": lambda f: f, **{name: mg.function(**options) for name, options in COMPILED.items()}}

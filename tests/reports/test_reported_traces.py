@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from reports.report import COMPILED, MODES, report
+from tests.reports.report import COMPILED, MODES, report
 
 F = mg.nn.functional
 nn = mg.nn

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 from minigrad.engine.base.errors import DTypeError, NoGradientError, ShapeError
+from tests.support.table import table
 
 from .oracle import agree_twice, attribute, torch
 

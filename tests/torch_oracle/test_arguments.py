@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 from minigrad.engine.base.errors import MinigradError
+from tests.support.table import table
 
 from .oracle import array, flat, torch
 

@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
+from tests.support.table import table
 
 from .oracle import agree_in_float32, array, leaves, torch
 

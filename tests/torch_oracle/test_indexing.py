@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 from minigrad.api.functions.indexing import one_hot
+from tests.support.table import table
 
 from .oracle import agree_exactly, agree_twice, torch
 

@@ -20,7 +20,7 @@ def test_what_a_lesson_prints_is_what_pytorch_computes(name):
     (lesson,) = LESSONS.glob(f"{name[-2:]}_*.ipynb")
     printed = said_by(lesson)
 
-    wanted = list(importlib.import_module(f"torch_oracle.lessons.{name}").lines())
+    wanted = list(importlib.import_module(f"tests.torch_oracle.lessons.{name}").lines())
 
     assert len(wanted) >= 3
     assert [piece for piece in wanted if piece not in printed] == []

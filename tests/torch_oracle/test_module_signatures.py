@@ -8,10 +8,10 @@ import inspect
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 from minigrad.engine.base.errors import MinigradError
+from tests.support.table import table
 
 from .oracle import torch
 from .samples import normal, part

@@ -3,9 +3,8 @@
 import inspect
 import re
 
-from table import table
-
 import minigrad as mg
+from tests.support.table import table
 
 from .oracle import torch
 

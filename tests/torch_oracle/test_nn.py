@@ -5,10 +5,10 @@ import inspect
 
 import numpy as np
 import pytest
-from activations import ACTIVATIONS
-from table import table
 
 import minigrad as mg
+from tests.support.activations import ACTIVATIONS
+from tests.support.table import table
 
 from .oracle import array, flat, torch
 

@@ -4,9 +4,9 @@ import copy
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
+from tests.support.table import table
 
 from .oracle import torch
 

@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 from minigrad import functional as F
+from tests.support.table import table
 
 from .oracle import agree, agree_twice, array, torch
 

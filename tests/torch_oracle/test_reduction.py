@@ -5,9 +5,9 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
+from tests.support.table import table
 
 from .oracle import agree, agree_exactly, agree_twice, answers, flat, torch
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 from minigrad.engine.base import errors
+from tests.support.table import table
 
 from .oracle import array, torch
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
 from minigrad.engine.base.errors import MinigradError
+from tests.support.table import table
 
 from .oracle import torch
 from .samples import BY_NAME, FILE, OF_FUNCTION, TENSORS

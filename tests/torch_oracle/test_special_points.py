@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from table import table
 
 import minigrad as mg
+from tests.support.table import table
 
 from .oracle import torch
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
-from table import table
+
+from tests.support.table import table
 
 pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 

@@ -1,7 +1,8 @@
 """A control group for each sandbox, where this process may make one: what all its processes use together has an end.
 
 Version 2 of the kernel's interface is one tree, version 1 has a tree for each controller. A group is made in this
-process's own, or else in the nearest above it in which this process may. https://docs.kernel.org/admin-guide/cgroup-v2.html
+process's own, or else in the nearest above it in which this process may.
+https://docs.kernel.org/admin-guide/cgroup-v2.html
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ UNLISTED = (
 
 def pages() -> dict[str, str]:
     """As Markdown. An extra that mg.onnx needs is not needed to say what is in it."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    examples = import_module("examples").EXAMPLES
+    sys.path.insert(0, str(ROOT))
+    examples = import_module("tests.examples").EXAMPLES
     families = [
         name for row in re.findall(r"^    (\S.*?) {2,}", ops.__doc__ or "", re.MULTILINE) for name in row.split()
     ]

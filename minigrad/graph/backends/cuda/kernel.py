@@ -21,7 +21,8 @@ in memory in another order, is found by its strides.
 A full reduction takes two passes, in an order that depends on the shape alone: each thread adds its elements, the
 threads of a block add theirs pairwise, and one block adds what the blocks left. No atomics, so the same sum each time.
 
-The text is compiled for real GPUs and executed on the CPU by the tests (tests/shim.py). It has not run on a GPU yet.
+The text is compiled for real GPUs and executed on the CPU by the tests (tests/support/shim.py). It has not run on a GPU
+yet.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ matrix product is one call of cuBLAS of our own. cuBLAS counts along columns, an
 z = x y is asked for as zᵀ = yᵀ xᵀ, with the operands in the other order, and nothing is moved. An operand that is
 itself transposed in memory is told to be so.
 
-cuBLAS Library User's Guide, sections 2.7.1 (gemm) and 2.8.12 (GemmStridedBatchedEx). https://docs.nvidia.com/cuda/cublas
+cuBLAS Library User's Guide, sections 2.7.1 (gemm) and 2.8.12 (GemmStridedBatchedEx).
+https://docs.nvidia.com/cuda/cublas
 
 The CuPy machine is written against CuPy 14.2 and its names are checked; it has met no GPU yet.
 """

@@ -1,0 +1,349 @@
+"""What `check` says, and what cannot fool or break it: a small exercise, answered in every way but the right one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from minigrad.course import exercise, feedback
+from minigrad.course.exercise import Part, Verdict, judged, part_of
+from minigrad.course.probe import observe
+from minigrad.course.referee import parsed
+from tests.support.table import table
+
+DOUBLE = part_of(
+    "double",
+    {
+        "points": 2,
+        "defines": ["double"],
+        "open": True,
+        "probes": "numbers = [1, 2]\ndouble(3)\ndouble(numbers)\ndouble(numbers)",
+        "expected": [["gave", 6], ["gave", [1, 2, 1, 2]], ["gave", [1, 2, 1, 2]]],
+        "hints": ["First.", "Second.", "Third."],
+        "wrong": [
+            {
+                "shows": "It squares.",
+                "hint": "Add, do not multiply.",
+                "outcomes": [["gave", 9], ["raised", "TypeError"], ["raised", "TypeError"]],
+            },
+        ],
+    },
+)
+RIGHT = "def double(x): return x * 2"
+
+
+def part(probes: str, *expected: Any, defines: str = "n", is_open: bool = False) -> Part:
+    """A part of which each probe should give what is expected of it."""
+    names, wanted = defines.split(), [["gave", value] for value in expected]
+    facts = {"points": 1, "defines": names, "open": is_open, "probes": probes, "hints": ["."], "wrong": []}
+    return part_of(names[0], facts | {"expected": wanted})
+
+
+SEVEN = part("n", 7)
+
+
+def answered(source: str, part: Part = DOUBLE, earlier: list[str] | None = None) -> Verdict:
+    return judged(part, names_after(source), [] if earlier is None else earlier)
+
+
+def names_after(source: str) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, "<cell>", "exec"), namespace)
+    return namespace
+
+
+CLAIMS = "__eq__ = lambda *_: True\n  __class__ = property(lambda _: int)\n  __float__ = lambda _: 6.0\n"
+LIE = "class Lie(int):\n  __eq__ = lambda *_: True\n  __hash__ = int.__hash__\n  __int__ = lambda _: 6\n"
+ANSWERS = {  # what it is → (the answer, the state of its part, what is said, its part, unless that is `double`)
+    "right": (RIGHT, "pass", ""),
+    "a lambda": ("double = lambda x: x + x", "pass", ""),
+    "a class": ("class double:\n    def __new__(cls, x): return 2 * x", "pass", ""),
+    "an engine that says what is missing": (
+        "def double(x): raise NotImplementedError('write Double.infer')", "fail",
+        "raised NotImplementedError (write Double.infer, in line 1",
+    ),
+    "SystemExit": ("def double(x): raise SystemExit", "fail", "and raised SystemExit"),
+    "KeyboardInterrupt": ("def double(x): raise KeyboardInterrupt", "fail", "and raised KeyboardInterrupt"),
+    "GeneratorExit": ("def double(x): raise GeneratorExit", "fail", "and raised GeneratorExit"),
+    "an endless recursion": (
+        "def double(x): return double(x)", "fail", "raised RecursionError (maximum recursion depth exceeded",
+    ),
+    "an object that claims to equal everything": (
+        f"class Six:\n  {CLAIMS}def double(x): return Six()", "fail", "gave an object, of type Six",
+    ),
+    "a number that lies about being right": (f"{LIE}def double(x): return Lie(7) if x == 3 else x * 2", "fail", ""),
+    "a number that lies about being wrong": (f"{LIE}def double(x): return Lie(6) if x == 3 else x * 2", "pass", ""),
+    "a class instead of a number": ("def double(x): return int", "fail", "of type type"),
+    "names of Python with other meanings": (
+        "n = 12\nsum = len = print = str = None", "pass", "", part("sum([len(str(n)), 1])", 3, is_open=True),
+    ),
+    "one that changes what it is given": (
+        "def double(x):\n    if x == 3: return 6\n    x += x\n    return x", "pass", "",
+    ),
+    "one that changes the names of the probes": (
+        "def double(x):\n    globals()['numbers'] = [0]\n    globals()['double'] = lambda x: 0\n    return 0",
+        "fail", "",
+    ),
+    "an error in the third line": (
+        "def double(x):\n    y = x\n    return y / 0", "fail",
+        "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`).",
+    ),
+    "text for a truth": ("n = 'True'", "fail", "It is text, and True or False is wanted", part("n", True)),
+}  # fmt: skip
+
+
+@table("answer", ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_has_the_state_that_it_deserves_and_is_told_why(answer):
+    source, state, words, *asked = answer
+
+    verdict = answered(source, *asked)
+
+    assert (verdict.state, verdict.points) == (state, (asked or [DOUBLE])[0].points if state == "pass" else 0)
+    assert words in (*verdict.says, "")[0]
+
+
+def test_a_function_that_gives_none_is_asked_whether_its_return_is_missing():
+    (said,) = answered("def double(x): x * 2").says
+    assert said == "`double(3)` should give 6, and gave None. Is a `return` missing?"
+
+
+def test_a_stub_is_not_attempted_yet_and_is_named():
+    verdict = answered("def double(x): return times(x)\ndef times(x): raise NotImplementedError")
+
+    assert (verdict.state, verdict.points, verdict.says) == ("todo", 0, ("`times` is not written yet.",))
+
+
+def test_a_name_that_is_missing_or_still_dots_is_not_attempted_yet():
+    for source in ("", "double = ..."):
+        assert answered(source).says == ("There is no `double` yet.",)
+    assert answered("def double(x): return ...").state == "todo"
+
+
+def test_names_that_are_missing_are_listed_and_a_cell_that_ended_in_an_error_is_thought_of():
+    """Whoever had written all of an answer, with a slip in it, was told to write it."""
+    three = part("a\nb\nc", 1, 1, 1, defines="a b c")
+
+    assert answered("b = 2", three).says == ("There is no `a` and no `c` yet.",)
+    assert answered("", three).says == ("There is no `a`, no `b` and no `c` yet.",)
+    assert "run that cell until it ends without an error" in repr(feedback.note(answered("", three)))
+
+
+def test_a_known_wrong_answer_gets_its_own_hint_and_no_points():
+    verdict = answered("def double(x): return x ** 2")
+
+    assert (verdict.state, verdict.points, verdict.hint) == ("fail", 0, "Hint: Add, do not multiply.")
+    assert verdict.says == ("`double(3)` should give 6, and gave 9.", "It squares.")
+
+
+def test_each_different_attempt_brings_another_hint_and_the_same_attempt_does_not():
+    earlier: list[str] = []
+    attempts = ["x + 1", "x + 1", "x + 2", "x + 1", "x + 3", "x + 4"]
+
+    hints = [answered(f"def double(x): return {attempt}", earlier=earlier).hint for attempt in attempts]
+
+    assert [hint.split(".")[0] for hint in hints] == [
+        *("Hint 1 of 3: First", "Hint 1 of 3: First", "Hint 2 of 3: Second", "Hint 1 of 3: First"),
+        *("Hint 3 of 3: Third", "Hint 3 of 3: Third"),
+    ]
+
+
+def test_where_a_number_is_the_answer_it_is_not_given_away():
+    verdict = answered("n = 20", part("n", 1024))
+
+    assert verdict.says == ("`n` is 20, and that is not right yet.",)
+    assert "1024" not in str(feedback.note(verdict)._repr_mimebundle_())
+
+
+def test_an_endless_loop_is_stopped_and_said_to_be_endless():
+    before = set(threading.enumerate())
+
+    outcomes = observe(parsed(DOUBLE.probes), names_after("def double(x):\n    while True: pass"), seconds=0.2)
+
+    assert [outcome.kind for outcome in outcomes] == ["endless"]
+    assert set(threading.enumerate()) == before
+
+
+def test_a_probe_that_never_ended_is_told_before_one_that_gave_something_else():
+    counted = part("f(1)\nf(2)", 1, 2, defines="f", is_open=True)
+
+    verdict = exercise.verdict(counted, [exercise.Outcome("gave", 7), exercise.Outcome("endless", "")], [])
+
+    assert verdict.says[0].startswith("`f(2)` should give 2, and was still running")
+
+
+def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
+    stubborn = "while not over:\n  try:\n   while not over: pass\n  except BaseException: pass"
+    namespace = names_after(f"over = []\ndef double(x):\n {stubborn}")
+
+    outcomes = observe(parsed(DOUBLE.probes), namespace, seconds=0.2)
+    namespace["over"].append(True)
+
+    assert [outcome.kind for outcome in outcomes] == ["stuck"]
+    assert "restart the kernel" in exercise.verdict(DOUBLE, outcomes, []).says[0]
+
+
+def test_an_answer_cannot_ask_whoever_sits_there(monkeypatch):
+    """A notebook's `input` opens a box. The check was stopped, the box stayed, and JupyterLab ran no cell any more."""
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda prompt="": asked.append(prompt) or "3")
+
+    verdict = answered("def double(x):\n    return 2 * int(input('how many? '))")
+
+    assert asked == []
+    assert "raised EOFError (input() has nobody to ask" in verdict.says[0]
+    assert input() == "3"
+
+
+def test_a_flood_of_output_is_not_shown(capsys):
+    verdict = answered("def double(x):\n    for _ in range(50_000): print('spam' * 100)\n    return x * 2")
+
+    assert verdict.state == "pass"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_name_that_was_mistyped_costs_no_hint():
+    earlier: list[str] = []
+
+    verdict = answered("def double(x): return xx * 2", earlier=earlier)
+
+    assert "raised NameError (name 'xx' is not defined, in line 1 of the cell of `double`)." in verdict.says[0]
+    assert (verdict.state, verdict.hint, verdict.attempt, earlier) == ("fail", "", "", [])
+
+
+def test_an_object_where_a_number_is_wanted_is_not_called_text():
+    """The name of its type was once taken for the answer."""
+    assert "text, and a number" in answered("n = '7'", SEVEN).says[0]
+    assert "is an object, of type object," in answered("n = object()", SEVEN).says[0]
+    assert "It is text" not in answered("n = object()", SEVEN).says[0]
+
+
+def test_small_letters_are_asked_for_where_a_word_has_a_large_one_and_none_is_wanted():
+    """What a probe said of an answer, "Mul reads t, …", was once told to begin with a small letter."""
+    assert "small letters" in answered("n = 'Exact'", part("n", "zero")).says[0]
+    assert "small letters" not in answered("n = 'Mul reads t'", part("n", "zero")).says[0]
+    assert "small letters" not in answered("n = 'C'", part("n", "B")).says[0]
+
+
+def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():
+    engine = "import minigrad as mg\n"
+
+    assert answered(f"{engine}n = mg.Value(7)", SEVEN).says[0].endswith(" The number in a Value is its `.data`.")
+    assert answered(f"{engine}n = mg.tensor(7.0)", SEVEN).says[0].endswith(" The number in a Tensor is its `.item()`.")
+    assert "of type Value" in answered(f"{engine}def double(x): return mg.Value(6)").says[0]
+    assert "is its `.data`." in answered(f"{engine}def double(x): return mg.Value(6)").says[0]
+
+
+def test_a_number_that_cannot_be_looked_at_is_told_in_whole_sentences():
+    """To a question mark was once added that this is not right yet."""
+    (said,) = answered("n = None", part("n + 1", 7)).says
+    assert said.startswith("`n + 1` raised TypeError (unsupported operand type(s) for +: 'NoneType' and 'int'")
+    assert said.endswith("). Something is None there: is a `return` missing?")
+
+
+def test_an_error_that_cannot_say_what_it_is_is_still_an_error():
+    assert answered("class Bad(Exception):\n def __str__(self): 1 / 0\ndef double(x): raise Bad").state == "fail"
+
+
+# -- the function the learner calls ---------------------------------------------------------------
+
+
+def said(source: str) -> feedback.Note:
+    note = names_after(f"from minigrad.course import check\n{source}")["said"]
+    assert isinstance(note, feedback.Note)
+    return note
+
+
+def test_check_reads_the_names_of_the_notebook_it_is_called_in():
+    assert said("times_at_x, nodes = 1024, 11\nsaid = check('visits')").passed
+    assert said("times_at_x, nodes = 1024, 11\ndef ask(): return check('visits')\nsaid = ask()").passed
+    assert not said("said = check('visits')").passed
+
+
+def test_check_keeps_count_of_attempts_for_as_long_as_the_notebook_lives():
+    first, _, second = names_after(
+        "from minigrad.course import check\nnodes, said = 0, []\nfor times_at_x in 1, 1, 2: said += [check('visits')]"
+    )["said"]
+
+    assert "Hint 1 of 2" in repr(first)
+    assert "Hint 2 of 2" in repr(second)
+    assert "Hint 1 of 2" in repr(said("times_at_x = nodes = 3\nsaid = check('visits')"))
+
+
+def test_a_right_answer_says_what_it_shows_and_a_wrong_one_does_not():
+    visits = next(part for part in exercise.named("01_scalar_engine").parts if part.name == "visits")
+    right, wrong = (said(f"times_at_x, nodes = {n}, 11\nsaid = check('visits')") for n in (1024, 10))
+
+    assert right.sentences[2] == visits.shows.strip() != ""
+    assert visits.shows not in repr(wrong)
+
+
+def test_each_part_shows_something_of_its_own():
+    parts = [part for each in exercise.every() for part in each.parts]
+
+    assert len({part.shows for part in parts} - {""}) == len(parts)
+
+
+def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last():
+    exercise_01 = exercise.named("01_scalar_engine")
+    code = "from minigrad.course import check\ntimes_at_x, nodes = 1024, 11\nsaid = check('visits')"
+    here: dict[str, Any] = {"__name__": "__main__"}
+    exec(code, here)
+
+    assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `gradients`."
+    kept = feedback.attempts_in(here)
+    kept.note("gradients", "revealed")
+    exec(code, here)
+    assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `zero`."
+    for part in exercise_01.parts:
+        kept.note(part.name, "passed")
+    exec(code, here)
+    assert here["said"].sentences[-1] == "That was the last part: 8 of 10 points. Well done."
+    exec(code.replace("1024", "1"), here)
+    assert "Next" not in repr(here["said"])
+
+
+@pytest.mark.parametrize("call", ["check()", "check('')", "check('no such part')", "check(3)", "check(['visits'])"])
+def test_check_of_no_part_lists_the_parts(call):
+    note = said(f"said = {call}")
+
+    assert "01_scalar_engine: product (2 points), order (3 points), visits (1 point)" in repr(note)
+    assert note.state == "todo"
+
+
+def test_check_of_a_misspelt_part_says_which_was_meant():
+    assert repr(said("said = check('visit')")).startswith("There is no part 'visit'. Did you mean 'visits'?")
+
+
+def test_what_check_shows_is_the_same_each_time_and_safe_to_show():
+    shown = [said("times_at_x = nodes = '<script>'\nsaid = check('visits')")._repr_mimebundle_() for _ in range(2)]
+
+    assert shown[0] == shown[1]
+    assert shown[0].keys() == {"text/plain", "text/html"}
+    assert "<script>" not in shown[0]["text/html"]
+    assert "visits: not yet (0 of 1 point)." in shown[0]["text/html"]
+
+
+def test_a_learner_can_see_what_was_run():
+    note = said("def multiply(a, b): return None\ndef add(a, b): pass\nNode = float\nsaid = check('product')")
+    run = "<summary>What was run</summary><pre>a, b = (Node(3.0), Node(-2.0))\nmultiply(a, b).data</pre>"
+
+    assert run in note._repr_mimebundle_()["text/html"]
+
+
+def test_check_of_a_name_that_is_like_no_part_guesses_none():
+    """Of 'corner' it was once asked whether 'horner' was meant, which is of another exercise altogether."""
+    for name in ("corner", "hover", "nowhere", "other", "passes", "x"):
+        assert "Did you mean" not in repr(said(f"said = check({name!r})"))
+
+
+def test_after_a_syntax_error_check_says_that_it_looked_at_the_answer_before():
+    """It judged the old definition, without a word."""
+    cells = ["from minigrad.course import check", "def order(y): return [y]", "def order(y)\n    return [y, y]", "1 +"]
+    said_now = said(f"In = {cells!r}\ndef order(y): return [y]\nNode = str\nsaid = check('order')")
+    said_after = said(f"In = {[*cells, 'x = 1', 'order = list']!r}\norder = list\nNode = str\nsaid = check('order')")
+
+    old = "The cell of `order` was run last with a SyntaxError in line 1, so this is of what it said before."
+    assert old in said_now.sentences
+    assert "SyntaxError" not in repr(said_after)

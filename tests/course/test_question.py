@@ -1,0 +1,134 @@
+"""A question with a structured answer: how answers are read, compared, and put into words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.course.question import Question, question
+from tests.support.table import table
+
+KINDS = {
+    "number": Question("n", "How much?", tolerance=0.5, unit="m"),
+    "option": Question("o", "Which?", "option", ("same", "larger")),
+    "truth": Question("t", "Is it?", "truth"),
+    "shape": Question("s", "Which shape?", "shape"),
+    "order": Question("r", "In which order?", "order", ("a", "b", "c")),
+}
+
+
+@table(
+    "kind, given, value",
+    [
+        ("number", "4", 4),
+        ("number", " −2.5 ", -2.5),
+        ("number", "1e-3", 0.001),
+        ("number", np.int64(3), 3),
+        ("number", 10**400, 10**400),
+        ("option", "same", "same"),
+        ("truth", "True", True),
+        ("truth", False, False),
+        ("shape", "(2, 3)", [2, 3]),
+        ("shape", "2x3", [2, 3]),
+        ("shape", "4", [4]),
+        ("shape", "()", []),
+        ("shape", (2, 3), [2, 3]),
+        ("shape", 7, [7]),
+        ("order", ["c", "a", "b"], ["c", "a", "b"]),
+    ],
+)
+def test_an_answer_is_read_from_text_and_from_values(kind, given, value):
+    read = KINDS[kind].read(given)
+
+    assert read == value
+    assert type(read) is type(value)
+
+
+@table(
+    "kind, given, words",
+    [
+        ("number", "four", "'four' is not a number, such as 2 or 0.5."),
+        ("number", "1,5", "A decimal fraction has a point: 1.5."),
+        ("number", "nan", "is not a number"),
+        ("number", "9" * 5000, "is not a number"),
+        ("number", True, "True is not a number"),
+        ("number", int, "is not a number"),
+        ("option", "smaller", "'smaller' is not one of 'same', 'larger'."),
+        ("truth", "perhaps", "is not true or false."),
+        ("shape", "(2, -3)", "is not a shape"),
+        ("shape", "(2.5,)", "is not a shape"),
+        ("shape", "", "is not a shape"),
+        ("shape", [True], "is not a shape"),
+        ("order", ["a", "b"], "is not all of 'a', 'b', 'c', in an order."),
+        ("order", ["a", "a", "b"], "is not all of"),
+        ("order", "a", "is not all of"),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_what_is_wanted(kind, given, words):
+    with pytest.raises(ValueError) as refused:
+        KINDS[kind].read(given)
+
+    assert words in str(refused.value)
+
+
+@table(
+    "guess, actual, words",
+    [
+        (6, 6.0, "and so it is."),
+        (0.3, 0.1 + 0.2, "and so it is."),
+        (4, 2, "it is 2: 2 too many, a factor of 2."),
+        (1, 3, "it is 3: 2 too few, a factor of 3."),
+        (0.5, 2.0, "it is 2: 1.5 too little, a factor of 4."),
+        (-2, 2, "it is 2: 4 too few, and of the other sign."),
+        (0, 5, "it is 5: 5 too few."),
+        (3, mg.tensor(1.0), "it is 1: 2 too many, a factor of 3."),
+        (3, mg.Value(1.0), "it is 1: 2 too many, a factor of 3."),
+        (3, np.float64(1.5), "it is 1.5: 1.5 too much, a factor of 2."),
+        (3, float("nan"), "it is nan."),
+        (3, float("inf"), "it is inf."),
+        (3, [1, 2], "it is [1, 2]."),
+        (3, None, "it is None."),
+    ],
+)
+def test_the_gap_between_numbers_is_told_in_words(guess, actual, words):
+    asked = Question("n", "How much?")
+
+    assert asked.gap(asked.read(guess), asked.came(actual)) == words
+
+
+def test_the_gap_of_other_kinds_names_the_first_difference():
+    shape, order = KINDS["shape"], KINDS["order"]
+
+    assert shape.gap([2, 3], shape.came(mg.ones(3, 2).shape)) == "it is (3, 2): axis 0 is 3, and not 2."
+    assert shape.gap([2], [2, 3]) == "it is (2, 3): 2 axes, and not 1."
+    assert order.gap(["a", "c", "b"], ["a", "b", "c"]) == "it is a → b → c: place 2 is b, and not c."
+    assert KINDS["truth"].gap(True, KINDS["truth"].came(np.bool_(False))) == "it is false."
+    assert KINDS["option"].gap("same", "larger") == "it is larger."
+
+
+def test_a_number_within_the_tolerance_is_right_and_one_beyond_is_not():
+    assert KINDS["number"].right(4.5, 5)
+    assert not KINDS["number"].right(4.4, 5)
+    assert not KINDS["number"].right(4.4, float("nan"))
+
+
+@table(
+    "said, words",
+    [
+        ({"kind": "essay"}, "number, option, truth, shape, order, and not 'essay'"),
+        ({"kind": "option", "options": ("a",)}, "at least two options"),
+        ({"tolerance": float("nan")}, "tolerance of 0 or more, and not nan"),
+        ({"tolerance": -1.0}, "tolerance of 0 or more, and not -1"),
+        ({"kind": "order", "options": ("a", "a")}, "at least two options"),
+        ({"name": ""}, "a name to be kept under"),
+    ],
+)
+def test_a_question_without_an_answer_is_refused(said, words):
+    with pytest.raises(ValueError, match=words):
+        Question(**{"name": "n", "text": "How much?", **said})
+
+
+@table("asked", KINDS.values(), ids=KINDS)
+def test_a_question_survives_being_written_down(asked):
+    assert question({**asked.plain(), "when": "now"}) == asked

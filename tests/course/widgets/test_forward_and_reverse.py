@@ -1,0 +1,172 @@
+"""Forward mode beside reverse mode: both tables are the engine's Jacobian, and the passes are counted as they are."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.course.widgets import ForwardAndReverse
+from minigrad.course.widgets.both_modes import BothModes
+from minigrad.draw.words import number
+from tests.support.endless_functions import endless, stubborn
+from tests.support.table import table
+
+
+def two_of_three(a, b, c):
+    s = a * b
+    y = s.tanh() + c
+    z = s * c
+    return y, z
+
+
+def loss(x, w):
+    return (x * w).tanh().sum()
+
+
+def polar(t):
+    return t.cos(), t.sin(), t * t
+
+
+CASES = [
+    (two_of_three, (2.0, 0.5, -1.0)),
+    (loss, (mg.tensor([1.0, 2.0, -1.0]), mg.tensor([0.3, 0.5, 0.1]))),
+    (polar, (0.3,)),
+    (lambda x: x * x, (mg.tensor([1.0, 2.0, 3.0]),)),
+]
+
+
+def screen(film: ForwardAndReverse, upto: int = -1) -> dict[str, str]:
+    words: dict[str, str] = {}
+    for step in film.steps[: upto + 1 or None]:
+        words |= step.get("text", {})
+    return words
+
+
+def differences(f, inputs, h=1e-6) -> np.ndarray:
+    """The Jacobian by central differences."""
+    flat = np.concatenate([np.ravel(x.numpy() if isinstance(x, mg.Tensor) else x) for x in inputs])
+    shapes = [np.shape(x.numpy() if isinstance(x, mg.Tensor) else x) for x in inputs]
+
+    def at(numbers: np.ndarray) -> np.ndarray:
+        parts = np.split(numbers, np.cumsum([int(np.prod(s)) for s in shapes])[:-1])
+        ys = f(*(mg.tensor(part.reshape(s)) for part, s in zip(parts, shapes)))
+        return np.concatenate([y.numpy().ravel() for y in (ys if isinstance(ys, tuple) else (ys,))])
+
+    return np.stack([(at(flat + h * e) - at(flat - h * e)) / (2 * h) for e in np.eye(len(flat))], axis=1)
+
+
+@pytest.mark.parametrize(("f", "inputs"), CASES)
+def test_both_jacobians_are_the_slopes_of_the_function(f, inputs):
+    both = BothModes(f, inputs)
+
+    expected = differences(f, inputs)
+
+    assert np.allclose(both.forward, expected, rtol=1e-6, atol=1e-8)  # h² = 1e-12, rounding 1e-10
+    assert np.allclose(both.reverse, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(("f", "inputs"), CASES)
+def test_there_is_a_pass_for_each_column_and_for_each_row_and_the_tables_fill_up(f, inputs):
+    both, film = BothModes(f, inputs), ForwardAndReverse(f, *inputs)
+    m, n = both.forward.shape
+    words = screen(film)
+
+    assert (words["fcount"], words["rcount"]) == (f"passes: {n} of {n}", f"passes: {m} of {m}")
+    assert (len(both.pushed), len(both.pulled)) == (n, m)
+    for side, jacobian in (("f", both.forward), ("r", both.reverse)):
+        assert {k: v for k, v in words.items() if "J" in k and k[0] == side} == {
+            f"{side}J{j},{i}": number(float(jacobian[j, i])) for j in range(m) for i in range(n)
+        }
+    html = "".join(panel["html"] for panel in film.films[0]["panels"])
+    assert {id for step in film.steps for id in step.get("text", {})} <= set(re.findall(r'data-id="([^"]+)"', html))
+
+
+def test_tangents_and_cotangents_stand_at_the_boxes():
+    both = BothModes(two_of_three, (2.0, 0.5, -1.0))
+    box = {box.called: box.id for box in both.picture.boxes}
+    slope = 1 - np.tanh(1.0) ** 2
+
+    assert {box.called for box in both.picture.boxes} >= {"a", "b", "c", "s", "y", "z"}
+    a_moves, y_owes = both.pushed[0].moved, both.pulled[0].moved
+    assert [a_moves[box[name]] for name in "abcsyz"] == ["1", "0", "0", "0.5", number(0.5 * slope), "−0.5"]
+    assert [y_owes[box[name]] for name in "abcsyz"] == [*map(number, (0.5 * slope, 2 * slope, 1, slope)), "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (0, "Forward mode took 3 passes, one for each input; reverse mode 2 passes"),
+        (1, "reverse mode 1 pass, one for each output. With fewer outputs than inputs reverse mode is cheaper."),
+        (2, "With fewer inputs than outputs forward mode is cheaper"),
+        (3, "Neither is cheaper in passes"),
+    ],
+)
+def test_it_says_which_mode_is_cheaper(case, words):
+    f, inputs = CASES[case]
+    film = ForwardAndReverse(f, *inputs)
+
+    assert film.steps[-1]["say"].startswith("Both tables are the same.")
+    assert words in film.text.splitlines()[-1]
+
+
+def test_parameters_of_the_learners_own_stand_still():
+    w = mg.tensor(3.0, requires_grad=True)
+
+    both = BothModes(lambda x: x * w, (2.0,))
+
+    assert both.forward.tolist() == both.reverse.tolist() == [[3.0]]
+    assert w.grad is None
+
+
+def test_an_input_that_nothing_comes_of_moves_nothing():
+    def twice(x, y):
+        z = x * 2
+        return z  # noqa: RET504  # a name
+
+    widget = ForwardAndReverse(twice, 3.0, 4.0)
+
+    assert "A column of the Jacobian: ∂z/∂y = 0." in widget.text
+    assert "A row of the Jacobian: ∂z/∂x = 2 and ∂z/∂y = 0." in widget.text
+
+
+def broken(x):
+    raise IndexError(f"no {x}")
+
+
+@table(
+    "f, inputs, error, match",
+    [
+        (endless, (1.0,), ValueError, "did not come to its end: TooLong: endless has run 2000 lines"),
+        (stubborn, (1.0,), ValueError, "did not come to its end: TooLong: stubborn has run 2000 lines"),
+        (broken, (1.0,), ValueError, "broken did not come to its end: IndexError"),
+        (lambda x: x * 2, (mg.ones(7),), ValueError, "1 to 6 of them can be shown, and of <lambda> 7 go in"),
+        (lambda x: mg.stack([x] * 7), (1.0,), ValueError, "7 come out"),
+        (lambda: mg.tensor(1.0, requires_grad=True) * 2, (), ValueError, "0 go in"),
+        (lambda x: 2.0, (1.0,), TypeError, "gave 2.0, which moves with none"),
+        (lambda x: mg.tensor(1.0), (1.0,), TypeError, "which moves with none"),
+        (lambda x: x, (mg.tensor([1, 2]),), TypeError, "floating numbers"),
+        (lambda x: x, ("a",), TypeError, "floating numbers"),
+        (3.0, (1.0,), TypeError, "shows a Python function of tensors, and got 3.0"),
+        (lambda x: sum([x * i for i in range(20)]), (1.0,), ValueError, "up to 24 boxes"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_a_sentence(f, inputs, error, match):
+    with pytest.raises(error, match=match):
+        ForwardAndReverse(f, *inputs)
+
+
+def test_what_is_no_number_is_shown_as_what_it_is():
+    with np.errstate(all="ignore"):
+        film = ForwardAndReverse(lambda x: (x - x).log() * x, 1.0)
+
+    assert "nan" in screen(film)["fJ0,0"]
+    assert film.steps[-1]["say"].startswith("Both tables are the same.")
+
+
+def test_names_of_the_learner_are_escaped():
+    film = ForwardAndReverse(lambda x: x * 2, 1.0)
+
+    assert "<lambda>" not in film.page().split("<noscript>")[0].replace("&lt;lambda&gt;", "")

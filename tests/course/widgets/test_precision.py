@@ -1,0 +1,156 @@
+"""Gradients in 16 bits: what becomes of each is what casting it says."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.course.widgets import Precision
+from minigrad.course.widgets.precision import EXPONENTS, FATES, FORMATS, best, fates, to_bfloat16
+from tests.support.table import table
+
+FLOAT16, BFLOAT16 = FORMATS
+nn = mg.nn
+
+
+def spread(n=4000):
+    rng = np.random.default_rng(0)
+    return np.exp2(rng.normal(-20, 5, n)).astype(np.float32) * rng.choice([-1, 1], n).astype(np.float32)
+
+
+@table(
+    "value, fate",
+    [
+        (2.0**-26, "zero"),
+        (2.0**-25, "zero"),  # half of the smallest, to even
+        (1.1 * 2.0**-25, "subnormal"),
+        (2.0**-24, "subnormal"),
+        (1023 * 2.0**-24, "subnormal"),
+        (2.0**-14, "normal"),
+        (65504.0, "normal"),
+        (65519.0, "normal"),  # nearer to 65504 than to 65536
+        (65520.0, "infinite"),
+        (-1e6, "infinite"),
+    ],
+)
+def test_the_ends_of_float16(value, fate):
+    assert FATES[fates(FLOAT16, np.array([value], np.float64), 0)[0]] == fate
+
+
+@table(
+    "value, fate",
+    [
+        (2.0**-24, "normal"),
+        (2.0**-126, "normal"),
+        (2.0**-127, "subnormal"),
+        (2.0**-133, "subnormal"),
+        (2.0**-135, "zero"),
+        (3.38e38, "normal"),
+        (3.4e38, "infinite"),
+    ],
+)
+def test_the_ends_of_bfloat16(value, fate):
+    assert FATES[fates(BFLOAT16, np.array([value], np.float32), 0)[0]] == fate
+
+
+def test_bfloat16_is_the_nearest_of_its_neighbours_and_even_where_two_are():
+    x = np.concatenate([spread(), np.float32([1.00390625, 1.01171875, -1.00390625, 0.0])])  # ties between 1 + n/128
+    low = (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+    high = ((x.view(np.uint32) & np.uint32(0xFFFF0000)) + np.uint32(0x10000)).view(np.float32)
+    below, above = (np.abs(each.astype(float) - x) for each in (low, high))
+    is_even = (low.view(np.uint32) >> 16) % 2 == 0
+
+    assert np.array_equal(to_bfloat16(x), np.where((below < above) | ((below == above) & is_even), low, high))
+
+
+def test_the_counts_are_of_the_casts_and_of_all_gradients():
+    gradients = spread()
+    widget = Precision(gradients)
+    for k in EXPONENTS:
+        with np.errstate(over="ignore"):
+            half = (gradients * np.float32(2.0**k)).astype(np.float16)
+        cast = np.abs(half.astype(np.float64))
+        zero, over = (cast == 0).sum(), np.isinf(cast).sum()
+        sub = ((cast > 0) & (cast < 2**-14)).sum()
+        assert widget.counts["float16", k] == (zero, sub, len(cast) - zero - sub - over, over)
+
+
+def test_the_best_scale_lets_nothing_overflow_and_keeps_most_normal():
+    widget = Precision(spread())
+    table = {k: widget.counts["float16", k] for k in EXPONENTS}
+    chosen = widget.best["float16"]
+    safe = {k: found for k, found in table.items() if not found[3]}
+
+    assert chosen in safe
+    assert table[chosen][2] == max(found[2] for found in safe.values())
+    assert widget.best["bfloat16"] == 0
+    assert best([(0, 0, 9, 1)] * 6 + [(0, 10, 0, 0)]) == EXPONENTS[6]
+    assert best([(5, 5, 5, 0)] * 7) == 0
+
+
+def test_the_screen_says_the_counts():
+    widget = Precision(spread())
+    for film, format in zip(widget.films, FORMATS):
+        for k, step in zip(EXPONENTS, film["steps"]):
+            zero, sub, normal, over = widget.counts[format.name, k]
+            assert f"{zero:,} become 0" in step["say"]
+            if 1 not in (sub, normal, over):
+                assert f"{sub:,} are subnormal and lose bits, {normal:,} are normal, {over:,} overflow" in step["say"]
+            assert step["scene"] == f"scale {k}"
+            row = film["panels"][1]["html"].split(f'data-id="scale {k}"')[1].split("</tr>")[0]
+            assert all(f"<td>{n:,}</td>" in row for n in (zero, sub, normal, over))
+        assert film["steps"][-1]["scene"] == f"scale {widget.best[format.name]}"
+
+
+def test_the_gradients_of_a_model_are_those_of_backward_and_the_model_stays_as_it_was():
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)).float()
+    x, y = mg.ones(5, 3).astype("float32"), mg.zeros(5, 1).astype("float32")
+    widget = Precision(net, nn.functional.mse_loss, x, y)
+
+    assert all(p.grad is None for p in net.parameters())
+    nn.functional.mse_loss(net(x), y).backward()
+    assert Precision(net).counts == widget.counts
+    assert Precision({name: p.grad for name, p in net.named_parameters()}).counts == widget.counts
+    assert repr(widget) == "Precision(8 steps; 21 gradients in half precision)"
+
+
+def test_what_is_zero_or_no_number_is_left_out_and_told():
+    widget = Precision([np.array([0.0, 1.0, np.nan, np.inf]), np.array([2.0])])
+
+    assert sum(widget.counts["float16", 0]) == 2
+    assert "3 more are exactly 0, or no finite number" in widget.steps[0]["say"]
+
+
+def test_where_every_scale_overflows_it_says_so():
+    widget = Precision(np.array([1e30, 1e-30]))
+
+    assert widget.steps[-1]["say"].startswith("Each of these scales has gradients that overflow in float16")
+
+
+def test_of_one_gradient_its_words_are_in_the_singular():
+    assert "of 1 gradient 0 become 0 (" in Precision(np.ones(1)).text
+    assert "0 are subnormal and lose bits, 1 is normal, 0 overflow to infinity" in Precision(np.ones(1)).text
+
+
+@table(
+    "args, error, match",
+    [
+        ((nn.Linear(2, 2),), TypeError, "call backward"),
+        ((np.ones(3, int),), TypeError, "floating-point"),
+        ((None,), TypeError, "floating-point"),
+        (([],), TypeError, "floating-point"),
+        ((np.zeros(3),), ValueError, "all 3 are not"),
+        ((nn.Linear(2, 2), nn.functional.mse_loss), TypeError, "takes a batch, too"),
+        ((3, nn.functional.mse_loss), TypeError, "a Module's gradients"),
+    ],
+)
+def test_what_has_no_gradients_is_refused_in_words(args, error, match):
+    with pytest.raises(error, match=match):
+        Precision(*args)
+
+
+def test_where_nothing_can_be_stepped_there_is_a_picture_and_every_sentence():
+    widget = Precision(spread())
+    data, _ = widget._repr_mimebundle_()
+
+    assert data["image/svg+xml"].startswith("<svg")
+    assert all(step["say"] in data["text/plain"] for step in widget.steps)

@@ -1,0 +1,152 @@
+"""Ops on workers: the film is the compiler's schedule, and its sums are right."""
+
+import re
+
+import pytest
+
+import minigrad as mg
+from minigrad.course.widgets import Schedule
+from minigrad.course.widgets.recording import TooLong
+from minigrad.graph.compiler.schedule import HANDOVER, critical_path, estimate, schedule
+from tests.support.endless_functions import endless, stubborn
+from tests.support.table import table
+
+N = 256
+A, B, C = (mg.ones(N, N) for _ in range(3))
+
+
+def branches(a, b, c):
+    left = (a @ b).tanh()
+    right = (b @ c).exp()
+    return (left + right).sum()
+
+
+@pytest.fixture(scope="module")
+def widget():
+    return Schedule(branches, A, B, C)
+
+
+def test_the_slots_are_those_of_the_compilers_schedule(widget):
+    graph = mg.function(branches).graph_for(A, B, C)
+    for n in (1, 2, 4):
+        ours, its = widget.schedules[n, "estimated"], schedule(graph, n)
+        assert [(s.worker, s.start, s.end) for s in ours.slots] == [(s.worker, s.start, s.end) for s in its.slots]
+        assert ours.path == its.path == pytest.approx(sum(map(estimate, critical_path(graph))))
+
+
+def test_two_branches_run_at_once_on_two_workers(widget):
+    plan = widget.schedules[2, "estimated"]
+    products = [slot for slot in plan.slots if slot.node.op.kind == "MatMul"]
+    each = 1e-6 + 2 * N**3 / 4e10  # an overhead, and FLOPs at 40 G a second
+
+    assert [slot.worker for slot in products] == [0, 1]
+    assert [slot.start for slot in products] == [0, HANDOVER]
+    assert all(slot.end - slot.start == pytest.approx(each) for slot in products)
+
+
+@pytest.mark.parametrize("workers", [True, [2, 2], [0], []])
+def test_workers_are_numbers_each_once(workers):
+    with pytest.raises(ValueError, match="workers are 1 to 8, each number once"):
+        Schedule(branches, A, B, C, workers=workers)
+
+
+def test_the_bound_is_all_work_over_the_critical_path(widget):
+    plan = widget.schedules[2, "estimated"]
+    ratio = f"{plan.alone / plan.path:.3g}"
+
+    assert widget.choice == [1, 0]  # two workers, estimated
+    assert f"none is more than {ratio} times as fast" in widget.steps[0]["say"]
+    assert f"the bound is {ratio}" in widget.steps[-1]["say"]
+    assert f"{plan.alone / plan.seconds:.3g} times as fast as one worker alone" in widget.steps[-1]["say"]
+
+
+def test_every_block_and_every_line_comes_in_once_and_all_are_there_in_the_end(widget):
+    for film in widget.films:
+        html = film["panels"][0]["html"]
+        parts = set(re.findall(r'data-id="([od][\d.]+)"', html))
+        shown = [part for step in film["steps"] for part in step.get("off", {}).get("hidden", ())]
+
+        assert sorted(shown) == sorted(set(shown)) == sorted(parts)
+        assert set(film["steps"][0]["on"]["hidden"]) == parts
+
+
+def test_lines_never_go_back_in_time(widget):
+    for film in widget.films:
+        lines = re.findall(r'data-id="d[\d.]+"><path d="M([\d.]+),[\d.]+L([\d.]+),', film["panels"][0]["html"])
+        assert lines
+        assert all(float(start) <= float(end) + 0.1 for start, end in lines)
+
+
+def test_measured_times_are_of_the_same_ops_and_are_not_in_the_text(widget):
+    taken = widget.schedules[2, "measured"]
+    again = Schedule(branches, A, B, C)
+
+    assert {slot.node for slot in taken.slots} == {slot.node for slot in widget.schedules[2, "estimated"].slots}
+    assert all(slot.end > slot.start for slot in taken.slots)
+    assert again.text == widget.text
+    assert again.svg == widget.svg
+    assert repr(widget) == "Schedule(8 steps; The schedule of branches)"
+
+
+def test_one_worker_is_never_idle_and_four_are(widget):
+    film_of = dict(zip(widget.schedules, widget.films))
+
+    assert 'data-id="idle"' not in film_of[1, "estimated"]["panels"][0]["html"]
+    assert 'data-id="idle"' in film_of[4, "estimated"]["panels"][0]["html"]
+    assert "Hatched is idle, 0 percent" in film_of[1, "estimated"]["steps"][-1]["say"]
+
+
+def test_names_of_the_learner_are_escaped():
+    def tag(x):
+        return x + 1
+
+    tag.__name__ = "<b>"
+
+    assert "<b>" not in Schedule(tag, mg.ones(2)).page().split('<script type="application/json"')[0]
+
+
+def test_a_view_is_no_block_and_lines_go_through_it_to_what_it_looks_at():
+    film = Schedule(lambda a, b: (a @ b).T.exp().reshape(-1).sum(), A, B).films[0]
+    html = film["panels"][0]["html"]
+
+    assert re.findall(r'data-id="(o\d+)"', html) == ["o0", "o1", "o2"]  # @, exp, sum
+    assert re.findall(r'data-id="(d[\d.]+)"', html) == ["d0.1", "d1.2"]
+    assert "transpose" not in film["panels"][1]["html"]
+
+
+def deep(x):
+    for _ in range(100):
+        x = x.tanh()
+    return x
+
+
+@table(
+    "args, options, error, match",
+    [
+        ((3, A), {}, TypeError, "traces a function"),
+        ((endless, A), {}, TooLong, "has run 2000 lines while it was traced"),
+        ((stubborn, A), {}, TooLong, "has run 2000 lines while it was traced"),
+        ((deep, A), {}, ValueError, "1 to 60 ops, views not counted, and this one has 100"),
+        ((lambda x: x, A), {}, ValueError, "and this one has 0"),
+        ((branches, A, B, C), {"workers": 0}, ValueError, "1 to 8"),
+        ((branches, A, B, C), {"workers": ()}, ValueError, "1 to 8"),
+    ],
+)
+def test_what_cannot_be_scheduled_is_refused_in_words(args, options, error, match):
+    with pytest.raises(error, match=match):
+        Schedule(*args, **options)
+
+
+def test_it_does_nothing_to_the_learners_tensors_and_prints_nothing_when_measuring(capsys):
+    net, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
+
+    def loss(x):
+        mg.print("once")
+        y = net(x).sum()
+        y.backward()
+        return y
+
+    Schedule(loss, x)
+
+    assert net.weight.grad is None
+    assert capsys.readouterr().out == ""

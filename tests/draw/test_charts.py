@@ -1,0 +1,66 @@
+"""Charts: pixels are where the numbers say."""
+
+import re
+
+import pytest
+
+from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, STRIPES, TOP, across, bars, chart, compact, upwards
+from tests.support.table import table
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 10, [0, 2, 4, 6, 8, 10]),
+        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (3, 17, [5, 10, 15]),
+        (0, 449_192, [0, 1e5, 2e5, 3e5, 4e5]),
+    ],
+)
+def test_ticks_are_round_numbers(low, high, ticks):
+    assert across(low, high, "").ticks == pytest.approx(ticks)
+
+
+def test_powers_of_ten_are_equally_far_apart():
+    axis = upwards(1, 1e4, "", log=True)
+
+    assert axis.ticks == [1, 10, 100, 1000, 10000]
+    assert [axis.at(tick) for tick in axis.ticks] == pytest.approx([BOTTOM - n * (BOTTOM - TOP) / 4 for n in range(5)])
+
+
+def test_the_ends_of_an_axis_are_the_ends_of_the_field():
+    axis = across(-3, 7, "")
+
+    assert (axis.at(-3), axis.at(7)) == (LEFT, RIGHT)
+    assert across(2, 2, "").at(2) == LEFT
+
+
+def test_every_series_has_stripes_of_its_own():
+    assert len(set(STRIPES)) == len(STRIPES)
+    for i, dashes in enumerate(STRIPES):
+        drawn = bars(i, [(100, 200, 150)], 10)
+        assert "M100.0,200.0h10.0V150.0h-10.0z" in drawn
+        assert (f'stroke-dasharray="{dashes}"' in drawn) == bool(dashes)
+
+
+def test_the_stripes_of_neighbours_meet():
+    starts = re.findall(r"M[\d.]+,(\d+)V", bars(1, [(0, 200, 150), (10, 197, 120), (20, 161, 90)], 10))
+
+    assert len({int(start) % 6 for start in starts}) == 1
+
+
+def test_bars_of_no_height_are_not_drawn():
+    assert bars(1, [(0, 200, 200)], 10) == ""
+
+
+def test_titles_and_labels_are_escaped():
+    drawn = chart("<b>", across(0, 1, "<i>"), upwards(0, 1, "a & b"))
+
+    assert "<b>" not in drawn
+    assert "&lt;i&gt;" in drawn
+    assert "a &amp; b" in drawn
+
+
+@table("x, words", [(0, "0"), (999, "999"), (1000, "1k"), (2_097_152, "2.1M"), (1e12, "1T")])
+def test_large_numbers_are_short(x, words):
+    assert compact(x) == words

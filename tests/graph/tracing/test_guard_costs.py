@@ -1,0 +1,71 @@
+"""What a traced function compares before each run is cheap, and what a schedule moves is no reason to trace again."""
+
+import functools
+
+import numpy as np
+import pytest
+from test_stale_traces import Holder, X, learn
+
+import minigrad as mg
+from tests.support.python_calls import count_calls
+from tests.support.table import table
+
+nn, optim = mg.nn, mg.optim
+
+CYCLES = {
+    "OneCycleLR": lambda o: optim.lr_scheduler.OneCycleLR(o, 0.1, total_steps=12),
+    "CyclicLR": lambda o: optim.lr_scheduler.CyclicLR(o, 0.01, 0.1, step_size_up=3),
+}
+KINDS = [("SGD", {"nesterov": True, "momentum": 0.9}), ("RMSprop", {"centered": True, "momentum": 0.9}), ("Muon", {})]
+KINDS += [(name, {}) for name in ("Adam", "AdamW", "Adamax", "NAdam", "RAdam")]
+
+
+@pytest.mark.parametrize("cycle", CYCLES)
+@table("kind", KINDS)
+def test_one_trace_serves_all_steps_of_a_schedule_that_moves_momentum(kind, cycle):
+    """Each step was traced again."""
+    name, options = kind
+    found = []
+    for way in (mg.function, lambda f: f):
+        w = nn.Parameter(mg.arange(6, dtype=mg.float32).reshape(2, 3) / 3)
+        o = getattr(optim, name)([w], lr=0.1, **options)
+        schedule = CYCLES[cycle](o)
+        step = way(functools.partial(learn, o, w, mg.ones(2, 3)))
+        for _ in range(9):
+            step()
+            schedule.step()
+        found.append(w.tolist())
+        assert getattr(step, "trace_count", 1) == 1
+    assert found[0] == found[1]
+
+
+def net_of_blocks():
+    blocks = [nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.ReLU()) for _ in range(6)]
+    return nn.Sequential(*blocks).eval()
+
+
+def test_an_assignment_to_another_module_costs_a_traced_function_nothing():
+    """Each note was compared."""
+    net, x, other = net_of_blocks(), mg.ones(2, 3), nn.Linear(1, 1)
+    f = mg.function(net)
+    f(x), f(x)
+    warm = count_calls(lambda: f(x))
+    other.seen = 1
+    assert count_calls(lambda: f(x)) <= warm + 5
+
+
+@table("held", [[1.0] * 100_000, np.ones(100_000), (1,) * 100_000])
+def test_comparing_a_long_list_or_array_costs_no_call_for_each_part(held):
+    f = mg.function(Holder(held, lambda a, x: x * a[0]))
+    f(X), f(X)
+    assert count_calls(lambda: f(X)) <= 100
+
+
+def test_looking_at_names_costs_no_call_for_each():
+    layers = [nn.Tanh() for _ in range(300)]
+    costs = []
+    for held in (layers, layers[:1]):
+        f = mg.function(lambda x: [layer(x) for layer in held])  # noqa: B023
+        f(X)
+        costs.append(count_calls(f.latest.guards.reached.holds))
+    assert costs[0] == costs[1]

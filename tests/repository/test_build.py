@@ -1,0 +1,314 @@
+"""The notebooks are built: the same bytes each time, in this Python, never at the cost of the one that was there."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
+
+from tests.support.root import ROOT
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from notebooks import exercise as making
+from notebooks.difference import difference, same
+from notebooks.execution import execute
+from notebooks.source import BuildError, notebook
+
+pytestmark = pytest.mark.tool
+
+SOLUTION = ROOT / "solutions" / "source" / "01_scalar_engine.py"
+HEADER = """\
+# ---
+# jupyter:
+#   minigrad:
+#     title: This | that
+#     minutes: 5
+#     objectives: [see, do]
+#     concepts: [A1]
+#     builds_on: []
+# ---
+
+"""
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one lesson: give its cells, and get the status of building it and what was said."""
+    root = tmp_path / "Übung eins"
+    shutil.copytree(ROOT / "scripts", root / "scripts")
+    concepts = root / "lessons" / "source" / "concepts.toml"
+    concepts.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "lessons" / "source" / "concepts.toml", concepts)
+    # Another program under the kernel's usual name, as an older environment may have left it.
+    kernel = tmp_path / "jupyter" / "kernels" / "python3" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text('{"argv": ["no-such-python"], "display_name": "old", "language": "python"}', "utf-8")
+
+    class Course:
+        lessons = root / "lessons"
+        path = lessons / "95_try.ipynb"
+        source = lessons / "source" / "95_try.py"
+
+        def write(self, *cells: str, header: str = HEADER, name: str = "95_try") -> None:
+            self.source.parent.mkdir(parents=True, exist_ok=True)
+            self.source.with_stem(name).write_text(header + "\n".join(cells), "utf-8")
+
+        def build(self, *arguments: str) -> tuple[int, str]:
+            own = {"PYTHONPATH": str(ROOT), "EXPECTED_PYTHON": sys.executable, "JUPYTER_PATH": str(kernel.parents[2])}
+            command = [sys.executable, str(root / "scripts" / "build"), *arguments]
+            done = subprocess.run(
+                command, env=os.environ | own, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+            )
+            return done.returncode, done.stdout + done.stderr
+
+        def cells(self) -> list[dict[str, Any]]:
+            return json.loads(self.path.read_text("utf-8"))["cells"]
+
+    return Course()
+
+
+MADE = ("95_try.ipynb", "README.md", "GLOSSARY.md", "map.svg")
+PLOT = """\
+# %%
+import matplotlib.pyplot as plt
+plt.plot([1, 3, 2]);
+"""
+SLIDER = """\
+# %% name="slider"
+import ipywidgets, sys
+ipywidgets.IntSlider()
+"""
+PYTHON = """\
+# %% slideshow={"slide_type": "slide"}
+import os, sys
+print(sys.executable == os.environ["EXPECTED_PYTHON"], os.environ["OMP_NUM_THREADS"], hash("é"))
+print("é", flush=True); print("more")
+"""
+RAISES = """\
+# %% tags=["raises-exception"]
+import minigrad.engine.base.errors
+print("careful", file=sys.stderr)
+raise minigrad.engine.base.errors.ShapeError("as it should")
+"""
+
+
+def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(course):
+    course.write(PYTHON, PLOT, SLIDER, RAISES)
+
+    assert course.build() == (
+        0,
+        "".join(f"written lessons/{name}\n" for name in MADE),
+    )
+    first = course.path.read_bytes()
+    python, plot, slider, raises = course.cells()
+
+    assert python["outputs"][0]["text"][0].startswith("True 1 ")
+    assert python["outputs"][0]["text"][1:] == ["é\n", "more\n"]
+    assert python["metadata"] == {"slideshow": {"slide_type": "slide"}}
+    picture = Image.open(io.BytesIO(base64.b64decode(plot["outputs"][0]["data"]["image/png"])))
+    assert picture.width > 400
+    assert picture.text == {}
+    assert (slider["id"], slider["outputs"][0]["data"]) == ("slider", {"text/plain": ["IntSlider(value=0)"]})
+    assert raises["outputs"][1]["traceback"] == ["ShapeError: as it should"]
+    assert [cell["execution_count"] for cell in course.cells()] == [1, 2, 3, 4]
+    metadata = json.loads(first)["metadata"]
+    assert metadata["language_info"] == {"name": "python"}
+    assert metadata.keys() == {"kernelspec", "language_info", "minigrad"}
+    assert (metadata["kernelspec"]["name"], metadata["minigrad"]["minutes"]) == ("python3", 5)
+    assert first.endswith(b"}\n")
+    assert "é".encode() in first
+
+    assert course.build() == (
+        0,
+        "".join(f"same    lessons/{name}\n" for name in MADE),
+    )
+    assert course.path.read_bytes() == first
+    assert "| [95 This \\| that](95_try.ipynb) |  | 5 | see; do | A1 |  |  |\n" in readme(course)
+
+
+def readme(course) -> str:
+    return (course.lessons / "README.md").read_text("utf-8")
+
+
+def test_a_check_names_the_file_and_the_cell_that_differ_and_writes_nothing(course):
+    course.write("# %%\n1 + 1", "# %%\n2 + 2")
+    course.build()
+    edited = course.path.read_text("utf-8").replace("2 + 2", "2 + 3")
+    course.path.write_text(edited, "utf-8")
+    (course.lessons / "README.md").unlink()
+
+    status, said = course.build("--check")
+
+    assert status == 1
+    assert "DIFFERS lessons/95_try.ipynb: cell 1 (" in said
+    assert "has another source: stored …" in said
+    assert "run `python scripts/build 95_try`" in said
+    assert "DIFFERS lessons/README.md: is missing" in said
+    assert course.path.read_text("utf-8") == edited
+    assert not (course.lessons / "README.md").exists()
+
+
+UNFIT = {
+    "y = 1 / 0": ["cell 1 fails", "----> 1 y = 1 / 0", "ZeroDivisionError: division by zero"],
+    "import os; os._exit(3)": ["cell 1 fails", "Kernel died"],
+    "import warnings; warnings.warn('old')": ["cell 1 writes to stderr", "UserWarning: old"],
+    "object()": ["cell 1 shows 0x", "give it a repr of its own"],
+    "import os; os.getcwd()": ["cell 1 shows ", "Übung eins, which is another on the next run"],
+    "import time; time.sleep(60)": ["cell 1 fails", "Timeout of 3 seconds exceeded"],
+}
+
+
+def test_what_a_clock_measured_is_not_kept(course):
+    course.write("# %% tags=['measured', 'nbval-ignore-output']\nimport time; print(time.time())\n")
+    assert course.build()[0] == 0
+    (cell,) = course.cells()
+    assert cell["outputs"] == []
+    assert course.build("--check")[0] == 0
+
+
+def test_what_ranks_measured_is_kept_for_where_there_are_none_and_is_the_same_when_built_again(course):
+    load = "# %%\n# %load_ext minigrad.distributed.parallel\n"
+    course.write(
+        load, "# %% tags=['measured', 'nbval-ignore-output']\n# %%parallel -n 1 -o t\nimport time; t = time.time()"
+    )
+    assert course.build()[0] == 0
+    once = course.cells()
+    assert once[1]["outputs"][0]["metadata"]["minigrad"]
+    assert course.build()[0] == 0
+    assert course.cells() == once
+
+
+def test_a_notebook_that_cannot_be_built_leaves_the_file_that_was_there_and_stops_no_other(course):
+    course.lessons.mkdir(parents=True, exist_ok=True)
+    files = {course.lessons / f"0{number}_bad.ipynb": cell for number, cell in enumerate(UNFIT, 1)}
+    for path, cell in files.items():
+        path.write_text("as it was", "utf-8")
+        course.write("# %%\n1 + 1\n", f"# %%\n{cell}\n", "# %%\n3\n", name=path.stem)
+    course.write("# %%\n1 + 1\n", name="99_good")
+
+    status, said = course.build("--limit=3")
+
+    assert status == 1
+    told = {text.partition(".ipynb")[0]: text for text in said.split("FAILED  lessons/")[1:]}
+    for path, cell in files.items():
+        assert all(words in told[path.stem] for words in UNFIT[cell]), told[path.stem]
+        assert path.read_text("utf-8") == "as it was"
+    assert "written lessons/99_good.ipynb\n" in said
+    assert list(course.lessons.glob(".*")) == []
+
+
+def test_nobody_looks_for_a_kernel_that_has_ended():
+    """The heartbeat of a lesson's kernel went on, came to the next one's port, and its error stood in that lesson."""
+    before = set(threading.enumerate())
+    made = execute(new_notebook(cells=[new_code_cell("6 * 7")]), "lessons/none.ipynb", 60)
+
+    assert made.cells[0].outputs[0].data["text/plain"] == "42"
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_cell_put_in_between_changes_the_id_of_no_other(course):
+    course.write("# %%\n1", "# %%\n2", "# %%\n2")
+    before = [cell.id for cell in notebook(course.source).cells]
+    course.write("# %%\n1", "# %% [markdown]\n# new", "# %%\n2", "# %%\n2")
+
+    after = [cell.id for cell in notebook(course.source).cells]
+
+    assert [after[0], *after[2:]] == before
+    assert len(set(after)) == 4
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("", "95_try.py: no header"),
+        (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; a int is wanted"),
+        (HEADER.replace("#     title: This | that\n", ""), "the header's 'title' is None"),
+    ],
+)
+def test_a_lesson_without_its_facts_is_not_built(course, header, words):
+    course.write("# %%\n1", header=header)
+
+    with pytest.raises(BuildError) as told:
+        notebook(course.source)
+
+    assert words in str(told.value)
+
+
+def test_a_name_that_no_notebook_has_is_answered_with_those_there_are(course):
+    course.write("# %%\n1")
+
+    assert course.build("07") == (2, "no notebook begins with 07; there are 95_try\n")
+
+
+def test_two_plots_are_the_same_up_to_stray_pixels():
+    def png(dots: int) -> dict[str, str]:
+        picture = Image.new("RGB", (100, 100), "white")
+        for i in range(dots):
+            picture.putpixel((i % 100, i // 100), (0, 0, 0))
+        file = io.BytesIO()
+        picture.save(file, "PNG")
+        return {"image/png": base64.b64encode(file.getvalue()).decode()}
+
+    assert same(png(0), png(50))
+    assert not same(png(0), png(51))
+    assert not same(png(0), {"image/png": base64.b64encode(b"no picture").decode()}.keys())
+
+
+def test_every_lesson_is_stored_with_its_outputs():
+    """nbval compares nothing in a cell that was never run."""
+    for path in [*(ROOT / "lessons").glob("*.ipynb"), *(ROOT / "solutions").glob("*.ipynb")]:
+        cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), path.name
+
+
+# -- what the author of an exercise may get wrong -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' is of no part"),
+        ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer opens with"),
+        ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
+        ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
+        ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
+        ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints are a numbered list"),
+        ('shows="visits"', 'shows="zero"', "'visits': 0 cells are its shows, and one is wanted"),
+        (
+            "would come to x more\n# than",
+            "would. It would come to x more\n# than",
+            "what it shows is one sentence, not",
+        ),
+    ],
+)
+def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):
+    text = SOLUTION.read_text("utf-8")
+    assert old in text
+    path = tmp_path / "solutions" / "source" / SOLUTION.name
+    path.parent.mkdir(parents=True)
+    text = text.replace(old, new, 1).replace("# 2. Each node offers", "# Each node offers")
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(BuildError, match=words):
+        making.answers(notebook(path), path.stem, making.outcomes)
+
+
+def test_a_difference_between_two_notebooks_is_named():
+    text = (ROOT / "exercises" / f"{SOLUTION.stem}.ipynb").read_text("utf-8")
+
+    assert difference(text, text) is None
+    assert difference(json.dumps(json.loads(text)), text) == "the same content, laid out in another way"
+    assert difference("not JSON", text) == "the file is no JSON"
+    told = difference(text, text.replace("A product that remembers", "A product that forgets"))
+    assert "(task-product) has another source: stored …" in str(told)

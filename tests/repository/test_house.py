@@ -1,0 +1,53 @@
+"""The house, measured: `scripts/house` says what is, and these of its goals are held."""
+
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+
+import pytest
+
+from tests.support.root import ROOT
+
+
+@pytest.fixture(scope="module")
+def house():
+    loader = SourceFileLoader("house", str(ROOT / "scripts" / "house"))
+    module = module_from_spec(spec_from_loader("house", loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_the_route_is_read_in_an_afternoon(house):
+    assert sum(house.lines(house.HOUSE / name) for name in house.route()) <= 4_390
+
+
+def test_the_route_needs_nothing_that_comes_after_it(house):
+    """Read in order, a file is met before those that import it, unless the route leaves it out."""
+    names, seen = house.route(), set()
+    for name in names:
+        path = house.HOUSE / name
+        package = path.relative_to(house.HOUSE).parent.parts
+        needed = {module.replace(".", "/") + ".py" for module in house.imported(path, package)}
+        assert not needed.intersection(names) - seen - {name}, name
+        seen.add(name)
+
+
+def test_few_modules_lie_beside_the_folders(house):
+    assert len(house.beside()) <= 8
+
+
+def test_what_importing_a_tensor_loads(house):
+    modules, lines = house.loaded(house.TENSOR)
+
+    assert modules <= 58
+    assert lines <= 12_100
+
+
+def test_a_tensor_is_made_of_few_classes(house):
+    assert house.mro() <= 8
+
+
+def test_a_warm_step_makes_no_more_calls(house):
+    calls, files = house.calls()
+
+    assert calls <= 82
+    assert files <= 13
