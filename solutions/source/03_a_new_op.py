@@ -772,8 +772,8 @@ class MyOp(Elementwise):
 # ## What you have now
 #
 # You have ops that the engine drives as if it had always had them: in networks, in drawings, and compiled.
-# `minigrad/engine/ops/` is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is what it
-# asks of each.
+# `minigrad/engine/ops/` is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is
+# what it asks of each.
 #
 # **Next**: put `Softplus` in place of relu in [03 Train a network](../lessons/03_train_a_network.ipynb), and see
 # whether the loss minds. Copy your class into a new cell there, with the imports at the top of this page, and give the

@@ -18,7 +18,7 @@ from .tables import table
 SCORES = Path(__file__).with_name("export.sql")
 
 
-class Scores(ExportPlugin):  # type: ignore[misc]
+class Scores(ExportPlugin):
     """nbgrader export --exporter=minigrad.course.grading.export.Scores: nbgrader_config.py of the results says so."""
 
     def export(self, gradebook: Any) -> None:
