@@ -27,7 +27,7 @@ STEPPING = ("02_chain_rule_backwards", "01_what_a_graph_is", "90_gallery")  # by
 KINDS = (  # a page of each kind, for what takes a second a page
     "index.html", "search.html", "lessons/02_chain_rule_backwards.html", "lessons/15_compiled_code.html",
     "lessons/README.html", "lessons/GLOSSARY.html",
-    "docs/grading.html", "minigrad/core/backward.html", "api/index.html", "api/ops/matmul.html",
+    "docs/grading.html", "minigrad/engine/core/backward.html", "api/index.html", "api/ops/matmul.html",
 )  # fmt: skip
 BUILD = """
 import sys, book
