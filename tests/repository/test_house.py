@@ -31,6 +31,15 @@ def test_the_route_needs_nothing_that_comes_after_it(house):
         seen.add(name)
 
 
+AT_MOST = {"minigrad/engine": 13_070, "minigrad": 79_500, "tests": 83_000, "benchmarks": 5_280}  # they only go down
+
+
+@pytest.mark.parametrize(("folder", "most"), AT_MOST.items())
+def test_the_code_does_not_grow(house, folder, most):
+    assert house.weight(folder) <= most, f"take away elsewhere what was added; the goal is {house.GOALS[folder]:,}"
+    assert house.weight(folder) > most - most // 50, f"{folder}/ has become shorter: lower AT_MOST"
+
+
 def test_few_modules_lie_beside_the_folders(house):
     assert len(house.beside()) <= 8
 
