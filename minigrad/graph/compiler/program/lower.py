@@ -1,7 +1,7 @@
-"""Lowering: from nodes to steps. Each op's `forward` is run once on the recorder, for each layout of its operands.
+"""Lowering: from nodes to steps. Each op's `forward` runs on the recorder once per layout of its operands.
 
-What is recorded for an op on operands of certain shapes, dtypes and strides is kept, as a template, so that the
-thousandth `tanh` of a graph costs a look-up. What cannot be recorded is one step that calls `forward`.
+The recorded steps for given shapes, dtypes and strides are cached as a template, so the thousandth `tanh` of a graph
+costs one look-up. An op that cannot be recorded becomes one step that calls `forward`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .abstract_array import AbstractArray
 from .buffer import Buffer, Shape, Step, hull, laid_out, shell
 from .record import Recorder
 
-BLOCK = 1 << 16  # elements of a loop's block: a few arrays of so many stay in the cache
+BLOCK = 1 << 16  # elements of a loop's block: a few such blocks fit into the cache
 
 
 class Layout(NamedTuple):
-    """All that a template depends on, of an operand."""
+    """The properties of an operand that a template depends on."""
 
     shape: Shape
     dtype: np.dtype
@@ -38,7 +38,7 @@ class Layout(NamedTuple):
 
 
 class Template(NamedTuple):
-    """What an op does with operands of certain layouts."""
+    """The recorded steps of an op on operands of certain layouts."""
 
     operands: tuple[Buffer, ...]
     steps: list[Step]
@@ -46,10 +46,10 @@ class Template(NamedTuple):
 
 
 class Lowering:
-    """A graph on its way to steps.
+    """Lowers a graph to steps.
 
-    values    node → what stands for it: a Buffer; of an op with several results, a tuple of them
-    steps     so far
+    values    node → its Buffer; a tuple of them for an op with several results
+    steps     the steps so far
     """
 
     def __init__(self, values: dict[Node, Any]):
@@ -57,11 +57,11 @@ class Lowering:
         self.steps: list[Step] = []
 
     def of(self, node: Node) -> Any:
-        """The value of a node whose inputs have theirs."""
+        """Lower a node whose inputs are lowered. Returns its value."""
         xs = [self.values[x] for x in node.inputs]
         match node.op:
             case Input():
-                return computed(node)  # which raises
+                return computed(node)  # raises TypeError
             case TupleGet(i) if isinstance(xs[0], tuple):
                 return xs[0][i]
             case ControlDep() if not isinstance(xs[0], tuple):
@@ -84,9 +84,9 @@ class Lowering:
         return self.instance(node, template, xs)
 
     def narrow(self, node: Node, xs: list[Any]) -> list[Any]:
-        """The operands of an elementwise op; those that were broadcast as they were before, where that will do.
+        """The operands of an elementwise op, with broadcasts undone where the result keeps its shape.
 
-        To read one number again and again is quicker than to step through a view of it.
+        Reading one number repeatedly is faster than stepping through a broadcast view of it.
         """
         for i, x in enumerate(node.inputs):
             if isinstance(x.op, BroadcastTo):
@@ -96,25 +96,25 @@ class Lowering:
         return xs
 
     def in_blocks(self, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
-        """A graph of elementwise ops on large arrays: here, as if they were small; in tiling.py, a loop."""
+        """Lower elementwise ops on large arrays: here as if they were small; tiling.py overrides it with a loop."""
         return self.inlined(graph, xs)
 
     def inlined(self, body: Graph, xs: list[Buffer]) -> Any:
-        """What a graph makes of these operands, its steps among these."""
+        """Lower a graph on these operands into the same list of steps. Returns its value, or a tuple."""
         inner = type(self)(dict(zip(body.inputs, xs, strict=True)))
         inner.steps = self.steps
         ys = inner.through(body)
         return ys[0] if len(ys) == 1 else ys
 
     def through(self, graph: Graph) -> tuple[Any, ...]:
-        """The values of a graph's outputs, those of its inputs being known."""
+        """Lower all nodes of a graph whose inputs have values. Returns the values of its outputs."""
         for node in graph.nodes:
             if node not in self.values:
                 self.values[node] = self.of(node)
         return tuple(None if y is None else self.values[y] for y in graph.outputs)
 
     def instance(self, node: Node, template: Template, xs: list[Buffer]) -> Buffer:
-        """The template's steps on these operands. Its result."""
+        """Append the template's steps on these operands. Returns the result."""
         new = dict(zip(template.operands, xs, strict=True))
 
         def moved(v: Buffer) -> Buffer:
@@ -132,7 +132,7 @@ class Lowering:
         return moved(template.result)
 
     def called(self, node: Node, xs: list[Any], spec: Any = None) -> Any:
-        """One step that calls the op. What it gives may look into its operands, if the op says so."""
+        """Append one step that calls the op. Its result may alias its operands if it is a view or has an effect."""
         flat = tuple(v for x in xs for v in (x if isinstance(x, tuple) else (x,)))
         name = type(node.op).__name__.lower()
         name += "_" * iskeyword(name)
@@ -142,7 +142,7 @@ class Lowering:
         args = [f"({''.join(f'{v}, ' for v in row)})" if isinstance(x, tuple) else row[0] for x, row in zip(xs, rows)]
         text = f"{name}({', '.join(['xp', *args])})"
         spec = node.spec if spec is None else spec
-        if hasattr(node.op, "gives"):  # a branch or a loop, whose results are arrays of their own
+        if hasattr(node.op, "gives"):  # a branch or a loop: its results own their memory
             pieces = tuple(Buffer(hull(s), "made", spec=s) for s in spec)
             self.steps.append(Step(text, flat, (), None, scope, node=node, results=pieces))
             return pieces
@@ -150,51 +150,51 @@ class Lowering:
         if not several and not spec.shape:
             text, scope["asarray"] = f"asarray({text})", np.asarray
         made = Buffer(shell((), np.dtype(object)) if several else hull(spec), "made", spec=spec)
-        if several or node.op.is_view or node.op.effect:  # a print gives back what it was given
+        if several or node.op.is_view or node.op.effect:  # a print returns its operand
             made.roots = (made, *dict.fromkeys(r for x in flat for r in x.roots))
         self.steps.append(Step(text, flat, (), made, scope, node=node))
         return tuple(self.piece(node, made, i, s) for i, s in enumerate(spec)) if several else made
 
     def piece(self, node: Node, row: Buffer, i: int, spec: Spec) -> Buffer:
-        """One of several results."""
+        """Append the step that picks one of several results."""
         made = Buffer(hull(spec), "view", row.roots, spec=spec)
         self.steps.append(Step(f"{{0}}[{i}]", (row,), (), made, node=node))
         return made
 
 
 def is_long(shape: Shape, xs: list[Buffer]) -> bool:
-    """Whether a loop over that shape is worth while: it is large, and its operands lie in memory in one order."""
+    """Whether a loop in blocks pays off: the shape is large, and all operands have the same order in memory."""
     return prod(shape) > BLOCK and len({laid_out(shape, [x]) for x in xs if x.shell.shape == shape}) < 2
 
 
 def are_rows(shape: Shape, spec: Any, xs: list[Buffer]) -> bool:
-    """Whether a loop over that shape may as well be steps over rows, which go together with others: see tiling.py."""
+    """Whether the ops can be steps over rows instead, which tiling.py joins with other steps into one loop."""
     whole = all(s.shape == shape for s in (spec if isinstance(spec, Specs) else (spec,)))
     flat = all(x.shell.flags.c_contiguous for x in xs if x.shell.shape == shape)
     return whole and flat and len(shape) > 1 and shape[0] > 1 and prod(shape[1:]) <= BLOCK
 
 
 def is_planned(spec: Any) -> bool:
-    """Whether memory can be set aside for it: it is on the CPU, and its lengths are known."""
+    """Whether its memory can be planned: it is on the CPU, and its lengths are known."""
     specs = spec if isinstance(spec, Specs) else (spec,)
-    return all(s.device is CPU and s.nbytes < 1 << 40 for s in specs)  # a length not known is a very large number
+    return all(s.device is CPU and s.nbytes < 1 << 40 for s in specs)  # an unknown length is a huge number
 
 
 def can_record(node: Node, xs: list[Any]) -> bool:
-    """Whether the node may be taken apart into steps."""
+    """Whether the node's op may be recorded as steps."""
     single = not any(isinstance(x, tuple) for x in xs) and not isinstance(node.spec, Specs)
     return single and not node.op.effect and all(map(is_planned, (node.spec, *(x.spec for x in node.inputs))))
 
 
 def constant(node: Node) -> Buffer:
-    """A number, as an array of no axes: NumPy takes it twice as fast as Python's own."""
+    """A constant as a buffer. A number is a 0-d array, which NumPy reads twice as fast as a Python number."""
     array = np.asarray(computed(node))
     return known(array.item(), str(array), array.dtype) if not array.ndim else Buffer(array, "constant", array=array)
 
 
 @lru_cache(maxsize=4096)
 def known(number: Any, written: str, dtype: np.dtype) -> Buffer:
-    """The constant of that value and sign."""
+    """The buffer of a constant number; the text `written` in the cache's key tells 0 from −0."""
     return Buffer(shell((), dtype), "constant", array=np.asarray(number, dtype))
 
 
@@ -204,12 +204,12 @@ def layout(x: Buffer) -> Layout:
 
 @lru_cache(maxsize=8192)
 def recorded(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder] = Recorder) -> Template | None:
-    """The op recorded; None where it cannot be, or is not what `infer` foretold."""
+    """The recorded steps of an op; None if it cannot be recorded, or its result does not match `infer`."""
     recorder = by()
     operands = tuple(Buffer(shell(*entry), "argument") for entry in layouts)
     try:
         y = op.forward(recorder, *(AbstractArray(recorder, x) for x in operands))
-    except Exception:  # whatever an op may stumble over, having no elements: with elements it may not
+    except Exception:  # without elements an op may fail in any way
         return None
     if not isinstance(y, AbstractArray) or (y.shape, y.dtype) != (spec.shape, spec.dtype):
         return None
@@ -217,5 +217,5 @@ def recorded(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder]
 
 
 def calls(template: Template) -> int:
-    """How many of its steps go over the elements."""
+    """The number of steps that read or write elements."""
     return sum(not s.is_view for s in template.steps)
