@@ -28,7 +28,7 @@ WORK = 1 << 16  # elements of an operand, which may be a broadcast
 
 @dataclass(frozen=True)
 class Folded(Op):
-    """A small array that never changes: the bytes of its elements, in order.
+    """A small constant array, stored as the bytes of its elements.
 
     value    the array, read-only
     """

@@ -42,7 +42,7 @@ FAST: tuple[Pass, ...] = (
     partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS),
     *END,
 )
-NATIVE: tuple[Pass, ...] = (  # native code sums without a product with ones
+NATIVE: tuple[Pass, ...] = (  # native code sums directly, without a product with ones
     *BEGIN,
     partial(simplify, rules=RULES + FAST_MATH),
     partial(transposes, rules=FAST_TRANSPOSES),
@@ -102,7 +102,7 @@ class PassResults(list[PassResult]):
         if self.idle:
             lines += wrap(f"nothing to change for {', '.join(self.idle)}", 80, subsequent_indent="  ")
         if any(map(is_open, self)):
-            lines.append("bytes do not count arrays whose length only a run can tell")
+            lines.append("bytes leave out arrays whose length is known only at run time")
         return "\n".join(lines)
 
 

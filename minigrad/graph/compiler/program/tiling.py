@@ -160,7 +160,7 @@ class TiledLoop:
     def writes_over(self, written: int, read: int) -> bool:
         """Whether the body writes one argument only after it has read the other, or element by element with it.
 
-        Each block reads an operand that is not cut again, so it must not be overwritten.
+        Every block rereads an operand that is not cut, so that operand must not be overwritten.
         """
         if not self.cut[read]:
             return False
