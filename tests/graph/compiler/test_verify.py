@@ -120,13 +120,13 @@ def test_a_pass_may_not_touch_arguments_results_or_effects():
     x = placeholder("x", F3)
     noisy = Graph((x.node,), (x.apply(Noise()).node,))
 
-    with pytest.raises(GraphError, match="keeps the arguments"):
+    with pytest.raises(GraphError, match="must keep the arguments"):
         verify(Graph((x.node, placeholder("y", F3).node), noisy.outputs), noisy)
-    with pytest.raises(GraphError, match="keeps the results"):
+    with pytest.raises(GraphError, match="must keep the results"):
         verify(Graph((x.node,), (x.apply(Noise()).sum().node,)), noisy)
-    with pytest.raises(GraphError, match="keeps the results"):
+    with pytest.raises(GraphError, match="must keep the results"):
         verify(Graph((x.node,), (None,)), noisy)
-    with pytest.raises(GraphError, match="keeps every effect"):
+    with pytest.raises(GraphError, match="must keep every effect"):
         verify(Graph((x.node,), ((x * 1).node,)), noisy)
-    with pytest.raises(GraphError, match="keeps every effect"):
+    with pytest.raises(GraphError, match="must keep every effect"):
         verify(Graph((x.node,), (x.apply(Noise()).apply(Noise()).node,)), noisy)
