@@ -270,9 +270,9 @@ def literal(number: Any, dtype: np.dtype) -> Expr:
     """A number as a C literal of the type in which its dtype is computed, exact to the last bit."""
     n = (np.dtype("f4") if dtype == np.float16 else dtype).type(number)
     if dtype.kind == "b":
-        return Expr("true" if n else "false", dtype)
+        return Expr(str(bool(n)).lower(), dtype)
     if dtype.kind in "iu":
-        suffix = ("u" if dtype.kind == "u" else "") + ("ll" if dtype.itemsize == 8 else "")
+        suffix = "u" * (dtype.kind == "u") + "ll" * (dtype.itemsize == 8)
         lowest = dtype.kind == "i" and int(n) == -(2 ** (8 * dtype.itemsize - 1))  # its absolute value overflows in C
         text = f"({int(n) + 1}{suffix} - 1)" if lowest else bracketed(f"{int(n)}{suffix}")
         return Expr(text if dtype.itemsize >= 4 else f"({stored(dtype)}){text}", dtype)

@@ -8,13 +8,14 @@ operand that it reads at the same element; a parameter's next value may overwrit
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 from ....engine.base.spec import Specs
 from ....engine.core.graph import Graph
 from ....engine.core.interpret import is_constant
 from ....engine.core.node import Node
 from ....engine.ops import Input, TupleGet
-from ...compiler.program.buffer import Buffer, Section, Step, hull
+from ...compiler.program.buffer import Buffer, Section, Step, hull, roots_of
 from ...compiler.program.memory_plan import Allocation, plan
 
 
@@ -41,18 +42,22 @@ class Arena:
         self.inputs = dict(zip(arguments, graph.inputs))
         ys = {i: y for i, y in enumerate(graph.outputs) if y is not None}
         outputs = {i: self.of(y)[0] for i, y in ys.items()}
-        given = {i: x for i, x in into.items() if outputs[i].kind == "planned" and ys[i].spec == x.spec}
-        looked_at = {r for i, y in outputs.items() if i not in given for r in y.roots}
-        own = {i: self.of(x)[0] for i, x in given.items() if looked_at.isdisjoint((outputs[i], *self.of(x)))}
+        own = self.overwrite_targets(outputs, {i: x for i, x in into.items() if ys[i].spec == x.spec})
         steps.append(Step("", tuple(y for i, y in outputs.items() if i not in own)))  # the outputs live to the end
-        section = Section(tuple(arguments), steps, tuple(outputs[i] for i in own))
-        planned = plan(section, {j: arguments.index(x) for j, x in enumerate(own.values())})
+        section = Section(tuple(arguments), steps, tuple(map(outputs.__getitem__, own)))
+        planned = plan(section, dict(enumerate(map(arguments.index, own.values()))))
         self.pieces = {x: [n for n in graph.readers[x] if isinstance(n.op, TupleGet)] for x in writers}
         self.order = [n for s in planned.steps if s.node for n in (s.node, *self.pieces.get(s.node, ()))]
         self.memory: dict[Buffer, Allocation] = planned.allocations
         self.size = planned.size
         self.over = {node: self.written_over(node) for node in writers}
         self.done = self.let_go(planned.steps, planned.last, {*ys.values()})
+
+    def overwrite_targets(self, outputs: Mapping[int, Buffer], into: Mapping[int, Node]) -> dict[int, Buffer]:
+        """Index of an output → the argument it overwrites, unless another output is a view of either."""
+        given = {i: x for i, x in into.items() if outputs[i].kind == "planned"}
+        viewed = {r for i, y in outputs.items() if i not in given for r in y.roots}
+        return {i: self.of(x)[0] for i, x in given.items() if viewed.isdisjoint((outputs[i], *self.of(x)))}
 
     def of(self, node: Node) -> tuple[Buffer, ...]:
         """The buffers of a node's results."""
@@ -77,7 +82,7 @@ class Arena:
             return [Step("", (*xs, *outs), tuple(range(len(xs), len(xs) + len(outs))), over=over, node=node)]
         self.buffers[node] = made = Buffer(shells[0], "made")
         if several or node.op.is_view or node.op.effect:
-            made.roots = (made, *dict.fromkeys(r for x in xs for r in x.roots))
+            made.roots = (made, *roots_of(xs))
         return [Step("", xs, result=made, node=node)]
 
     def adopted(self, y: Buffer) -> Node | None:
@@ -87,13 +92,9 @@ class Arena:
 
     def written_over(self, node: Node) -> frozenset[tuple[int, int]]:
         """Pairs (result, operand) of a writer where the result overwrites the operand."""
-        xs = [self.of(x)[0] for x in node.inputs]
-        return frozenset(
-            (i, k)
-            for i, y in enumerate(self.of(node))
-            for k, x in enumerate(xs)
-            if x is self.memory[y].argument or self.memory.get(x) is self.memory[y]
-        )
+        home = self.memory
+        pairs = product(enumerate(self.of(node)), enumerate(self.of(x)[0] for x in node.inputs))
+        return frozenset((i, k) for (i, y), (k, x) in pairs if x is home[y].argument or home.get(x) is home[y])
 
     def let_go(self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]) -> dict[Node, list[Node]]:
         """Node → the nodes whose arrays are unused after it has run."""

@@ -207,20 +207,18 @@ class Writer:
         needed = [text for word, text in (CUDA | FUNCTIONS).items() if word in used]
         name = f"fused_{self.title}_{blake2s(body.encode(), digest_size=4).hexdigest()}"
         text = "\n\n".join([*needed, body]).replace("NAME", name) + "\n"
-        operands, results = [f"a{k}" for k in range(len(self.specs))], [f"y{j}" for j in range(len(self.outputs))]
-        launches: tuple[Launch, ...]
-        if not self.two_passes:
-            launches = (Launch(name, self.grid, (*operands, *results)),) if self.grid else ()
-        else:
-            first_results = [f"p{j}" if j in self.reducers else y for j, y in enumerate(results)]
-            partials = [(f"p{j}", f"y{j}") for j in self.reducers]
-            launches = (
-                Launch(name, self.grid, (*operands, *first_results)),
-                Launch(f"{name}_second", 1, tuple(argument for pair in partials for argument in pair)),
-            )
         specs = tuple(y.spec for y in self.outputs)
         left = [Spec((self.grid,), r.dtype) for r in self.reducers.values()] if self.two_passes else []
-        return Kernel(name, text, launches, specs, tuple(self.reducers), tuple(left))
+        return Kernel(name, text, self.launches(name), specs, tuple(self.reducers), tuple(left))
+
+    def launches(self, name: str) -> tuple[Launch, ...]:
+        """One launch for each pass; none if there are no elements."""
+        operands, results = [f"a{k}" for k in range(len(self.specs))], [f"y{j}" for j in range(len(self.outputs))]
+        if not self.two_passes:
+            return (Launch(name, self.grid, (*operands, *results)),) if self.grid else ()
+        first_results = [f"p{j}" if j in self.reducers else y for j, y in enumerate(results)]
+        second = tuple(argument for j in self.reducers for argument in (f"p{j}", f"y{j}"))
+        return Launch(name, self.grid, (*operands, *first_results)), Launch(f"{name}_second", 1, second)
 
     @property
     def two_passes(self) -> bool:

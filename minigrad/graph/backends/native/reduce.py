@@ -6,14 +6,14 @@ exact as NumPy's. The text fixes the order of additions, so the result does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, prod
 from typing import Any
 
 import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction, loop_shape
-from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
+from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Shape, Step
 from ..c import Expr, NotWritten, cast, held, kept, literal, stored
 from ..group import Reducer, reducer
 from .loops import Axis, GroupStep, axes_of, computed, element, indented, merged, read
@@ -25,11 +25,7 @@ NARROW = 64  # most columns of a product kept in registers
 SMALL_PRODUCT = 1 << 18  # multiplications: beyond this NumPy's BLAS is faster
 
 Named = Callable[[str], str]
-STARTS = {
-    np.add: 0,
-    np.maximum: -inf,
-    np.minimum: inf,
-}  # no multiply: a product in lanes may overflow where the product in order does not
+STARTS = {np.add: 0, np.maximum: -inf, np.minimum: inf}  # no multiply: lanes may overflow where a product does not
 
 
 def gathered(
@@ -119,17 +115,11 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     outputs = [y for y in body.outputs if y is not None]
     results = dict(zip(range(len(body.inputs), len(step.operands)), outputs, strict=True))
     numbers = {k: reducer(y) for k, y in results.items() if is_full_reduction(y)}
-    whole = [k for k in range(len(step.operands)) if k not in numbers]
     first = step.operands[min(numbers)].shell.shape[:1]  # of a block, which has fewer rows than the loop
-    spans = [step.operands[k] for k in whole]
-    rest = loop_shape(outputs[0])[len(first) :] or max((v.shell.shape[len(first) :] for v in spans), key=len)
-    shape = (*first, *rest)
-    outer = axes_of(first, [led(v, len(shape)) for v in spans])
-    inner = axes_of(shape[len(first) :], [tailed(v, len(shape)) for v in spans] if first else spans)
-    outer, inner = ([(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner))
+    outer, inner = group_axes(first, loop_shape(outputs[0])[len(first) :], step.operands, numbers)
     axes = [*outer, *in_pieces(inner)]
     lines = computed(step, does, axes)
-    stores = [f"{element(k, axes)} = {kept(values[results[k]])};" for k in whole if k in results]
+    stores = [f"{element(k, axes)} = {kept(values[y])};" for k, y in results.items() if k not in numbers]
 
     def each(named: Named) -> list[str]:
         return [*lines, *stores, *(joined(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items())]
@@ -140,6 +130,17 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
         total = cast(total, dtype) if first else r.finished(total, dtype)
         end.append(f"a{k}[{'i0' if outer else '0'}] = {kept(total)};")
     return gathered(outer, inner, {f"r{k}": r for k, r in numbers.items()}, each, end)
+
+
+def group_axes(first: Shape, rest: Shape, operands: Sequence[Buffer], numbers: Collection[int]) -> list[list[Axis]]:
+    """The outer axis, of length `first`, and the inner axes of a group; `numbers` are indices of its reductions."""
+    whole = [k for k in range(len(operands)) if k not in numbers]
+    spans = [operands[k] for k in whole]
+    rest = rest or max((v.shell.shape[len(first) :] for v in spans), key=len)
+    ndim = len(first) + len(rest)
+    outer = axes_of(first, [led(v, ndim) for v in spans])
+    inner = axes_of(rest, [tailed(v, ndim) for v in spans] if first else spans)
+    return [[(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner)]
 
 
 def led(v: Buffer, ndim: int) -> Buffer:
