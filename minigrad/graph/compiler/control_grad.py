@@ -23,6 +23,7 @@ from ...tracing.gradients import gradients
 from .passes.purify import Output, output_of, purify, with_values
 
 Grads = dict[Node, Symbol]
+Symbols = dict[int, Symbol]
 
 
 # -- branches ---------------------------------------------------------------------------------------
@@ -36,22 +37,24 @@ def cond_gradients(op: Any, gy: Any, y: Any, p: Any, *k: Any) -> tuple[Any, ...]
     found = [branch_gradients(graph, op, seeds, kept) for graph in op.graphs]
     reached = [j for j in range(len(k)) if any(grads[j] is not None for grads in found)]
     if not reached:
-        return None, *(None for _ in k)
-    like = next(iter(seeds.values()))
-    read = set(Graph((), tuple(g for grads in found for g in grads)).nodes)
+        return (None,) * (1 + len(k))
+    read = set(Graph((), sum(found, ())).nodes)
     kept = {i: x for i, x in kept.items() if x.node in read}
-    given = [x.node for x in (*seeds.values(), *kept.values())]
-    graphs = [
-        Graph((*given, *graph.inputs), tuple(grads[j] or zeros(like, graph.inputs[j].spec).node for j in reached))
-        for graph, grads in zip(op.graphs, found)
-    ]
+    graphs = gradient_graphs(op, found, reached, [*seeds.values(), *kept.values()])
     gk = p.apply(type(op)(*graphs), *(gy.gys[i] for i in seeds), *(y.apply(TupleGet(i)) for i in kept), *k)
     return None, *(gk.apply(TupleGet(reached.index(j))) if j in reached else None for j in range(len(k)))
 
 
-def branch_gradients(
-    graph: Graph, op: Any, seeds: dict[int, Symbol], kept: dict[int, Symbol]
-) -> tuple[Node | None, ...]:
+def gradient_graphs(op: Any, found: Sequence[Any], reached: Sequence[int], given: Sequence[Symbol]) -> list[Graph]:
+    """For each branch, the graph that computes the gradients of the `reached` operands from `given` and operands."""
+    nodes = [x.node for x in given]
+    return [
+        Graph((*nodes, *graph.inputs), tuple(grads[j] or zeros(given[0], graph.inputs[j].spec).node for j in reached))
+        for graph, grads in zip(op.graphs, found)
+    ]
+
+
+def branch_gradients(graph: Graph, op: Any, seeds: Symbols, kept: Symbols) -> tuple[Node | None, ...]:
     """The gradient of each input, in one branch."""
     still, before = purify(graph)
     found = gradients(summed((still.outputs[i], g) for i, g in seeds.items()), floats(graph.inputs))
@@ -104,16 +107,14 @@ class Reverse:
         self.rows = {i: self.row(i) for i in stacks if gys[i] is not None}
         self.kept = {i: self.row(i) for i in stacks}
         self.still, before = purify(graph)
-        self.moving: dict[int, Symbol] = {}
+        self.moving: Symbols = {}
         found = self.gradients()
         self.sums = {x: argument(next(names), x.spec) for x in self.read if x in found}
         self.reached = [x for x in self.slices if x in found]
         like = next(iter((self.moving | self.rows).values()))
+        moved = [self.carries[i] for i in self.moving]
         outputs = (
-            *(
-                found[x].node if x in found else zeros(like, x.spec).node
-                for x in (self.carries[i] for i in self.moving)
-            ),
+            *(found[x].node if x in found else zeros(like, x.spec).node for x in moved),
             *((total + found[x]).node for x, total in self.sums.items()),
             *(found[x].node for x in self.reached),
         )
@@ -174,7 +175,7 @@ def argument(name: str, spec: Spec) -> Symbol:
     return Symbol(NamedNode(Input(name), (), spec, name, None))
 
 
-def values_in(graph: Graph, kept: dict[int, Symbol]) -> dict[Output, Node]:
+def values_in(graph: Graph, kept: Symbols) -> dict[Output, Node]:
     """Result of the graph → the input that supplies its value, for the results in `kept`.
 
     kept    index of a result → the symbol of that input

@@ -1,9 +1,8 @@
 """Dead code elimination: remove what no result needs.
 
 A graph holds only nodes that an output reaches, so most dead code disappears without a pass. This pass removes waits
-for nodes without an effect, and narrows branches and loops to the results that are read. A loop returns the carries of
-every step in case backward needs them. The pass drops unread results, then the carries that only they needed, then the
-operands; and does the same in the graphs inside the op.
+for nodes without an effect, and narrows branches and loops to the results that are read, also inside their graphs. A
+loop returns the carries of every step in case backward needs them. Unread ones are dropped, then unused operands.
 """
 
 from __future__ import annotations
@@ -17,11 +16,6 @@ from ....engine.core.node import Node
 from ....engine.ops import ControlDep, TupleGet
 from ....engine.tensor.rewrite import again
 from .purify import graphs_of
-
-
-def wanted(graph: Graph, results: Collection[int]) -> Graph:
-    """The graph with only the results at these indices; the others become None. The inputs stay as they are."""
-    return replace(graph, outputs=tuple(y if i in results else None for i, y in enumerate(graph.outputs)))
 
 
 def dce(graph: Graph) -> Graph:
@@ -78,29 +72,35 @@ def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
 
 def narrowed_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Narrowed]) -> Narrowed:
     """The op narrowed to the results in `read`; the indices of the results it returns and of the operands it takes."""
-    graphs, whole, (carried, sliced) = graphs_of(op), op.gives[0], parts(op)
+    whole, (carried, sliced) = op.gives[0], parts(op)
     before = operands - len(whole.inputs)  # 1 for the condition of a branch
     results, needed = set(read) | ({len(whole.outputs) - 1} if op.effect else set()), set[int]()
     if op.effect and not before:  # the first operand orders this op after the effects before it
         (results if carried else needed).add(0)
-    while True:
-        given = sorted(results)
-        small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs.items()}
-        used = needed.union(*map(reads, small.values()))
-        more = {j for j in used if j < carried} - results
-        if not more:
-            break
-        results |= more
+    given, used, small = with_carries(op, results, needed, known)
     if sliced and op.length is None and used.isdisjoint(range(carried, carried + sliced)):
         used.add(carried)  # it tells the number of steps
-    used |= {i for i in results if i < carried}
-    taken = sorted(used)
+    taken = sorted(used | {i for i in given if i < carried})
     small = {name: Graph(tuple(g.inputs[j] for j in taken), g.outputs) for name, g in small.items()}
-    if len(given) == len(whole.outputs) and len(taken) + before == operands and small == graphs:
+    if len(given) == len(whole.outputs) and len(taken) + before == operands and small == graphs_of(op):
         return op, given, [*range(operands)]
     counts = {"carried": sum(i < carried for i in given), "sliced": sum(carried <= j < carried + sliced for j in taken)}
     counts = {name: n for name, n in counts.items() if name in op.__dataclass_fields__}
     return replace(op, **small, **counts), given, [*range(before), *(before + j for j in taken)]
+
+
+def with_carries(
+    op: Any, results: set[int], needed: set[int], known: dict[Any, Narrowed]
+) -> tuple[list[int], set[int], dict[str, Graph]]:
+    """The results with all carries that they need; `needed` and the operands that these use; the narrowed graphs."""
+    while True:
+        given = sorted(results)
+        small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs_of(op).items()}
+        used = needed.union(*map(reads, small.values()))
+        more = {j for j in used if j < parts(op)[0]} - results
+        if not more:
+            return given, used, small
+        results = results | more
 
 
 def reads(graph: Graph) -> list[int]:

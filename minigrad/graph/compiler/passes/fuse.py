@@ -9,8 +9,7 @@ activation while the result is still in the cache.
 Which nodes can form a group without making a cycle? Give every node a *level*, counted from the outputs: the highest
 level of its readers, plus 1 if that reader is a loop that cannot include it. Levels fall along every path that leaves
 a group and enters another loop, so no path comes back: loops of equal level and shape can form one group. Counting
-from the outputs also puts each node with its readers, as late as possible: nothing is kept between an early
-computation and a late use.
+from the outputs also puts each node with its readers, as late as possible, so that its result is not kept for long.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from ....engine.ops.movement import BroadcastTo, Reshape
 from ....engine.ops.reduce import Max, Mean, Min, Sum
 from ....engine.tensor.rewrite import again
 
+PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
 LARGEST = 64  # nodes of a group: their blocks fit into the cache, and the code stays readable
 
 
@@ -131,12 +131,7 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
 
 def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
     """Each result of the group → the node that replaces it: the Fused node, or one piece of it."""
-    inside = set(part)
-    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
-    free = [x for x in read if is_free(x, loop_shape(part[0]))]
-    free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
-    wanted = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
-    arrays = sorted(wanted, key=lambda x: not isinstance(x.op, PRODUCTS))
+    free, arrays = operands_of(part)
     body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
     inputs = tuple(body.values())
     for node in (*free, *part):
@@ -147,7 +142,14 @@ def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Nod
     return {y: y.naming(Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
 
 
-PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
+def operands_of(part: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """The operands that the loop of a group repeats inside, and the arrays that it reads, products first."""
+    inside = set(part)
+    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
+    free = [x for x in read if is_free(x, loop_shape(part[0]))]
+    free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
+    arrays = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
+    return free, sorted(arrays, key=lambda x: not isinstance(x.op, PRODUCTS))
 
 
 def is_free(x: Node, shape: tuple[int, ...]) -> bool:

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate
+from typing import TypeVar
 
 from ....engine.base.spec import Spec, Specs
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import TupleGet
 from ....engine.ops.effect import Shown
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -117,9 +120,9 @@ def moved_by(node: Node, home: Mapping[Node, Node]) -> int:
     return known_bytes(node.spec) + sum(read.values())
 
 
-def users_of(needs: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
+def users_of(needs: Mapping[T, Iterable[T]]) -> dict[T, list[T]]:
     """Node → the nodes that need it. `needs` lists each operand of a node once."""
-    users: dict[Node, list[Node]] = {node: [] for node in needs}
+    users: dict[T, list[T]] = {node: [] for node in needs}
     for node, xs in needs.items():
         for x in xs:
             users[x].append(node)
@@ -209,10 +212,7 @@ class Numbered:
         place = {node: i for i, node in enumerate(nodes)}
         home = [place[node] for node in memory_of(nodes).values()]
         self.inputs = [{place[x] for x in node.inputs} for node in nodes]
-        self.users: list[list[int]] = [[] for _ in nodes]
-        for i, xs in enumerate(self.inputs):
-            for x in xs:
-                self.users[x].append(i)
+        self.users = list(users_of(dict(enumerate(self.inputs))).values())
         self.arrays = [tuple({home[x] for x in xs}) for xs in self.inputs]
         kept = {home[place[y]] for y in graph.outputs if y is not None}
         self.freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]

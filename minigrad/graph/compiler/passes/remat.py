@@ -1,8 +1,7 @@
 """Rematerialisation: recompute cheap values instead of keeping them.
 
 Backward reads many values that forward made, so they stay alive through the peak. An elementwise value can be
-recomputed later from values that are alive anyway. That costs some arithmetic; fused with its reader, it needs no
-memory at all.
+recomputed later from values that are alive anyway: this costs arithmetic, but no memory if fused with its reader.
 
 Chen et al. 2016, “Training Deep Nets with Sublinear Memory Cost”, section 3: drop the results of cheap operations.
 https://arxiv.org/abs/1604.06174
@@ -10,6 +9,7 @@ https://arxiv.org/abs/1604.06174
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import inf
 from typing import Any
@@ -43,7 +43,7 @@ def remat(graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Eleme
     ops      ops whose values may be recomputed: QUICK where time matters more than memory
     least    a graph with a lower peak, in bytes, is left alone
     """
-    if peak_bytes(graph) < least:
+    if peak_bytes(graph) < max(least, 1):
         return graph
     best = ordered(graph)
     peak, better, most = peak_bytes(best), graph, (1 + share) * flops(graph)
@@ -75,11 +75,10 @@ def flops_of(op: Op, *specs: Any) -> int:
 def twice(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
     """The graph with cheap values that stay alive through its peak recomputed after it, within the budget."""
     order, alive = graph.nodes, alive_bytes(graph)
-    worst = max(range(len(order)), key=alive.__getitem__, default=-1)
+    worst = max(range(len(order)), key=alive.__getitem__)
     home, lives = memory_of(order), lifetimes(graph)
     last = {x: i for i, node in enumerate(order) for x in node.inputs}
-    busy = {home[x] for x in (order[worst], *order[worst].inputs)} if order else set()
-    busy |= {home[y] for y in graph.outputs if y is not None}
+    busy = {home[x] for x in (order[worst], *order[worst].inputs, *graph.outputs) if x is not None}
 
     def waits(x: Node) -> bool:
         return not x.inputs or lives.get(home[x], (0, 0))[1] > worst
@@ -93,11 +92,16 @@ def twice(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
             if last.get(node, 0) > worst and node not in busy and price <= budget:
                 chosen.add(node)
                 budget -= price
+    return made_late(graph, worst, with_operands(chosen, order[:worst], waits))
+
+
+def with_operands(chosen: set[Node], order: Sequence[Node], waits: Callable[[Node], bool]) -> list[Node]:
+    """The chosen nodes, and the operands that must be recomputed for them because they do not wait, in order."""
     needed = set(chosen)
-    for node in reversed(order[:worst]):
+    for node in reversed(order):
         if node in needed:
             needed.update(x for x in node.inputs if not waits(x))
-    return made_late(graph, worst, [node for node in order[:worst] if node in needed])
+    return [node for node in order if node in needed]
 
 
 def made_late(graph: Graph, worst: int, needed: list[Node]) -> Graph:
