@@ -1,8 +1,8 @@
 """Steps and buffers: the level below nodes, where every result has a place in memory.
 
 A node defines *what* to compute. A step is one NumPy call and the array it writes into. A buffer is an array that
-steps read and write; its shape, dtype and strides are known before it has any memory. Several buffers can share one
-memory, as a reshape or a slice does. The memory is itself a buffer, the *root* of the buffers that view it.
+steps read and write; its shape, dtype and strides are known before it has any memory. A buffer can be a view, such as a
+reshape or a slice, of another buffer, its *root*. The kinds of buffers:
 
     argument    passed at each call
     constant    known when the program is built
@@ -14,7 +14,7 @@ The axes of a result have the memory order that NumPy chooses, because the order
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -107,10 +107,14 @@ class Buffer:
         return self.roots == other.roots and self.lies_as(other)
 
 
+def roots_of(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
+    """The roots of several buffers, without repeats."""
+    return tuple(dict.fromkeys(root for v in buffers for root in v.roots))
+
+
 def address(array: np.ndarray) -> int:
     """The address of the first element."""
-    place: int = array.__array_interface__["data"][0]
-    return place
+    return int(array.__array_interface__["data"][0])
 
 
 @dataclass(eq=False, slots=True)
@@ -126,8 +130,7 @@ class Step:
     over      pairs of operands (written, read) that may share exactly the same memory; None: all pairs may
     quiet     the floating-point errors that are expected and ignored
     node      the node it is part of
-    leads     which operands have the leading axis of the written array, so that the step can run on some rows at a
-              time; None if it cannot
+    leads     which operands have the written leading axis, if the step can run on some rows at a time; None if not
     loop      the TiledLoop, if the step is one
     does      the operation, for programs that are not NumPy's: a ufunc, np.dot, np.copyto, a ReduceStep, …
     """
@@ -185,10 +188,7 @@ class EinsumStep(NamedTuple):
 
 @dataclass(eq=False)
 class Section:
-    """Steps in order, from arguments to outputs.
-
-    outputs    None for an output that is not returned
-    """
+    """Steps in order, from arguments to outputs. None stands for an output that is not returned."""
 
     arguments: tuple[Buffer, ...]
     steps: list[Step]

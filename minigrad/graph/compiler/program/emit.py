@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from ....engine.core.graph import Graph
-from .buffer import Buffer, Section, Step
+from .buffer import Buffer, Section, Step, roots_of
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, commented, control, indented
@@ -176,12 +176,7 @@ class Lines:
     def handed_out(self, root: Buffer) -> list[str]:
         """The line that allocates an array for the caller; empty unless it is the first use of that array."""
         allocation = self.plan.allocations.get(root)
-        if (
-            allocation is None
-            or allocation.last is not None
-            or allocation.argument is not None
-            or allocation in self.fresh
-        ):
+        if allocation is None or (allocation.last, allocation.argument) != (None, None) or allocation in self.fresh:
             return []
         self.fresh[allocation] = name = self.wanted.get(allocation) or self.new("y")
         return [f"{name} = {self.text.new(root.shell)}"]
@@ -193,7 +188,7 @@ class Lines:
 
     def let_go(self, step: Step, k: int) -> list[str]:
         """The `del` line for large made arrays whose last use is step k."""
-        roots = dict.fromkeys(r for v in step.operands for r in v.roots)
+        roots = roots_of(step.operands)
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
         return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
 
@@ -268,10 +263,9 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         return parts + [f"{p}[{number}, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
 
     evenly, rest = divmod(loop.length, loop.rows)
-    workers = max(1, min(lines.threads, evenly // 2))
-    memory = [[own_array(lines, loop, v, worker) for v in body.scratch] for worker in range(workers)]
-    bounds = [str(evenly * worker // workers) for worker in range(workers + 1)]
-    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *memory[w]]) for w in range(workers)]
+    memory = worker_memory(lines, loop, body)
+    bounds = [str(evenly * worker // len(memory)) for worker in range(len(memory) + 1)]
+    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *own]) for w, own in enumerate(memory)]
     together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
     text.defined += [
         f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
@@ -283,7 +277,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         f"        block{k}({', '.join([*part('i:j', 'k'), *scratch])})",
         "",
         f"def loop{k}({', '.join([*arrays, *sums])}):",
-        f"    {together if workers > 1 else f'blocks{k}({shares[0]})'}",
+        f"    {together if len(shares) > 1 else f'blocks{k}({shares[0]})'}",
     ]
     if rest:
         short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory[0])]
@@ -292,9 +286,12 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     return f"loop{k}"
 
 
-def own_array(lines: Lines, loop: TiledLoop, value: Buffer, worker: int) -> str:
-    """The name of an array for one worker's blocks, placed after the workspace around the loop."""
+def worker_memory(lines: Lines, loop: TiledLoop, body: Block) -> list[list[str]]:
+    """For each worker of a loop, the names of its own arrays, placed after the workspace around the loop."""
+    workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
     size = -(-loop.plan.size // 64) * 64
-    start = lines.end + size * worker
-    lines.text.size = max(lines.text.size, start + size)
-    return lines.text.at(value.shell, start + (loop.plan.allocations[value.root].offset or 0) + value.offset)
+    if body.scratch:
+        lines.text.size = max(lines.text.size, lines.end + size * workers)
+    starts = [lines.end + size * worker for worker in range(workers)]
+    offsets = {v: (loop.plan.allocations[v.root].offset or 0) + v.offset for v in body.scratch}
+    return [[lines.text.at(v.shell, start + offset) for v, offset in offsets.items()] for start in starts]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from keyword import iskeyword
 from math import prod
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from ....engine.core.op import Elementwise, Op
 from ....engine.ops import BroadcastTo, ControlDep, Input, TupleGet
 from ..passes.fuse import Fused, alone
 from .abstract_array import AbstractArray
-from .buffer import Buffer, Shape, Step, hull, laid_out, shell
+from .buffer import Buffer, Shape, Step, hull, laid_out, roots_of, shell
 from .record import Recorder
 
 BLOCK = 1 << 16  # elements of a loop's block: a few such blocks fit into the cache
@@ -76,18 +77,14 @@ class Lowering:
             xs = self.narrow(node, xs)
         template = None if not can_record(node, xs) else recorded(node.op, tuple(map(layout, xs)), node.spec)
         if template is None:
-            return self.called(node, xs)
-        if isinstance(node.op, Elementwise) and is_long(node.spec.shape, xs) and calls(template) > 1:
-            if are_rows(node.spec.shape, node.spec, xs):
-                return self.instance(node, template, xs)
+            return self.called(node, xs, node.spec)
+        long = isinstance(node.op, Elementwise) and is_long(node.spec.shape, xs) and calls(template) > 1
+        if long and not are_rows(node.spec.shape, node.spec, xs):
             return self.in_blocks(node, alone(node.op, tuple(x.spec for x in node.inputs), node.spec), xs)
         return self.instance(node, template, xs)
 
     def narrow(self, node: Node, xs: list[Any]) -> list[Any]:
-        """The operands of an elementwise op, with broadcasts undone where the result keeps its shape.
-
-        Reading one number repeatedly is faster than stepping through a broadcast view of it.
-        """
+        """The operands of an elementwise op, without broadcasts that it does itself: a number is faster than a view."""
         for i, x in enumerate(node.inputs):
             if isinstance(x.op, BroadcastTo):
                 before = [*xs[:i], self.values[x.inputs[0]], *xs[i + 1 :]]
@@ -131,17 +128,13 @@ class Lowering:
             self.steps.append(replace(s, operands=operands, result=made, node=node))
         return moved(template.result)
 
-    def called(self, node: Node, xs: list[Any], spec: Any = None) -> Any:
+    def called(self, node: Node, xs: list[Any], spec: Any) -> Any:
         """Append one step that calls the op. Its result may alias its operands if it is a view or has an effect."""
         flat = tuple(v for x in xs for v in (x if isinstance(x, tuple) else (x,)))
         name = type(node.op).__name__.lower()
         name += "_" * iskeyword(name)
         scope = {name: node.op.forward, "xp": CPU.xp if node.spec.device is None else node.spec.device.xp}
-        names = iter(range(len(flat)))
-        rows = [[f"{{{next(names)}}}" for _ in (x if isinstance(x, tuple) else (x,))] for x in xs]
-        args = [f"({''.join(f'{v}, ' for v in row)})" if isinstance(x, tuple) else row[0] for x, row in zip(xs, rows)]
-        text = f"{name}({', '.join(['xp', *args])})"
-        spec = node.spec if spec is None else spec
+        text = f"{name}({', '.join(['xp', *placeholders(xs)])})"
         if hasattr(node.op, "gives"):  # a branch or a loop: its results own their memory
             pieces = tuple(Buffer(hull(s), "made", spec=s) for s in spec)
             self.steps.append(Step(text, flat, (), None, scope, node=node, results=pieces))
@@ -151,7 +144,7 @@ class Lowering:
             text, scope["asarray"] = f"asarray({text})", np.asarray
         made = Buffer(shell((), np.dtype(object)) if several else hull(spec), "made", spec=spec)
         if several or node.op.is_view or node.op.effect:  # a print returns its operand
-            made.roots = (made, *dict.fromkeys(r for x in flat for r in x.roots))
+            made.roots = (made, *roots_of(flat))
         self.steps.append(Step(text, flat, (), made, scope, node=node))
         return tuple(self.piece(node, made, i, s) for i, s in enumerate(spec)) if several else made
 
@@ -160,6 +153,12 @@ class Lowering:
         made = Buffer(hull(spec), "view", row.roots, spec=spec)
         self.steps.append(Step(f"{{0}}[{i}]", (row,), (), made, node=node))
         return made
+
+
+def placeholders(xs: list[Any]) -> list[str]:
+    """Format fields {0}, {1}, … for the operands of a call; an operand of several buffers is a tuple of fields."""
+    fields = map("{{{}}}".format, count())
+    return [f"({''.join(f'{next(fields)}, ' for _ in x)})" if isinstance(x, tuple) else next(fields) for x in xs]
 
 
 def is_long(shape: Shape, xs: list[Buffer]) -> bool:

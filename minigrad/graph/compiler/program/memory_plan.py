@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from .buffer import Buffer, Section, Step
+from .buffer import Buffer, Section, Step, roots_of
 from .record import Recorder
 
 ALIGNED = 64  # bytes of a cache line; buffers never share one
@@ -154,7 +154,7 @@ def late(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
     for n, (root, x) in enumerate(wanted.items()):
         if len(writing[root]) == 1 and x in reading:
             (moved,), behind = writing[root], max(reading[x], key=place.__getitem__)
-            touched, made = ({r for v in some for r in v.roots} for some in (moved.operands, moved.written))
+            touched, made = roots_of(moved.operands), roots_of(moved.written)
             others = [*(s for r in touched for s in writing.get(r, ())), *(s for r in made for s in reading.get(r, ()))]
             start, end = place[moved], place[behind]
             if start < end and not any(start < place[s] <= end for s in others):
@@ -166,7 +166,7 @@ def users(steps: Iterable[Step], how: str) -> dict[Buffer, list[Step]]:
     """Root → the steps that read it, or write it, according to `how`."""
     found: dict[Buffer, list[Step]] = {}
     for step in steps:
-        for root in {r for v in getattr(step, how) for r in v.roots}:
+        for root in roots_of(getattr(step, how)):
             found.setdefault(root, []).append(step)
     return found
 

@@ -33,6 +33,8 @@ from .lower import BLOCK, Lowering, layout, recorded
 from .memory_plan import MemoryPlan, lies_over, plan
 from .record import Recorder
 
+MOST_AFTER = 64  # steps that a run may move after its loop
+
 
 @dataclass(frozen=True)
 class Cutting:
@@ -422,9 +424,6 @@ class RowRun:
     def height(self, width: int) -> int:
         """The number of rows of one block, for rows of `width` elements."""
         return max(1, BLOCK // width)
-
-
-MOST_AFTER = 64  # steps that a run may move after its loop
 
 
 def conflict(step: Step, others: Iterable[Step]) -> bool:
