@@ -1,1 +1,1 @@
-"""Formulas in C (c.py, group.py); CUDA kernels of them (cuda/), loops in C++ (native/); a GPU that is simulated."""
+"""Formulas in C (c.py, group.py); CUDA kernels (cuda/) and C++ loops (native/) made of them; a simulated GPU."""

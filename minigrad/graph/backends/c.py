@@ -1,15 +1,15 @@
-"""A formula in C: `forward`, given a module that writes, says what one element of the result is.
+"""Formulas in C: an op's `forward`, run on symbolic expressions, writes one element of the result as C.
 
     Sigmoid().forward(C, x)   →   (1.0f / (1.0f + expf((-x))))
 
-engine/core/formula.py writes Python so, whose operators find out their types when they run. C must be told. So each
-expression has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked
-(`ufunc.resolve_dtypes`); literals are written in that type. Half precision is computed in single, as on a GPU, and
-rounded where an op's result is: the value every reader sees is the one that could be stored.
+engine/core/formula.py does the same for Python, which is dynamically typed. C needs types, so each expression has a
+dtype. NumPy itself decides in which dtypes a ufunc computes (`ufunc.resolve_dtypes`), and literals are written in that
+type. Half precision is computed in single, as on a GPU, and each op's result is rounded: every reader sees a value that
+could be stored.
 
-The tables say how C spells NumPy's dtypes and functions, with {0} and {1} for the operands; where C has another meaning
-for one or no name at all, FUNCTIONS has it as a template of C++, so that one text serves every dtype. What one
-expression uses twice is one object here, and `named` gives it a name: a line of its own, computed once.
+The tables map NumPy's dtypes and functions to C, with {0} and {1} for the operands. Where C has no such function, or a
+different one, FUNCTIONS has a C++ template for all dtypes. A subexpression that is used twice is one object here;
+`name_common_parts` gives it a name and a line of its own, so that it is computed once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TYPES = {
     "u4": "unsigned int",
     "u8": "unsigned long long",
 }
-CALLS = {  # ufunc → C's function, which for single precision has an f at the end
+CALLS = {  # ufunc → C function; its single-precision version ends in f
     "absolute": "fabs",
     "power": "pow",
     "arctan2": "atan2",
@@ -48,7 +48,7 @@ CALLS = {  # ufunc → C's function, which for single precision has an f at the 
     **{name: name for name in ("log", "log2", "log10", "log1p", "floor", "ceil", "trunc", "rint", "fmod", "copysign")},
     **{name: name for name in ("erf", "erfc")},
 }
-FORMS = {  # ufunc → the same for every number
+FORMS = {  # ufunc → C, for every kind of number
     "add": "({0} + {1})",
     "subtract": "({0} - {1})",
     "multiply": "({0} * {1})",
@@ -78,7 +78,7 @@ FORMS = {  # ufunc → the same for every number
     "remainder": "floor_remainder({0}, {1})",
     "logaddexp": "log_of_sum({0}, {1})",
 }
-OF_INTEGERS = {  # unsigned numbers wrap round; what signed ones do beyond the largest, C leaves open
+OF_INTEGERS = {  # unsigned arithmetic wraps round; signed overflow is undefined in C
     "add": "(0ull + {0} + {1})",
     "subtract": "(0ull + {0} - {1})",
     "multiply": "(1ull * {0} * {1})",
@@ -104,7 +104,7 @@ OF_BOOLEANS = OF_INTEGERS | {
 }
 
 FUNCTIONS = {
-    # -- one of two numbers: NaN wins, as in NumPy (C's fmax drops it); of 0 and -0 the second wins
+    # -- maximum, minimum: NaN propagates, as in NumPy (C's fmax drops it); of 0 and -0 the second is returned
     "maximum": """\
 template <class T> __device__ inline T maximum(T x, T y) { return x > y || x != x ? x : y; }""",
     "minimum": """\
@@ -121,8 +121,8 @@ template <class T> __device__ inline T number_or(T x, T nan, T high, T low)
 {
     return x != x ? nan : isinf(x) ? (x > 0 ? high : low) : x;
 }""",
-    # -- quotients rounded down, where C rounds towards zero; of integers, nothing is divided by zero; what is
-    #    compared with 1 is not 0, and compilers warn where an unsigned number is compared with 0
+    # -- quotients round down, where C rounds towards zero; integers are never divided by zero. Nonzero numbers are
+    #    compared with 1, because compilers warn if an unsigned number is compared with 0
     "floor_quotient": """\
 template <class T> __device__ inline T floor_quotient(T x, T y)
 {
@@ -176,19 +176,19 @@ template <class T> __device__ inline T log_of_sum(T x, T y)
 
 
 class NotWritten(MinigradError, TypeError):
-    """Something that is no C expression of one element: its op stays a call of NumPy's, or a launch of its own."""
+    """The op cannot be written as a C expression of one element; it stays a NumPy call or a separate launch."""
 
 
 def stored(dtype: np.dtype) -> str:
-    """The type of an element in memory."""
+    """The C type of an element in memory."""
     code = f"{dtype.kind}{dtype.itemsize}"
     if code not in TYPES or not dtype.isnative:
-        raise NotWritten(f"C has no type here for {dtype}: it has {', '.join(sorted(TYPES))}")
+        raise NotWritten(f"there is no C type for {dtype}; supported are {', '.join(sorted(TYPES))}")
     return TYPES[code]
 
 
 def held(dtype: np.dtype) -> str:
-    """The type of an element in a register: half precision is computed in single."""
+    """The C type of an element in a register: half precision is computed in single."""
     return "float" if dtype == np.float16 else stored(dtype)
 
 
@@ -196,14 +196,14 @@ def held(dtype: np.dtype) -> str:
 
 
 class Expr(NDArrayOperatorsMixin):
-    """An expression of one element, and its dtype.
+    """A C expression of one element, and its dtype.
 
-    form    its text, with {0}, {1}, … where the text of its parts stands
+    form    its text, with {0}, {1}, … as placeholders for its parts
     """
 
     __slots__ = ("dtype", "form", "parts")
     __hash__ = object.__hash__
-    size = 1  # an op that works in blocks is done in one
+    size = 1  # so that ops that work in blocks use a single block
 
     def __init__(self, form: str, dtype: Any, parts: tuple[Expr, ...] = ()):
         self.form, self.dtype, self.parts = form, np.dtype(dtype), parts
@@ -213,14 +213,14 @@ class Expr(NDArrayOperatorsMixin):
 
     @property
     def bare(self) -> str:
-        """The text where brackets stand around it already."""
+        """The text without its outer brackets, for use inside brackets."""
         text = str(self)
         return text[1:-1] if is_wrapped(text) else text
 
     def __array_ufunc__(self, f: np.ufunc, method: str, *xs: Any, out: Any = None) -> Expr:
         if method != "__call__":
             raise NotWritten(f"{f.__name__}.{method} cannot be written as a C expression of one element")
-        return ufunc(f.__name__, *xs)  # x += y makes a new x: an expression has no memory
+        return ufunc(f.__name__, *xs)  # x += y makes a new expression, which has no memory
 
     def __pow__(self, o: Any) -> Expr:
         return power(self, o)
@@ -232,16 +232,16 @@ class Expr(NDArrayOperatorsMixin):
         raise NotWritten(f".{name} of an array cannot be written as a C expression of one element")
 
     def __bool__(self) -> bool:
-        raise NotWritten("Python decides by a value that only the GPU will know: write where(condition, x, y)")
+        raise NotWritten("the value of a condition is known only when the kernel runs: use where(condition, x, y)")
 
 
-ENCLOSED = re.compile(r"(?<=[(,])( ?){(\d)}(?=[,)])")  # a part with a bracket or a comma on either side
+ENCLOSED = re.compile(r"(?<=[(,])( ?){(\d)}(?=[,)])")  # a placeholder between brackets or commas
 
 
 def named(root: Expr, name: str) -> tuple[list[tuple[str, Expr]], Expr]:
-    """What `root` uses more than once, each with a name of its own, in the order of computing; and root over these."""
+    """The named parts that `root` uses more than once, in the order of computing; and root in terms of these names."""
     order, uses = [root], {root: 1}
-    for x in order:  # grows as it is walked
+    for x in order:  # the loop appends to it
         for i, part in enumerate(x.parts):
             if part not in uses:
                 order.append(part)
@@ -267,29 +267,29 @@ def value(x: Any, dtype: np.dtype) -> Expr:
 
 
 def literal(number: Any, dtype: np.dtype) -> Expr:
-    """A number in the type in which its dtype is computed, to the last digit."""
+    """A number as a C literal of the type in which its dtype is computed, exact to the last bit."""
     n = (np.dtype("f4") if dtype == np.float16 else dtype).type(number)
     if dtype.kind == "b":
-        return Expr("true" if n else "false", dtype)
+        return Expr(str(bool(n)).lower(), dtype)
     if dtype.kind in "iu":
-        suffix = ("u" if dtype.kind == "u" else "") + ("ll" if dtype.itemsize == 8 else "")
-        lowest = dtype.kind == "i" and int(n) == -(2 ** (8 * dtype.itemsize - 1))  # C negates a number it cannot hold
+        suffix = "u" * (dtype.kind == "u") + "ll" * (dtype.itemsize == 8)
+        lowest = dtype.kind == "i" and int(n) == -(2 ** (8 * dtype.itemsize - 1))  # its absolute value overflows in C
         text = f"({int(n) + 1}{suffix} - 1)" if lowest else bracketed(f"{int(n)}{suffix}")
         return Expr(text if dtype.itemsize >= 4 else f"({stored(dtype)}){text}", dtype)
     suffix = "" if dtype.itemsize == 8 else "f"
     if not np.isfinite(n):
         return Expr("NAN" if np.isnan(n) else "INFINITY" if n > 0 else "(-INFINITY)", dtype)
-    shortest = str(np.float32(n)) if suffix else repr(float(n))  # which reads back as the same number
+    shortest = str(np.float32(n)) if suffix else repr(float(n))  # it reads back as the same number
     return Expr(bracketed(f"{shortest}{suffix}"), dtype)
 
 
 def bracketed(text: str) -> str:
-    """A number that can stand anywhere: a sign before another would be an operator."""
+    """A literal in brackets if it is negative: a sign before another sign would be an operator."""
     return f"({text})" if text.startswith("-") else text
 
 
 def cast(x: Expr, dtype: np.dtype) -> Expr:
-    """x in another dtype, as NumPy converts: to a boolean by asking whether it is 0."""
+    """x in another dtype, converted as NumPy does: as a boolean, x is true unless it is 0."""
     if x.dtype == dtype:
         return x
     stored(dtype)
@@ -298,22 +298,22 @@ def cast(x: Expr, dtype: np.dtype) -> Expr:
     if dtype == np.float16:
         return rounded(x if x.dtype.kind == "f" else cast(x, np.dtype("f4")))
     if x.dtype == np.float16 and dtype == np.float32:
-        return Expr("{0}", dtype, (x,))  # which is how it is held
+        return Expr("{0}", dtype, (x,))  # it is already float in the register
     return Expr(f"({held(dtype)})({{0}})", dtype, (x,))
 
 
 def rounded(x: Expr) -> Expr:
-    """x as the nearest number of half precision."""
+    """x rounded to half precision."""
     return Expr("from_half(to_half({0}))", np.float16, (x,))
 
 
 def loaded(text: str, dtype: np.dtype) -> str:
-    """An element read from memory."""
+    """The text that loads an element from memory."""
     return f"from_half({text})" if dtype == np.float16 else text
 
 
 def kept(x: Expr) -> str:
-    """An element as it is written to memory."""
+    """The text that stores an element to memory."""
     return f"to_half({x.bare})" if x.dtype == np.float16 else x.bare
 
 
@@ -326,34 +326,34 @@ def words(text: str) -> set[str]:
 
 
 def ufunc(name: str, *xs: Any) -> Expr:
-    """NumPy's elementwise function of that name, in the dtypes in which NumPy would compute it."""
+    """NumPy's ufunc of that name as C, in the dtypes in which NumPy would compute it."""
     numpys = getattr(np, name)
     *wanted, dtype = resolved(numpys, tuple(map(kind_of, xs)))
     if len({d.kind for d in wanted}) > 1:
-        raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} mixes them in a way that C does not know")
+        raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} has no C form: their kinds differ")
     if numpys is np.power and wanted[1].kind == "i" and (isinstance(xs[1], Expr) or xs[1] < 0):
         raise NotWritten("an integer power whose exponent may be negative: NumPy raises an error for it at run time")
     form = form_of(numpys.__name__, wanted[0])
     if dtype.kind in "iu" and (dtype.itemsize < 4 or "ull" in form):
-        form = f"({stored(dtype)})({form})"  # back from C's int, or from unsigned long long, which wraps round
+        form = f"({stored(dtype)})({form})"  # cast back from C's int, or from unsigned long long
     return Expr(form, dtype, tuple(value(x, d) for x, d in zip(xs, wanted)))
 
 
 def form_of(name: str, dtype: np.dtype) -> str:
-    """The text of a ufunc on one dtype."""
+    """The C form of a ufunc on one dtype."""
     special = {"b": OF_BOOLEANS, "i": OF_INTEGERS, "u": OF_INTEGERS}.get(dtype.kind, {})
     if name in special:
         return special[name]
     if name in FORMS:
         return FORMS[name]
     if name not in CALLS or dtype.kind != "f":
-        raise NotWritten(f"there is no C here for NumPy's {name} of {dtype}")
+        raise NotWritten(f"there is no C form of NumPy's {name} for {dtype}")
     arguments = ", ".join(f"{{{i}}}" for i in range(getattr(np, name, np.exp).nin))
     return f"{CALLS[name]}{'' if dtype.itemsize == 8 else 'f'}({arguments})"
 
 
 def power(x: Expr, exponent: Any) -> Expr:
-    """x ** exponent; of a fixed exponent what NumPy makes of it."""
+    """x ** exponent; for the exponents 2, 0.5, -1 and 1 the function that NumPy uses instead."""
     if isinstance(exponent, int | float) and x.dtype.kind == "f":
         quicker = {2: "square", 0.5: "sqrt", -1: "reciprocal", 1: "positive"}.get(exponent)
         if quicker is not None:
@@ -365,7 +365,7 @@ def power(x: Expr, exponent: Any) -> Expr:
 
 
 class Spelling:
-    """What stands where `numpy` stands."""
+    """The `xp` that writes C, in place of `numpy`."""
 
     finfo = staticmethod(np.finfo)
 
@@ -391,7 +391,7 @@ class Spelling:
         return self.special("erfc", x)
 
     def special(self, name: str, x: Expr) -> Expr:
-        """A function that C has and NumPy has not: of integers it is computed in double."""
+        """A function that C has and NumPy lacks; integers are computed in double."""
         x = x if x.dtype.kind == "f" else cast(x, np.dtype(float))
         return Expr(form_of(name, x.dtype), x.dtype, (x,))
 

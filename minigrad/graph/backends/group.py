@@ -1,7 +1,7 @@
-"""A fused group in C, on whatever machine: the lines that compute an element, and how elements become one number.
+"""Fused groups in C, for CPU and GPU: the lines that compute one element, and how elements reduce to one number.
 
-A kernel of CUDA and a loop of the CPU differ in who takes which element, and in how partial results meet. What is done
-with an element, and with two partial results, is said here, for both.
+CUDA kernels and CPU loops differ in which thread takes which element, and in how partial results meet. This module has
+what they share: the computation of one element, and the combination of two partial results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .c import C, Expr, NotWritten, cast, held, literal, named, rounded, ufunc
 
 
 def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:
-    """The lines that compute one element of a group, but for full reductions; the values begin with its inputs."""
+    """The lines that compute one element of a group, without full reductions. `values` starts with its inputs."""
     count = 0
     for node in body.nodes:
         if node not in values and not is_full_reduction(node):
@@ -30,7 +30,7 @@ def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:
 
 
 def statement(node: Node, values: dict[Node, Expr], name: str) -> Iterator[str]:
-    """The lines that compute one element of a node from those of its inputs. Its own joins the values by that name."""
+    """The lines that compute one element of a node from its inputs. Adds the result to `values` under that name."""
     dtype = node.spec.dtype
     if isinstance(node.op, Const):
         values[node] = literal(dtype.type(node.op.value), dtype)
@@ -40,7 +40,7 @@ def statement(node: Node, values: dict[Node, Expr], name: str) -> Iterator[str]:
         return
     y: Expr = node.op.forward(C, *(values[x] for x in node.inputs))
     if y.dtype != dtype:
-        raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the formula and NumPy do not agree")
+        raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the formula's dtype differs from NumPy's")
     lines, y = named(y, name)
     for part, x in lines:
         yield f"const {held(x.dtype)} {part} = {x.bare};"
@@ -51,9 +51,9 @@ def statement(node: Node, values: dict[Node, Expr], name: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Reducer:
-    """A full reduction: where it starts, how two become one, what is done at the end.
+    """A full reduction: its ufunc, its start value, and for a mean the count to divide by at the end.
 
-    dtype    in which it is accumulated; half precision in single
+    dtype    the dtype of the accumulator; single for half precision
     """
 
     ufunc: str
@@ -76,7 +76,7 @@ def reducer(node: Node) -> Reducer:
         dtype = single(np.zeros(1, x.dtype).sum().dtype)
         return Reducer("add", dtype, 0, x.size if isinstance(node.op, Mean) else None)
     if not isinstance(node.op, Max | Min):
-        raise NotWritten(f"{node.op} is no reduction that a kernel of one loop can do")
+        raise NotWritten(f"{node.op} is not a reduction that a kernel with one loop can do")
     largest = isinstance(node.op, Max)
     bounds: tuple[Any, Any] = (-inf, inf) if x.dtype.kind == "f" else (False, True)
     if x.dtype.kind in "iu":

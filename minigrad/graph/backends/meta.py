@@ -1,7 +1,7 @@
-"""Arrays without elements: a shape and a dtype, and no memory. Of them a large model is built to be counted, not run.
+"""Arrays with a shape and a dtype, but no memory: a large model can be built of them, to be counted and not run.
 
-The device is called "meta", as in PyTorch. There an op gives what it infers, an initialiser does nothing, and whoever
-asks for a number is told that there is none.
+The device is called "meta", as in PyTorch. There, an op returns an array of the inferred spec, an initialiser does
+nothing, and reading a number raises NoValueError.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...engine.base.errors import NoValueError
 
 
 class MetaArray:
-    """A shape and a dtype. What is written into it is nowhere."""
+    """A shape and a dtype. Writes are ignored."""
 
     base = None
     flags = SimpleNamespace(c_contiguous=True, writeable=True)
@@ -43,15 +43,15 @@ class MetaArray:
         pass
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"an array of the device 'meta' has no elements, and nothing to say to {name}")
+        raise AttributeError(f"an array on the device 'meta' has no elements, and no attribute {name}")
 
     def __len__(self) -> int:
         return int(self.shape[0])
 
     def get(self, *_: Any, **__: Any) -> NoReturn:
         raise NoValueError(
-            f"a tensor on the device 'meta' has a shape, {self.shape}, and no elements: it is there to be counted. "
-            "Make it, or its model, on the device 'cpu' to compute with it"
+            f"a tensor on the device 'meta' has a shape, {self.shape}, but no elements: it is only for counting. "
+            "Create it, or its model, on the device 'cpu' to compute with it"
         )
 
     __array__ = __bool__ = __int__ = __float__ = __index__ = item = tolist = get
@@ -80,7 +80,7 @@ def asarray(data: Any, dtype: Any = None) -> MetaArray:
 
 
 def __getattr__(name: str) -> Any:
-    """A function of NumPy's that makes an array, such as arange: its shape and dtype are kept."""
+    """A NumPy function that makes an array, such as arange; only the shape and dtype of its result are kept."""
     found = getattr(np, name)
     if isinstance(found, type) or not callable(found):
         return found

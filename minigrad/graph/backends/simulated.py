@@ -1,12 +1,12 @@
-"""A GPU made of NumPy: arrays that obey CuPy's rules, and count what a GPU would make expensive.
+"""A simulated GPU made of NumPy: its arrays obey CuPy's rules, and count what is expensive on a GPU.
 
-    launches    kernels started: an op on one number costs as much as one on ten thousand
+    launches    kernel launches: an op on one number costs as much as one on ten thousand
     copies      transfers between host and device, and their bytes
-    syncs       waits: a value was read (float, bool, item, get), so everything before it had to finish
+    syncs       waits: reading a value (float, bool, item, get) waits for everything before it
 
-The rules are CuPy's, or stricter. Nothing converts to NumPy by itself; host arrays and lists do not mix
-with device arrays; a reduction gives an array of no axes, never a number; a name or a parameter that
-CuPy has not (cupy.txt) does not exist. An index out of range, which CuPy would wrap round, is an error.
+The rules are CuPy's, or stricter. Nothing converts to NumPy implicitly. Host arrays and lists do not mix with device
+arrays. A reduction returns a 0-d array, never a number. A name or a parameter that CuPy lacks (cupy.txt) raises an
+error, and so does an index out of range, which CuPy would wrap round.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from ...engine.base.errors import DeviceError
 
 @cache
 def contract() -> dict[str, list[str]]:
-    """What CuPy has: name → its parameters (* for any number), or ['ufunc'], or ['value']."""
+    """CuPy's names: name → its parameters (* for any number), or ['ufunc'], or ['value']."""
     lines = files(__package__).joinpath("cupy.txt").read_text("utf-8").splitlines()
     return {name: parameters for name, *parameters in (line.split() for line in lines[1:])}
 
 
 def permitted(name: str, parameters: list[str], args: Any, options: Any) -> None:
-    """Raises TypeError for a parameter that CuPy's function has not."""
+    """Raises TypeError for a parameter that CuPy's function lacks."""
     unknown = set(options) - set(parameters)
     if unknown and parameters.count("*") < 2 and parameters != ["*"]:
         raise TypeError(f"CuPy's {name} has no parameter {', '.join(sorted(unknown))}")
     if "*" not in parameters and len(args) > len(parameters):
-        raise TypeError(f"CuPy's {name} takes {len(parameters)} arguments, and got {len(args)}")
+        raise TypeError(f"CuPy's {name} takes {len(parameters)} arguments, got {len(args)}")
 
 
 @dataclass
 class Counts:
-    """What a block of code made the device do.
+    """The device's work in a block of code.
 
-    launches    kernels started
+    launches    kernel launches
     copies      transfers between host and device, and their bytes
-    syncs       values read, for which everything before them had to finish
+    syncs       values read, each of which waits for everything before it
     """
 
     launches: int = 0
@@ -55,16 +55,16 @@ class Counts:
     syncs: int = 0
 
 
-ACTIVE: list[Counts] = []  # one list for all threads: a device is one, whoever uses it
+ACTIVE: list[Counts] = []  # shared by all threads, as the device is
 
 Tape = list[Callable[[], Any]]
 
 
 class Thread(threading.local):
-    """What a thread does with what it launches.
+    """How a thread treats its launches.
 
-    tapes     what is being recorded, the innermost last: CUDA records a stream, and each thread has one of its own
-    inside    whether it is within one kernel
+    tapes     the active recordings, innermost last; per thread, because CUDA records one stream
+    inside    whether the thread is simulating the inside of a kernel
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Thread(threading.local):
 
     @property
     def counts(self) -> list[Counts]:
-        """Whom it is to tell."""
+        """The counts to update; none inside a kernel."""
         return [] if self.inside else ACTIVE
 
 
@@ -82,7 +82,7 @@ THREAD = Thread()
 
 @contextmanager
 def counting() -> Iterator[Counts]:
-    """Counts of a block; blocks nest, and the outer ones count on."""
+    """Count the work of a block. Blocks nest; outer ones count inner work too."""
     counts = Counts()
     ACTIVE.append(counts)
     try:
@@ -93,7 +93,7 @@ def counting() -> Iterator[Counts]:
 
 @contextmanager
 def recording() -> Iterator[Tape]:
-    """A list of what is launched in a block, which is written down and, as far as it has an effect, not run."""
+    """Record the launches of a block on a tape, without running those that have an effect."""
     tape: Tape = []
     THREAD.tapes.append(tape)
     try:
@@ -104,7 +104,7 @@ def recording() -> Iterator[Tape]:
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """A block that stands for one kernel, whatever is called in it."""
+    """A block that counts as the inside of one kernel: nothing in it is counted or recorded."""
     before = THREAD.inside, THREAD.tapes
     THREAD.inside, THREAD.tapes = True, []
     try:
@@ -114,10 +114,10 @@ def uncounted() -> Iterator[None]:
 
 
 def launched(again: Callable[[], Any], run: bool = False) -> None:
-    """A kernel is started.
+    """Record or count one kernel launch.
 
-    again    does what it does, once more
-    run      whether to do it now, unless this is being recorded
+    again    repeats the kernel's work
+    run      whether to do the work now, unless the launch is recorded
     """
     if THREAD.tapes:
         THREAD.tapes[-1].append(again)
@@ -129,13 +129,13 @@ def launched(again: Callable[[], Any], run: bool = False) -> None:
 
 
 def forbidden(what: str) -> None:
-    """Raises DeviceError while launches are recorded: CUDA, or CuPy, does not record that."""
+    """Raises DeviceError inside a recording: CUDA, or CuPy, cannot record this operation."""
     if THREAD.tapes:
-        raise DeviceError(f"{what} cannot be recorded: a stream that is being captured takes launches and nothing else")
+        raise DeviceError(f"{what} cannot be recorded: a stream that is being captured accepts only launches")
 
 
 def copied(host: np.ndarray) -> None:
-    """An array went from host to device, or back."""
+    """Count one copy between host and device."""
     forbidden("a copy between host and device")
     for counts in THREAD.counts:
         counts.copies += 1
@@ -143,14 +143,14 @@ def copied(host: np.ndarray) -> None:
 
 
 def read(host: np.ndarray) -> np.ndarray:
-    """An array of the device, now that the host has waited for it and carried it over."""
+    """Count the wait and the copy that reading an array takes; return it."""
     waited()
     copied(host)
     return host
 
 
 def waited() -> None:
-    """The host had to know something before it could go on."""
+    """Count one wait of the host for the device."""
     forbidden("reading a value")
     for counts in THREAD.counts:
         counts.syncs += 1
@@ -201,7 +201,7 @@ class Array:
         return f"simulated.{self.host!r}"
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
-        raise TypeError("a device array does not become a NumPy array by itself: say .get()")
+        raise TypeError("a device array does not convert to a NumPy array implicitly: call .get()")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
@@ -213,7 +213,7 @@ class Array:
     def __getattr__(self, name: str) -> Any:
         parameters = contract().get(f".{name}")
         if parameters is None:
-            raise AttributeError(f"an array of CuPy has no .{name}")
+            raise AttributeError(f"CuPy arrays have no attribute .{name}")
         value = getattr(self.host, name)
         if parameters == ["value"]:
             return dressed(value, [self])
@@ -230,7 +230,7 @@ class Array:
     def __setitem__(self, index: Any, value: Any) -> None:
         refuse_host((index, value), "setitem")
         if holds(index, "biu") and not isinstance(value, Array):
-            copied(np.asarray(value))  # a number goes there as an array
+            copied(np.asarray(value))  # a number is copied as an array
         if holds(index, "b"):
             waited()
         launched(lambda: self.host.__setitem__(bare(index), bare(value)), run=True)
@@ -260,7 +260,7 @@ for _name in [*BINARY, *UNARY, *COMPARED, *(f"r{n}" for n in BINARY), *(f"i{n}" 
 
 
 class Namespace:
-    """What stands where `cupy` stands: its names, and no others."""
+    """The module in place of `cupy`: it has CuPy's names and no others."""
 
     def __init__(self, numpy: Any, prefix: str = ""):
         self.numpy = numpy
@@ -270,7 +270,7 @@ class Namespace:
         full = self.prefix + name
         parameters = contract().get(full)
         if name.startswith("_") or parameters is None:
-            raise AttributeError(f"CuPy has no {full}: an op that runs on every device cannot use it")
+            raise AttributeError(f"CuPy has no {full}: ops must run on every device, so they cannot use it")
         value = getattr(self.numpy, name)
         if parameters == ["value"]:
             made = value
@@ -278,7 +278,7 @@ class Namespace:
             made = Ufunc(value)
         else:
             made = function(full, value, parameters)
-        setattr(self, name, made)  # asked once; found by Python itself from now on
+        setattr(self, name, made)  # later lookups find the attribute
         return made
 
     @cached_property
@@ -290,7 +290,7 @@ class Namespace:
         return Lib()
 
     def asarray(self, a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Array:
-        """A host array copied to the device; a device array is itself."""
+        """Copy a host array to the device; return a device array as it is."""
         if isinstance(a, Array) and not copy and (dtype is None or a.host.dtype == dtype):
             return a
         if isinstance(a, Array):
@@ -312,13 +312,13 @@ class Namespace:
 
 
 class Lib:
-    """`cupy.lib`, as far as there is one."""
+    """The part of `cupy.lib` that exists."""
 
     stride_tricks = Namespace(np.lib.stride_tricks, "lib.stride_tricks.")
 
 
 class Ufunc:
-    """An elementwise function, with CuPy's few of NumPy's many ways to call it."""
+    """An elementwise function with the parameters and methods that CuPy has."""
 
     def __init__(self, ours: np.ufunc):
         self.ours = ours
@@ -327,11 +327,11 @@ class Ufunc:
     def __call__(self, *args: Any, **options: Any) -> Any:
         permitted(self.__name__, ["*", "out", "dtype", "casting"], args, options)
         if any(isinstance(x, list) for x in args):
-            raise TypeError(f"CuPy's {self.__name__} takes arrays and numbers, and got a list")
+            raise TypeError(f"CuPy's {self.__name__} takes arrays and numbers, got a list")
         return call(self.__name__, self.ours, args, options)
 
     def at(self, a: Array, indices: Any, b: Any = None) -> None:
-        """Unbuffered a[indices] ∘= b, which on a GPU is made of atomics: for the dtypes that have them."""
+        """Unbuffered a[indices] ∘= b: atomic operations on a GPU, only for the dtypes that have them."""
         atomic = {"add": "iIlLqQefd", "subtract": "iIlLqQ", "maximum": "iIlLqQfd", "minimum": "iIlLqQfd"}
         if self.__name__ not in atomic:
             raise NotImplementedError(f"CuPy has no {self.__name__}.at")
@@ -349,7 +349,7 @@ class Ufunc:
 
 
 def function(name: str, ours: Callable[..., Any], parameters: list[str]) -> Callable[..., Any]:
-    """A function of NumPy, with the parameters that CuPy's has."""
+    """A NumPy function restricted to the parameters of CuPy's."""
 
     def called(*args: Any, **options: Any) -> Any:
         permitted(name, parameters, args, options)
@@ -361,17 +361,17 @@ def function(name: str, ours: Callable[..., Any], parameters: list[str]) -> Call
 
 # -- a call -----------------------------------------------------------------------------------------------
 
-FREE = {"empty", "empty_like", "broadcast_arrays"}  # memory set aside, and views: nothing is computed
+FREE = {"empty", "empty_like", "broadcast_arrays"}  # these only allocate or make views: no kernel
 UNRECORDED = {"matmul", "dot", "vdot", "inner", "tensordot", "einsum", "rmatmul", "sort", "argsort"}  # cuBLAS, thrust
-UNRECORDED |= {"nan_to_num"}  # copies the numbers that it is given from the host
-JOINED, FEW = {"concatenate", "stack"}, 8  # of more arrays, CuPy copies the addresses to the device
+UNRECORDED |= {"nan_to_num"}  # copies its numbers from the host
+JOINED, FEW = {"concatenate", "stack"}, 8  # for more arrays, CuPy copies their addresses to the device
 INDEXED = {"getitem", "take", "take_along_axis"}
 SIZED = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract"}  # the host must learn the length
-WAITS = SIZED | {"lib.stride_tricks.sliding_window_view"}  # whose window's length CuPy sends there, and looks at
+WAITS = SIZED | {"lib.stride_tricks.sliding_window_view"}  # CuPy copies the window's length there and reads it
 
 
 def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
-    """NumPy's function on device arrays: one launch, unless what came out is a view."""
+    """Run a NumPy function on device arrays: one launch, unless the result is a view."""
     given = (*args, *options.values())
     refuse_host(given, name)
 
@@ -395,7 +395,7 @@ def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
 
 
 def renew(made: Any, ys: Any) -> None:
-    """What a launch made, made again in the same memory."""
+    """Write the new results of a launch into the arrays it made before."""
     if isinstance(made, Array):
         np.copyto(made.host, ys)
     else:
@@ -404,28 +404,28 @@ def renew(made: Any, ys: Any) -> None:
 
 
 def source_of(y: Any, sources: list[Array]) -> Array | None:
-    """The array whose memory y looks at, if y is a view."""
+    """The array whose memory y shares, if y is a view."""
     seen = (x for x in sources if isinstance(y, np.ndarray) and np.may_share_memory(y, x.host))
     return next((x if x.base is None else x.base for x in seen), None)
 
 
 def refuse_host(values: Any, name: str) -> None:
-    """Raises TypeError where a host array is mixed in."""
+    """Raises TypeError if a host array is among the values."""
     for value in values:
         if isinstance(value, np.ndarray):
-            raise TypeError(f"{name} on the device got a host array, of shape {value.shape}: move it there first")
+            raise TypeError(f"{name} on the device got a host array of shape {value.shape}: move it there first")
         if isinstance(value, tuple | list):
             refuse_host(value, name)
 
 
 def holds(index: Any, kinds: str) -> bool:
-    """Whether an index has an array of one of these kinds in it."""
+    """Whether an index contains an array of one of these dtype kinds."""
     parts = index if isinstance(index, tuple) else (index,)
     return any(isinstance(part, Array) and part.dtype.kind in kinds for part in parts)
 
 
 def bare(x: Any) -> Any:
-    """x with its device arrays replaced by the arrays they hide."""
+    """x with device arrays replaced by the NumPy arrays inside."""
     if isinstance(x, Array):
         return x.host
     if isinstance(x, Ufunc):
@@ -434,7 +434,7 @@ def bare(x: Any) -> Any:
 
 
 def foretold(x: Any) -> Any:
-    """x bare, where nothing has run that would have computed it yet: whole numbers, which may be indices, are 0."""
+    """x unwrapped while recording, when nothing has computed it: integers, which may be indices, are taken as 0."""
     if isinstance(x, tuple):
         return tuple(map(foretold, x))
     host = bare(x)
@@ -442,10 +442,10 @@ def foretold(x: Any) -> Any:
 
 
 def dressed(y: Any, sources: list[Array]) -> Any:
-    """A result as the device gives it: arrays of it, never numbers."""
+    """A result as device arrays; numbers become 0-d arrays."""
     if isinstance(y, np.ndarray | np.generic):
         return Array(np.asarray(y), source_of(y, sources))
-    if isinstance(y, tuple):  # CuPy's results have no names, where NumPy's do
+    if isinstance(y, tuple):  # CuPy returns plain tuples where NumPy returns named ones
         return tuple(dressed(element, sources) for element in y)
     return [dressed(element, sources) for element in y] if isinstance(y, list) else y
 

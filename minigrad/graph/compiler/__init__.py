@@ -1,14 +1,14 @@
 """From a graph to a function: a better graph (passes/), then steps, planned memory and Python source (program/).
 
-    optimised(graph), steps(graph)      after all passes of STANDARD, FAST or NATIVE; and after each of them, as a table
+    optimised(graph), steps(graph)      the graph after all passes of STANDARD, FAST or NATIVE; a table of every pass
     share, fold, fuse, remat, …         the passes, each a function from a graph to a graph
     bytes_moved, peak_bytes, …          what a graph costs
-    Program(graph)                      a graph compiled; critical_path and Workers run it on several workers
-    interpret(graph, *arrays)           the referee of them all
+    Program(graph)                      a compiled graph; Workers runs a graph on several threads
+    interpret(graph, *arrays)           the reference that all of them are compared with
 
-`compiled` in executable.py is the one way there, for sessions, traced functions, branches and loops.
+Sessions, traced functions, branches and loops all compile through `compile_graph` in executable.py.
 
-The derivative of a single op takes a shorter way, below Tensor, for eager execution needs it: engine/tensor/rules.py.
+The derivative of a single op is compiled in engine/tensor/rules.py, below Tensor, because eager execution needs it.
 """
 
 from ...engine.core.graph import Graph as Graph

@@ -1,8 +1,8 @@
-"""Where it went wrong. Compiled code knows no nodes; so when a run fails it is run again, op by op, until an op fails.
+"""Find the op that failed. Compiled code knows no nodes, so a failed run is repeated op by op until an op fails.
 
     BoundsError: Index (…), built at model.py:12, in forward, of x: f64[2] from 1 to 2 and i: i64[] = 5 failed: …
 
-The same walk is the NaN trap: it stops at the first op that makes a NaN or an infinity out of finite numbers.
+The NaN trap works the same way: it stops at the first op that makes a NaN or an infinity out of finite numbers.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 Arrays = tuple[Any, ...]
 Walk = Callable[["Executable", Sequence[Any]], Arrays]
 
-walk_now: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs are run just now; None: as programs
+walk_now: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs run now; None: as compiled programs
 
 
 @contextmanager
 def walking(walk: Walk | None) -> Iterator[None]:
-    """A block in which every graph, branches and bodies of loops among them, runs in this way: op by op, or timed."""
+    """A block in which `walk` runs every graph, including branches and loop bodies: op by op, or timed."""
     before = walk_now.get()
     walk_now.set(walk)
     try:
         yield
     finally:
-        walk_now.set(before)  # and no token, which holds in its own context alone: a notebook has one for each cell
+        walk_now.set(before)  # not reset(token): a token is valid only in its context, and a notebook has one per cell
 
 
 def trap_nan() -> Any:
-    """A block in which every graph runs op by op, and the first op that makes a NaN or an infinity is named."""
+    """A block in which every graph runs op by op and an error names the first op that makes a NaN or an infinity."""
     return walking(trapped)
 
 
 def located(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
-    """The first op of its graph that fails on these arrays, described, and its error; None if none does.
+    """A description of the graph's first op that fails on these arrays, and its error; None if no op fails.
 
-    It may be another than the program stopped at, whose lines are in an order of their own.
+    This may be a different op from the one where the program stopped: the program runs its lines in its own order.
 
-    What has an effect has it a second time, if it can fail: a Python function is called again, nothing is printed.
+    Effects that can fail are repeated: a Python function is called again. Prints are not repeated.
     """
     with walking(repeated):
         try:
@@ -59,7 +59,7 @@ def located(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Excepti
         except Exception as error:
             if interrupts(error):
                 raise
-            return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
+            return getattr(error, "failed", ""), error  # of the innermost op, inside a branch or a loop
     return None
 
 
@@ -77,17 +77,17 @@ def interrupts(error: BaseException) -> bool:
 
 
 def repeated(executable: Executable, arrays: Sequence[Any]) -> Arrays:
-    """The outputs, once more, in silence."""
+    """The outputs, computed again op by op without printing."""
     return walked(executable.graph, arrays, again)
 
 
 def trapped(executable: Executable, arrays: Sequence[Any]) -> Arrays:
-    """The outputs, computed op by op. Raises AnomalyError at the first op that makes no number of numbers."""
+    """The outputs, computed op by op. Raises AnomalyError at the first NaN or infinity made of finite numbers."""
     return walked(executable.graph, arrays, numbers)
 
 
 def again(node: Node, xs: Sequence[Any]) -> Any:
-    """A node's value, once more. The innermost node that fails is named by the error."""
+    """Compute a node's value again. If that fails, the error names the innermost node that failed."""
     silent = isinstance(node.op, Effect) and not node.op.repeats
     try:
         return unsaid(node, xs) if silent else value(node, *xs)
@@ -98,14 +98,14 @@ def again(node: Node, xs: Sequence[Any]) -> Any:
 
 
 def unsaid(node: Node, xs: Sequence[Any]) -> Any:
-    """What stands for the result of an effect that does not happen again: its operand, or zeros of its shape."""
+    """A stand-in for the result of an effect that is not repeated: its operand, or zeros of its shape."""
     if xs and getattr(xs[0], "shape", ()) == getattr(node.spec, "shape", ()):
         return xs[0]
     return () if isinstance(node.spec, Specs) else np.zeros(node.spec.shape, node.spec.dtype)
 
 
 def numbers(node: Node, xs: Sequence[Any]) -> Any:
-    """A node's value. Raises AnomalyError where it is none, although those of its inputs are."""
+    """A node's value. Raises AnomalyError if it contains NaN or infinity although its inputs are finite."""
     with np.errstate(all="ignore"):
         y = value(node, *xs)
     if not finite(y) and all(map(finite, xs)):
@@ -114,14 +114,14 @@ def numbers(node: Node, xs: Sequence[Any]) -> Any:
 
 
 def finite(x: Any) -> bool:
-    """Whether an array, or each of several, is all numbers."""
+    """Whether an array, or every array of a tuple, holds finite numbers only."""
     if isinstance(x, tuple):
         return all(map(finite, x))
     return kind(x.dtype) != "f" or bool((abs(x) < np.inf).all())
 
 
 def description(node: Node, xs: Sequence[Any]) -> str:
-    """A node by its name, its line, and the values that it met."""
+    """A node described by its name, the line that built it, and the range of each operand's values."""
     named = f"{node.name} ({node.op})" if hasattr(node, "name") and node.name != str(node.op) else str(node.op)
     where = lineage(node)
     met = " and ".join(f"{label(x)}{x.spec} {span(a)}" for x, a in zip(node.inputs, xs))
@@ -129,7 +129,7 @@ def description(node: Node, xs: Sequence[Any]) -> str:
 
 
 def lineage(node: Node) -> str:
-    """Where a node was built; of one that a derivative brought, where something was that it reads."""
+    """Where a node was built; for a node of a derivative, where one of its operands was built."""
     place = getattr(node, "place", None)
     if place is not None:
         return f", built at {place},"
@@ -138,12 +138,12 @@ def lineage(node: Node) -> str:
 
 
 def label(node: Node) -> str:
-    """A node's name, to be followed by its spec."""
+    """A node's name and a colon, as a prefix for its spec."""
     return f"{node.name}: " if hasattr(node, "name") else ""
 
 
 def span(x: Any) -> str:
-    """From where to where the values of an array go, and how many are no finite numbers."""
+    """The smallest and largest finite value of an array, and how many values are NaN or infinite."""
     if isinstance(x, tuple):
         return f"({', '.join(map(span, x))})"
     if not x.size:

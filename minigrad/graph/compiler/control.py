@@ -1,16 +1,16 @@
-"""Control flow as ops: a branch and a loop hold finished graphs, and are themselves nodes like any other.
+"""Control flow as ops: branches and loops hold finished graphs, and are nodes like any other.
 
     Cond(true, false)       y = true(x) if p else false(x)
     While(test, body)       c = body(c) as long as test(c)
     Scan(body)              c, y[t] = body(c, x[t]) for each t, forwards or in reverse
 
-What a branch or a body reads from outside comes in as operands k, the same for all graphs of an op. A loop gives back,
-besides its last carries c, a stack of each of the ys that its body gives at each step. A carry as it was before the
-step is such a y; so the loop leaves behind what backward recomputes its steps from, and what nobody reads of that is
-dropped by a pass (passes/dce.py). The derivative of a While is a Scan the other way, that of a Scan is a Scan, and
-that of a Cond a Cond: so there are derivatives of every order. They are made in control_grad.py.
+The operands k are what a branch or a body reads from outside; all graphs of an op take the same k. A loop returns its
+last carries c, and for each y of its body a stack with one row per step. The carries before each step are among the
+ys, because backward recomputes the steps from them; a pass drops those that nothing reads (passes/dce.py). The
+derivative of a While is a Scan in the opposite direction, that of a Scan is a Scan, and that of a Cond is a Cond. So
+derivatives of every order exist. They are built in control_grad.py.
 
-The last result of each is True, after every effect of the graph (a print, say): who reads it makes the effects happen.
+The last result of each op is True, computed after every effect of the graph (such as a print): reading it runs them.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ Run = Callable[[Graph, Sequence[Any]], Sequence[Any]]
 
 @dataclass(frozen=True, repr=False)
 class Control(Op):
-    """An op made of graphs; of several results."""
+    """An op made of graphs. It has several results."""
 
     inline = False
 
     graphs = property(lambda self: tuple(graphs_of(self).values()), doc="Its graphs.")
     functions = cached_property(lambda self: {id(graph): Inner(graph) for graph in self.graphs})
-    gives = property(lambda self: (self.body,), doc="Those whose results are its results.")
+    gives = property(lambda self: (self.body,), doc="The graphs whose results are the op's results.")
 
     @cached_property
     def effect(self) -> bool:  # type: ignore[override]
         return any(node.op.effect for graph in self.graphs for node in graph.nodes)
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What one of its graphs gives for these arrays."""
+        """Run one of its graphs on these arrays."""
         return self.functions[id(graph)](*arrays)
 
     def __repr__(self) -> str:
@@ -91,13 +91,13 @@ class Cond(Control):
 
 
 class Loop(Control):
-    """An op that runs its body again and again."""
+    """An op that runs its body repeatedly."""
 
     body: Graph
     carried: int
 
     def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
-        """The last carries, and the ys of each step, where run(graph, operands) gives the results of a graph."""
+        """The last carries, and the ys of each step. run(graph, operands) returns a graph's results."""
         raise NotImplementedError
 
     def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
@@ -116,9 +116,9 @@ class Loop(Control):
 class While(Loop):
     """c, ys = body(c, k) as long as test(c, k): the operands are c and k, the results the last c and stacks of the ys
 
-    carried    how many c there are
+    carried    the number of carries c
 
-    How long the stacks are is not known before the loop has run.
+    The length of the stacks is unknown until the loop has run.
     """
 
     test: Graph
@@ -126,7 +126,7 @@ class While(Loop):
     carried: int
 
     symbol = "while"
-    sliced, reverse, length = 0, False, None  # as a Scan, it slices nothing, and does not know how many steps it takes
+    sliced, reverse, length = 0, False, None  # read as a Scan: it slices nothing, and its length is unknown
 
     def infer(self, *xs: Spec) -> Specs:  # type: ignore[override]
         accept(self, "body", self.body, xs)
@@ -153,10 +153,10 @@ class While(Loop):
 class Scan(Loop):
     """c, y[t] = body(c, x[t], k) for each t: the operands are c, x and k, the results the last c and stacks of the ys
 
-    carried    how many c there are
-    sliced     how many x, whose first axis is t
-    reverse    whether the last t comes first
-    length     how many t there are, where no x says it
+    carried    the number of carries c
+    sliced     the number of x, whose first axis is t
+    reverse    whether t runs from last to first
+    length     the number of steps, where there is no x to tell it
     """
 
     body: Graph
@@ -168,14 +168,14 @@ class Scan(Loop):
     symbol = "scan"
 
     def steps(self, xs: Sequence[Any]) -> Any:
-        """How many steps there are."""
+        """The number of steps."""
         return xs[self.carried].shape[0] if self.sliced else self.length
 
     def infer(self, *xs: Spec) -> Specs:  # type: ignore[override]
         n, m = self.carried, self.carried + self.sliced
         lengths = {x.shape[0] for x in xs[n:m]}
         if len(lengths) > 1:
-            raise ShapeError(f"{self} goes along the first axis of {', '.join(map(str, xs[n:m]))}, which differ in it")
+            raise ShapeError(f"{self} scans the first axis of {', '.join(map(str, xs[n:m]))}, whose lengths differ")
         accept(self, "body", self.body, (*xs[:n], *(x.with_shape(x.shape[1:]) for x in xs[n:m]), *xs[m:]))
         ys = results(self.body)
         return Specs((*ys[:n], *stacked(self.steps(xs), ys[n:])))
@@ -205,28 +205,28 @@ def results(graph: Graph) -> tuple[Spec, ...]:
 
 
 def stacked(steps: int, specs: Iterable[Spec]) -> Iterable[Spec]:
-    """The specs of stacks, of one row for each step."""
+    """The specs of stacks with one row per step."""
     return (spec.with_shape((steps, *spec.shape)) for spec in specs)
 
 
 def row(spec: Spec) -> tuple[int, ...]:
-    """The shape of a stack's row, before there is one."""
+    """The shape of a stack's row when no step has run; unknown lengths are 0."""
     return spec.shape if spec.is_known else (0,) * spec.ndim
 
 
 def accept(op: Op, part: str, graph: Graph, xs: Sequence[Spec]) -> None:
-    """Raises ShapeError where the operands are not those that the graph was made for."""
+    """Raises ShapeError if the operands' specs differ from those the graph was built for."""
     wanted = [x.spec for x in graph.inputs]
     fits = len(wanted) == len(xs) and all(
         w == x or (w.with_shape(()) == x.with_shape(()) and w.ndim == x.ndim and not (w.is_known and x.is_known))
         for w, x in zip(wanted, xs)
     )
     if not fits:
-        raise ShapeError(f"{op} has {part} of {wanted}, and got {list(xs)}")
+        raise ShapeError(f"{op}: {part} built for operands {wanted}, got {list(xs)}")
 
 
 def flops(graph: Graph) -> int:
-    """What one run of the graph costs."""
+    """Floating-point operations of one run of the graph."""
     return sum(node.op.flops(node.spec, *(x.spec for x in node.inputs)) for node in graph.nodes if node.inputs)
 
 
@@ -234,7 +234,7 @@ def flops(graph: Graph) -> int:
 
 
 class Inner:
-    """A graph in an op as a function of arrays, compiled when it is first called; where lengths are open, for each."""
+    """An op's graph as a function of arrays, compiled at its first call; with unknown lengths, once per shape."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
@@ -250,7 +250,7 @@ class Inner:
 
 
 def owned(ys: Sequence[Any], graph: Graph, steps: int) -> tuple[Any, ...]:
-    """Results of a graph, those copied that may look at the memory of an operand: all, if there was no step."""
+    """Results of a graph; copies of those that may alias an operand. If no step ran, all are copied."""
     home = memory_of(graph.nodes)
     looks = [y is not None and not home[y].inputs for y in graph.outputs]
     return tuple(y.copy() if steps == 0 or look else y for y, look in zip(ys, looks))

@@ -1,11 +1,10 @@
-"""Branches and loops backwards.
+"""The gradients of branches and loops.
 
     y = true(k) if p else false(k)        gk = true'(gy, k) if p else false'(gy, k)
-    c, y[t] = body(c, x[t], k)            gc, gx[t] = body'(gc, gy[t], c[t], x[t], k), the last t first, gk being summed
+    c, y[t] = body(c, x[t], k)            gc, gx[t] = body'(gc, gy[t], c[t], x[t], k), last t first; gk is summed
 
-f' is the gradient of the graph f, made on f's own nodes (tracing/gradients.py). What it reads of the values inside f,
-and is no result of f, it computes again from what f was given: of a loop, from the carries before each step, which
-are results.
+f' is the gradient of the graph f, built on f's own nodes (tracing/gradients.py). Values inside f that are not results
+of f are recomputed from f's operands; in a loop, from the carries before each step, which the loop returns.
 """
 
 from __future__ import annotations
@@ -24,35 +23,38 @@ from ...tracing.gradients import gradients
 from .passes.purify import Output, output_of, purify, with_values
 
 Grads = dict[Node, Symbol]
+Symbols = dict[int, Symbol]
 
 
 # -- branches ---------------------------------------------------------------------------------------
 
 
 def cond_gradients(op: Any, gy: Any, y: Any, p: Any, *k: Any) -> tuple[Any, ...]:
-    """gk, by a Cond of the gradients of its branches."""
+    """gk, computed by a Cond whose branches are the gradients of op's branches."""
     names, results = fresh(op.true, op.false), range(len(y.spec))
     seeds = {i: argument(next(names), y.spec[i]) for i in results if gy.gys[i] is not None}
     kept = {i: argument(next(names), y.spec[i]) for i in results}
     found = [branch_gradients(graph, op, seeds, kept) for graph in op.graphs]
     reached = [j for j in range(len(k)) if any(grads[j] is not None for grads in found)]
     if not reached:
-        return None, *(None for _ in k)
-    like = next(iter(seeds.values()))
-    read = set(Graph((), tuple(g for grads in found for g in grads)).nodes)
+        return (None,) * (1 + len(k))
+    read = set(Graph((), sum(found, ())).nodes)
     kept = {i: x for i, x in kept.items() if x.node in read}
-    given = [x.node for x in (*seeds.values(), *kept.values())]
-    graphs = [
-        Graph((*given, *graph.inputs), tuple(grads[j] or zeros(like, graph.inputs[j].spec).node for j in reached))
-        for graph, grads in zip(op.graphs, found)
-    ]
+    graphs = gradient_graphs(op, found, reached, [*seeds.values(), *kept.values()])
     gk = p.apply(type(op)(*graphs), *(gy.gys[i] for i in seeds), *(y.apply(TupleGet(i)) for i in kept), *k)
     return None, *(gk.apply(TupleGet(reached.index(j))) if j in reached else None for j in range(len(k)))
 
 
-def branch_gradients(
-    graph: Graph, op: Any, seeds: dict[int, Symbol], kept: dict[int, Symbol]
-) -> tuple[Node | None, ...]:
+def gradient_graphs(op: Any, found: Sequence[Any], reached: Sequence[int], given: Sequence[Symbol]) -> list[Graph]:
+    """For each branch, the graph that computes the gradients of the `reached` operands from `given` and operands."""
+    nodes = [x.node for x in given]
+    return [
+        Graph((*nodes, *graph.inputs), tuple(grads[j] or zeros(given[0], graph.inputs[j].spec).node for j in reached))
+        for graph, grads in zip(op.graphs, found)
+    ]
+
+
+def branch_gradients(graph: Graph, op: Any, seeds: Symbols, kept: Symbols) -> tuple[Node | None, ...]:
     """The gradient of each input, in one branch."""
     still, before = purify(graph)
     found = gradients(summed((still.outputs[i], g) for i, g in seeds.items()), floats(graph.inputs))
@@ -64,7 +66,7 @@ def branch_gradients(
 
 
 def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-    """gc, gx and gk, by a Scan the other way; op is a While or a Scan."""
+    """gc, gx and gk, computed by a Scan in the opposite direction; op is a While or a Scan."""
     steps = Reverse(op, gy.gys, y)
     like = next(g for g in gy.gys if g is not None)
     stacks = steps.stacks(xs)
@@ -76,7 +78,7 @@ def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, 
         *xs[op.carried + op.sliced :],
     )
     inputs = (*(g.node for g in carried), *stacks, *steps.read)
-    before = tuple(g.node for g in steps.moving.values())  # what backward of this one will read
+    before = tuple(g.node for g in steps.moving.values())  # what the gradient of this Scan will read
     back = scan(Graph(inputs, (*steps.outputs, *before)), len(carried), len(stacks), not op.reverse, op.length)
     g = operands[0].apply(back, *operands[1:])
     places = [*(steps.carries[i] for i in steps.moving), *steps.sums, *steps.reached]
@@ -84,17 +86,17 @@ def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, 
 
 
 class Reverse:
-    """A step of a loop backwards: the gradient of its body.
+    """One step of a loop's backward pass: the gradient of its body.
 
     carries    the body's inputs that are carried from step to step
-    slices     those that are a row at each step
-    read       those that are the same at each step
-    rows       place of a result → the gradient that arrives there at each step
-    kept       place of a result → that result, at each step
-    moving     place of a carry that a gradient reaches → that gradient, after the step
-    sums       input that is read → its gradient, of the steps so far
+    slices     the body's inputs that are one row per step
+    read       the body's inputs that are the same at each step
+    rows       index of a result → its incoming gradient at each step
+    kept       index of a result → that result at each step
+    moving     index of a carry that a gradient reaches → that gradient, after the step
+    sums       input in `read` → its gradient summed over the steps so far
     reached    the slices that have a gradient
-    outputs    the gradients of the carries before the step, the sums with this step's share, those of the slices
+    outputs    gradients of the carries before the step, then the sums including this step, then gradients of the slices
     """
 
     def __init__(self, op: Any, gys: Sequence[Any], y: Any):
@@ -105,28 +107,26 @@ class Reverse:
         self.rows = {i: self.row(i) for i in stacks if gys[i] is not None}
         self.kept = {i: self.row(i) for i in stacks}
         self.still, before = purify(graph)
-        self.moving: dict[int, Symbol] = {}
+        self.moving: Symbols = {}
         found = self.gradients()
         self.sums = {x: argument(next(names), x.spec) for x in self.read if x in found}
         self.reached = [x for x in self.slices if x in found]
         like = next(iter((self.moving | self.rows).values()))
+        moved = [self.carries[i] for i in self.moving]
         outputs = (
-            *(
-                found[x].node if x in found else zeros(like, x.spec).node
-                for x in (self.carries[i] for i in self.moving)
-            ),
+            *(found[x].node if x in found else zeros(like, x.spec).node for x in moved),
             *((total + found[x]).node for x, total in self.sums.items()),
             *(found[x].node for x in self.reached),
         )
         self.outputs = with_values(Graph((), outputs), before, values_in(graph, self.kept), op).outputs
 
     def row(self, i: int) -> Symbol:
-        """An input for a row of a stack."""
+        """An input that stands for one row of a stack."""
         stack = self.y.spec[i]
         return argument(next(self.names), stack.with_shape(stack.shape[1:]))
 
     def gradients(self) -> Grads:
-        """Input → its gradient. What reaches a carry before the step reaches it after the step before."""
+        """Input → its gradient. A gradient of a carry before a step is also one after the previous step, so iterate."""
         reached = [i for i in range(len(self.carries)) if self.gys[i] is not None]
         while True:
             self.moving |= {i: self.after(i) for i in reached}
@@ -137,7 +137,7 @@ class Reverse:
                 return found
 
     def after(self, i: int) -> Symbol:
-        """An input for the gradient of a carry. Raises NoGradientError where its shape varies."""
+        """An input that stands for the gradient of a carry. Raises NoGradientError if the carry's shape changes."""
         before, after = self.carries[i].spec, self.op.body.outputs[i].spec
         if before != after:
             raise NoGradientError(
@@ -147,15 +147,15 @@ class Reverse:
         return argument(next(self.names), before)
 
     def stacks(self, xs: Sequence[Any]) -> dict[Node, Any]:
-        """Input that is a row at each step back → the stack of them."""
+        """Input of the backward step that takes one row per step → the stack of those rows."""
         op, y, needed = self.op, self.y, set(Graph((), self.outputs).nodes)
         n, results = op.carried, op.body.outputs
         stacks = {x.node: self.gys[i] for i, x in self.rows.items()}
         stacks |= {x.node: y.apply(TupleGet(i)) for i, x in self.kept.items() if x.node in needed}
         if missing := [x for x in self.carries if x in needed]:
-            raise NoGradientError(f"backward of {op} reads {missing} of every step, and these were not kept")
+            raise NoGradientError(f"backward of {op} needs {missing} of every step, which the loop did not keep")
         stacks |= {x: xs[n + j] for j, x in enumerate(self.slices) if x in needed}
-        if not stacks and op.length is None:  # something has to say how many steps there were
+        if not stacks and op.length is None:  # one stack must tell the number of steps
             last = len(results) - 1
             stacks = {self.slices[0]: xs[n]} if self.slices else {self.row(last).node: y.apply(TupleGet(last))}
         return stacks
@@ -165,26 +165,26 @@ class Reverse:
 
 
 def fresh(*graphs: Graph) -> Iterator[str]:
-    """Names that no input of the graphs has."""
+    """Names that no input of the graphs uses."""
     taken = {x.op.name for graph in graphs for x in graph.inputs}  # type: ignore[attr-defined]
     return (name for name in map("g{}".format, count()) if name not in taken)
 
 
 def argument(name: str, spec: Spec) -> Symbol:
-    """A symbol for an input of that name."""
+    """A symbol for a new input of that name."""
     return Symbol(NamedNode(Input(name), (), spec, name, None))
 
 
-def values_in(graph: Graph, kept: dict[int, Symbol]) -> dict[Output, Node]:
-    """Value → the input that gives it, for the results that are kept.
+def values_in(graph: Graph, kept: Symbols) -> dict[Output, Node]:
+    """Result of the graph → the input that supplies its value, for the results in `kept`.
 
-    kept    place of a result → the symbol of that input
+    kept    index of a result → the symbol of that input
     """
     return {output_of(y): kept[i].node for i, y in enumerate(graph.outputs) if y is not None and i in kept}
 
 
 def summed(pairs: Iterable[tuple[Any, Symbol]]) -> Grads:
-    """Node → the sum of the gradients that arrive there."""
+    """Node → the sum of its incoming gradients."""
     sums: Grads = {}
     for node, g in pairs:
         sums[node] = sums[node] + g if node in sums else g
@@ -192,10 +192,10 @@ def summed(pairs: Iterable[tuple[Any, Symbol]]) -> Grads:
 
 
 def floats(inputs: Sequence[Node]) -> set[Node]:
-    """Those that can have a gradient."""
+    """The inputs that can have a gradient."""
     return {x for x in inputs if x.spec.is_float}
 
 
 def zeros(like: Any, spec: Spec) -> Any:
-    """Zeros of that spec, in the graph that `like` is part of."""
+    """Zeros of that spec, in the graph of `like`."""
     return like.lift(0).astype(spec.dtype).broadcast_to(spec.shape)

@@ -1,16 +1,16 @@
-"""From a graph to something that runs: the one way, whoever asks (a session, a traced function, a branch, a loop).
+"""Compile a graph into an Executable. Sessions, traced functions, branches and loops all do it here.
 
-    compiled(graph)                             an Executable: arrays in, arrays out
+    compile_graph(graph)                        an Executable: arrays in, arrays out
 
-What it becomes is decided by where its arrays are (`programs` of their Device), and by whether a NaN is looked for:
+How it runs depends on the device of its arrays (see Device.program), and on whether NaN is looked for:
 
     all on the CPU                  a Program: one Python function of NumPy calls, its memory planned
-    some on a GPU                   a Replay: a kernel for each fused group, recorded and replayed; what is on the CPU
-                                    runs between the recordings
-    in a block of trap_nan()        op by op, each result looked at                                          (blame.py)
-    where a run failed              op by op, once more, until an op fails, which the error names            (blame.py)
+    some on a GPU                   a Replay: a kernel for each fused group, recorded and replayed; ops on the CPU
+                                    run between the recordings
+    in a block of trap_nan()        op by op; each result is checked                                         (blame.py)
+    after a failed run              again op by op, until an op fails; the error names it                    (blame.py)
 
-Nothing else interprets arrays. Tensors whose every op is to be seen are not its business: on_tensors, in graph/.
+Nothing else interprets a graph on arrays. Runs on tensors, where each op is visible, are in graph/eager_interpreter.py.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from .blame import interrupts, located, trap_nan, walk_now
 from .passes.liveness import memory_of
 from .passes.pipeline import STANDARD, Pass, optimised
 
-KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy's, that users ask for
+KNOWN = {FloatingPointError, RuntimeWarning}  # raised by NumPy when the user asked for it
 
 
 class Executable:
     """(array of each input) → (array of each output); None where an output is None.
 
-    graph      as it was built: what runs op by op
-    program    the same, compiled
+    graph      as it was built; used to run op by op
+    program    the compiled graph
 
-    If a run fails, the error names the op that failed, and the line where it was built. A run that a signal handler
-    stops, for example at a time limit, has not failed: the handler's own error is raised, and nothing runs again.
+    If a run fails, the error names the op that failed and the line where it was built. If a signal handler stops a run,
+    for example at a time limit, the handler's own error is raised and nothing runs again.
     """
 
     def __init__(self, graph: Graph, program: Callable[..., tuple[Any, ...]]):
@@ -55,8 +55,8 @@ class Executable:
             raise
 
     def blame(self, error: Exception, arrays: Sequence[Any]) -> None:
-        """Raises the error of a run as one that names the op, and its line; nothing where it does, or none is found."""
-        told = isinstance(error, AssertionError) or getattr(error, "located", False)  # in the user's own words, or ours
+        """Raise the error again, naming the op and its line. Return if it names them already, or if no op fails."""
+        told = isinstance(error, AssertionError) or getattr(error, "located", False)  # the user's, or complete
         found = None if told or interrupts(error) else located(self, arrays)
         if found is not None:
             where, why = found
@@ -67,18 +67,18 @@ class Executable:
             raise named from error
 
     def trapped(self, *arrays: Any) -> tuple[Any, ...]:
-        """The same op by op. Raises AnomalyError at the first op that makes a NaN or an infinity of finite numbers."""
+        """Run op by op. Raises AnomalyError at the first op that makes a NaN or an infinity of finite numbers."""
         with trap_nan():
             return self(*arrays)
 
     @property
     def source(self) -> str:
-        """The text that runs: Python, or the kernels that have run."""
+        """The code that runs: Python, or the text of the kernels that have run."""
         return str(getattr(self.program, "source", ""))
 
     @property
     def c_source(self) -> str:
-        """The C++ that its parts are; none where NumPy does all."""
+        """The C++ of the program's parts; empty where NumPy does everything."""
         return str(getattr(self.program, "c_source", ""))
 
 
@@ -90,11 +90,11 @@ def compiled(
     into: Mapping[int, int] | None = None,
     finish: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> Executable:
-    """The graph, compiled for the device that it is on.
+    """The graph, compiled for its device.
 
-    program   what it becomes on the CPU, if that is not a Program
-    into      output → input, in whose own array it is written, once nobody reads its old value
-    finish    what is done to the graph at the very end, in either form
+    program   builds the program on the CPU, if that is not Program
+    into      index of an output → index of the input whose array it overwrites, after the last read of the old value
+    finish    a last pass, applied to the graph as built and to the optimised graph
     """
     made = finish(optimised(graph, passes))
     device = device_of(graph)
@@ -103,18 +103,18 @@ def compiled(
 
 
 def device_of(graph: Graph) -> Device:
-    """The device on which a graph runs: that of its arrays; of several, the one that is not the CPU."""
+    """The device on which a graph runs: that of its arrays, or of several devices the one that is not the CPU."""
     specs = (spec for x in graph.nodes for spec in (x.spec if isinstance(x.spec, Specs) else (x.spec,)))
     return next((spec.device for spec in specs if spec.device is not CPU), CPU)
 
 
 def owned(graph: Graph, written: Graph | None = None, into: Collection[int] = ()) -> Graph:
-    """The graph with copies where one result would share the memory of another, of an input or of a constant.
+    """The graph with a Clone on each result that would share memory with another result, an input or a constant.
 
-    written    the graph as it was built, of which those results that share memory there may share it here
-    into       outputs that are written into an array of their own
+    written    the graph as it was built; results that share memory in it may share memory here
+    into       outputs that are written into the array of an input
 
-    Two ops on equal operands became one, x + 0 became x: of that the caller, who may edit a result, must see nothing.
+    Passes merge equal ops and turn x + 0 into x. A caller that edits a result must not notice.
     """
     home = memory_of([*graph.nodes, *([] if written is None else written.nodes)])
     seen: dict[Node, Node] = {}
@@ -131,5 +131,5 @@ def owned(graph: Graph, written: Graph | None = None, into: Collection[int] = ()
 
 
 def is_given(node: Node) -> bool:
-    """Whether its memory belongs to somebody else."""
+    """Whether the node's memory belongs to the caller or to the graph: an input or a constant."""
     return isinstance(node.op, Input | Const)

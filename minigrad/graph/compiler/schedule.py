@@ -1,10 +1,10 @@
-"""Several workers: what does not depend on each other can run at once.
+"""Run a graph on several workers: nodes that do not depend on each other can run at the same time.
 
-The critical path is the chain of nodes that takes longest; no number of workers is quicker than it. A list schedule
-gives each free worker the ready node with the longest way still before it (Graham 1969, “Bounds on multiprocessing
-timing anomalies”: at most twice as long as the best there is). Durations are estimated, from flops and bytes.
+The critical path is the chain of nodes that takes longest; no number of workers beats it. A list schedule gives each
+free worker the ready node with the longest remaining path (Graham 1969, “Bounds on multiprocessing timing
+anomalies”: at most twice as long as the best schedule). Durations are estimated from flops and bytes.
 
-The results do not depend on the schedule: each node computes the same from the same operands, whenever it runs.
+Results do not depend on the schedule: a node computes the same value from the same operands, whenever it runs.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ...engine.core.node import Node
 from .passes.liveness import users_of
 from .passes.remat import cost
 
-FLOPS = 4e10  # a second, of one core in a product of matrices
-BANDWIDTH = 2e10  # bytes a second, of NumPy's loops over elements
-OVERHEAD = 1e-6  # seconds, of any op
-HANDOVER = 2e-5  # seconds, until another worker has heard that a result is there
+FLOPS = 4e10  # per second, of one core in a matrix product
+BANDWIDTH = 2e10  # bytes per second, of NumPy's elementwise loops
+OVERHEAD = 1e-6  # seconds per op
+HANDOVER = 2e-5  # seconds until another worker knows that a result is ready
 
 Seconds = Callable[[Node], float]
 
 
 def estimate(node: Node) -> float:
-    """Seconds that a node takes, roughly: an overhead, and what takes longer of arithmetic and moving bytes."""
+    """Rough seconds of a node: an overhead plus arithmetic or memory traffic, whichever takes longer."""
     if not node.inputs or node.op.is_view:
         return 0.0
     moved = node.spec.nbytes + sum(x.spec.nbytes for x in node.inputs)
@@ -40,12 +40,12 @@ def estimate(node: Node) -> float:
 
 
 def runs(node: Node) -> bool:
-    """Whether there is something to run: not of an input, nor of a constant."""
+    """Whether the node runs something; inputs and constants do not."""
     return bool(node.inputs) or node.op.effect
 
 
 def waits_for(graph: Graph) -> dict[Node, tuple[Node, ...]]:
-    """Node → those that must be done before it: its operands, and of two with an effect the earlier one."""
+    """Node → the nodes it waits for: its operands, and for a node with an effect the previous effect."""
     before: dict[Node, tuple[Node, ...]] = {}
     latest: tuple[Node, ...] = ()
     for node in graph.nodes:
@@ -55,7 +55,7 @@ def waits_for(graph: Graph) -> dict[Node, tuple[Node, ...]]:
 
 
 def ways_left(graph: Graph, seconds: Seconds = estimate) -> dict[Node, float]:
-    """Node → seconds of the longest chain that begins with it."""
+    """Node → seconds of the longest chain that starts at it."""
     before, left = waits_for(graph), dict.fromkeys(graph.nodes, 0.0)
     for node in reversed(graph.nodes):
         left[node] += seconds(node)
@@ -78,7 +78,7 @@ def critical_path(graph: Graph, seconds: Seconds = estimate) -> list[Node]:
 
 @dataclass(frozen=True)
 class ScheduledNode:
-    """A node in a schedule: who runs it, and from when to when, in estimated seconds."""
+    """A node in a schedule: its worker, and its start and end in estimated seconds."""
 
     node: Node
     worker: int
@@ -88,12 +88,12 @@ class ScheduledNode:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Who runs what, and when.
+    """Which worker runs which node, and when.
 
-    slots      in order of their start, operands first
-    seconds    how long it takes with these workers
-    alone      how long it takes with one
-    path       how long the critical path takes
+    slots      in order of start, operands first
+    seconds    duration with these workers
+    alone      duration with one worker
+    path       duration of the critical path
     """
 
     graph: Graph
@@ -123,11 +123,11 @@ class Schedule:
 
 
 def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Schedule:
-    """The list schedule: of those that can run, the one with the longest way left goes to who can begin it first."""
+    """The list schedule: the ready node with the longest remaining path goes to the worker that can start it first."""
     before, left = waits_for(graph), ways_left(graph, seconds)
     place = {node: i for i, node in enumerate(graph.nodes)}
     users, missing = users_of(before), {node: len(xs) for node, xs in before.items()}
-    free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, ScheduledNode]()  # the others must be told to begin
+    free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, ScheduledNode]()  # others start later
     ready = [(-left[node], place[node], node) for node in graph.nodes if not missing[node]]
     heapify(ready)
     slots: list[ScheduledNode] = []
@@ -147,17 +147,17 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
 
 
 def beginning(operands: Sequence[Node], worker: int, free: float, done: dict[Node, ScheduledNode]) -> float:
-    """When that worker can begin: once it is free, and has the operands; those of another worker come later."""
+    """When a worker can start: once it is free and has the operands. Those of other workers take a handover."""
     came = (done[x].end + (HANDOVER if done[x].worker != worker else 0.0) for x in operands if x in done)
     return max(free, *came, 0.0)
 
 
 class Workers:
-    """A graph that is run by several threads as a schedule says: a function of arrays.
+    """A graph as a function of arrays, run by several threads according to a schedule.
 
-    A worker does its nodes in order, and waits where an operand is another's that is not yet there. An error in one
-    ends them all, and is raised. A call that comes while they work, and each where no thread can be started, is run
-    by the caller alone, with equal results.
+    A worker runs its nodes in order, and waits for operands that another worker has not finished. An error in one
+    worker stops all of them, and is raised. A call that arrives while the workers are busy, and every call where no
+    thread can be started, runs in the caller's thread, with equal results.
     """
 
     def __init__(self, graph: Graph, workers: int = 2, seconds: Seconds = estimate):
@@ -175,7 +175,7 @@ class Workers:
         self.shared = {x for xs in self.foreign.values() for x in xs}
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        """The outputs for these inputs, as `interpret` gives them, to the last bit."""
+        """The outputs for these inputs, equal to those of `interpret` to the last bit."""
         if self.alone or not self.at_work.acquire(blocking=False):
             return interpret(self.schedule.graph, *arrays)
         try:
@@ -184,12 +184,12 @@ class Workers:
             self.at_work.release()
 
     def run(self, *arrays: Any) -> tuple[Any, ...]:
-        """All parts, each by its worker, the first by the caller."""
+        """Run all parts: the first in the caller's thread, the others in the pool."""
         graph = self.schedule.graph
         run = WorkerRun(dict(zip(graph.inputs, arrays, strict=True)), {x: threading.Event() for x in self.shared})
         run.values |= {constant: value(constant) for constant in self.constants}
         first, *others = self.parts
-        # numpy.errstate and our modes are of the context: each worker has a copy of the caller's.
+        # numpy.errstate and our modes are context variables: each worker gets a copy of the caller's context.
         waiting = [self.threads.submit(copy_context().run, self.work, part, run) for part in others]
         self.work(first, run)
         for other in waiting:
@@ -199,7 +199,7 @@ class Workers:
         return tuple(None if y is None else run.values[y] for y in graph.outputs)
 
     def work(self, part: Sequence[Node], run: WorkerRun) -> None:
-        """One worker's nodes."""
+        """Run one worker's nodes."""
         try:
             for node in part:
                 for x in self.foreign[node]:
@@ -209,7 +209,7 @@ class Workers:
                 run.values[node] = value(node, *(run.values[x] for x in node.inputs))
                 if node in run.there:
                     run.there[node].set()
-        except BaseException as error:  # it is the caller's, who waits in another thread
+        except BaseException as error:  # the caller, in another thread, raises it
             run.error = run.error or error
             for event in run.there.values():
                 event.set()
@@ -217,7 +217,7 @@ class Workers:
 
 @dataclass
 class WorkerRun:
-    """One call of several workers: the values made, and for each that another worker reads, whether it is there."""
+    """One call of several workers: the values so far, and an event for each value that another worker reads."""
 
     values: dict[Node, Any]
     there: dict[Node, threading.Event]

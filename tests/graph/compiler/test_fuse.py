@@ -170,7 +170,7 @@ def test_numbers_alone_are_no_loop():
 def test_a_loop_refuses_shapes_it_was_not_made_for():
     (loop,) = loops(fuse(graph_of(lambda x: x.exp() * 2, (3,))))
 
-    with pytest.raises(ShapeError, match="fuse once the shapes are known"):
+    with pytest.raises(ShapeError, match="fuse after the shapes are known"):
         loop.infer(Spec((4,), "f8"))
 
 

@@ -74,19 +74,19 @@ def body(what):
 
 
 BROKEN = {
-    "spec": "is f64.3., and its node says f64.4.",
+    "spec": "is f64.3., but its node says f64.4.",
     "unlisted": "not among the graph's arguments",
-    "twice": "stands there twice",
-    "no input": "an argument of a graph is an Input",
-    "input names": "2 are called 'x'",
-    "staged names": "2 are called 'y'",
-    "leaf": "neither an Input",
-    "piece": "and its node says",
+    "twice": "is listed more than once",
+    "no input": "every argument of a graph must be an Input",
+    "input names": "2 nodes are named 'x'",
+    "staged names": "2 nodes are named 'y'",
+    "leaf": "is no Input, no constant",
+    "piece": "but its node says",
     "body names": "a0, a1",
-    "body op": "made of elementwise ops",
+    "body op": "must be elementwise",
     "body shape": "loops over one shape",
-    "body reduction": "a reduction ends a fused body",
-    "body spec": "and its node says",
+    "body reduction": "a reduction must end a fused body",
+    "body spec": "but its node says",
 }
 
 
@@ -120,13 +120,13 @@ def test_a_pass_may_not_touch_arguments_results_or_effects():
     x = placeholder("x", F3)
     noisy = Graph((x.node,), (x.apply(Noise()).node,))
 
-    with pytest.raises(GraphError, match="keeps the arguments"):
+    with pytest.raises(GraphError, match="must keep the arguments"):
         verify(Graph((x.node, placeholder("y", F3).node), noisy.outputs), noisy)
-    with pytest.raises(GraphError, match="keeps the results"):
+    with pytest.raises(GraphError, match="must keep the results"):
         verify(Graph((x.node,), (x.apply(Noise()).sum().node,)), noisy)
-    with pytest.raises(GraphError, match="keeps the results"):
+    with pytest.raises(GraphError, match="must keep the results"):
         verify(Graph((x.node,), (None,)), noisy)
-    with pytest.raises(GraphError, match="keeps every effect"):
+    with pytest.raises(GraphError, match="must keep every effect"):
         verify(Graph((x.node,), ((x * 1).node,)), noisy)
-    with pytest.raises(GraphError, match="keeps every effect"):
+    with pytest.raises(GraphError, match="must keep every effect"):
         verify(Graph((x.node,), (x.apply(Noise()).apply(Noise()).node,)), noisy)

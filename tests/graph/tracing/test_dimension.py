@@ -195,7 +195,7 @@ def test_two_inputs_that_share_a_length_must_agree():
 
     with pytest.raises(ShapeError, match="the length batch is 3 in another input"):
         specialised(graph, [Spec((3, 4), "f8"), Spec((2, 1), "f8")])
-    with pytest.raises(ShapeError, match=r"x0 wants f64\[batch, 4\], and got f64\[3, 5\]"):
+    with pytest.raises(ShapeError, match=r"x0 expects f64\[batch, 4\], got f64\[3, 5\]"):
         specialised(graph, [Spec((3, 5), "f8"), Spec((3, 1), "f8")])
 
 
@@ -227,7 +227,7 @@ def test_a_number_that_only_a_loop_decides_is_refused_and_not_guessed():
         mean, counted = doubled.mean(), doubled.sum() * doubled.shape[0]
     with mg.Session(graph) as session:
         assert session.run(mean, {x: [1.0, 2.0]}) == 1.5
-        with pytest.raises(GraphError, match=r"no loop says before it ends"):
+        with pytest.raises(GraphError, match=r"no loop knows before it ends"):
             session.run(counted, {x: [1.0, 2.0]})
 
 

@@ -205,7 +205,7 @@ def test_a_result_that_is_fed_beside_what_it_is_made_of_has_the_length_that_foll
         z = x.sum() + y.sum() * (y.shape[0] // 2)
     with mg.Session(graph) as session:
         assert session.run(z, {x: np.ones(3), y: np.ones(6)}) == 21
-        with pytest.raises(ShapeError, match=r"a length that is batch·2 came as 8, which other inputs say is 6"):
+        with pytest.raises(ShapeError, match=r"a length that is batch·2 came as 8, but other inputs make it 6"):
             session.run(z, {x: np.ones(3), y: np.ones(8)})
 
 

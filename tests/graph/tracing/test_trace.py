@@ -441,7 +441,7 @@ def test_bytes_of_loops_that_nobody_counted_yet_are_left_out():
 
     assert "control     While(" in text
     assert "effects     Print at line" in text
-    assert "bytes do not count arrays whose length only a run can tell" in text
+    assert "bytes leave out arrays whose length is known only at run time" in text
     rows = [line for line in text.splitlines() if line.startswith("    ") and line[4:14].strip().isalpha()]
     assert all(int(n.replace(",", "")) < 10_000 for row in rows for n in row.split() if n[0].isdigit())
 

@@ -1,4 +1,4 @@
-"""A fused group as one kernel of CUDA C: one thread takes one element of the loop, then the next one of its share.
+"""A fused group as one CUDA C kernel: each thread computes one element of the loop, then the next of its share.
 
     extern "C" __global__ void fused_add_tanh_5c0ffee5(
         const float* __restrict__ a0,               // f32[64, 128]
@@ -14,15 +14,15 @@
         }
     }
 
-What is read once is in a register until the end; of what is made on the way nothing goes to memory. Shapes are
-numbers in the text, so the compiler turns the divisions of an index into products. An operand that broadcasts, or lies
-in memory in another order, is found by its strides.
+Each operand is read once into a register, and temporaries never go to memory. Shapes are numbers in the text, so the
+compiler turns divisions of an index into products. Operands that broadcast, or have another memory order, are indexed
+by their strides.
 
-A full reduction takes two passes, in an order that depends on the shape alone: each thread adds its elements, the
-threads of a block add theirs pairwise, and one block adds what the blocks left. No atomics, so the same sum each time.
+A full reduction takes two passes, in an order that depends only on the shape: each thread adds its elements, the
+threads of a block add their sums pairwise, and one block adds the blocks' sums. There are no atomics, so every run
+gives the same sum.
 
-The text is compiled for real GPUs and executed on the CPU by the tests (tests/support/shim.py). It has not run on a GPU
-yet.
+The tests compile the text for real GPUs and execute it on the CPU (tests/support/shim.py). It has not run on a GPU yet.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape
 from ..c import FUNCTIONS, Expr, cast, held, kept, literal, loaded, stored, words
 from ..group import Reducer, reducer, statements
 
-CUDA = {  # what else the text stands on: half precision is one instruction; a header is not needed for that
+CUDA = {  # other definitions that the text uses; half precision is one instruction, without a header
     "INFINITY": "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif",
     "NAN": "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif",
     "from_half": """\
@@ -72,12 +72,12 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def place(loop: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...], suffix: str) -> str:
-    """The index, in an operand that broadcasts to the loop's shape, of what element i of the loop reads.
+    """The index that element i of the loop reads in an operand that broadcasts to the loop's shape.
 
-    Axes that lie one after the other in memory are counted as one.
+    Axes that are contiguous with each other in memory are merged.
     """
     missing = len(loop) - len(shape)
-    runs: list[list[int]] = []  # innermost first: length, stride, how many elements of the loop one step is
+    runs: list[list[int]] = []  # innermost first: length, stride, loop elements per step
     for axis in reversed(range(len(loop))):
         broadcast = axis < missing or shape[axis - missing] == 1
         stride = 0 if broadcast else strides[axis - missing]
@@ -97,12 +97,12 @@ def place(loop: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...
 
 
 def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """The largest index, either way, that is ever read."""
+    """The largest absolute index that is read."""
     return sum((n - 1) * abs(s) for n, s in zip(shape, strides) if n)
 
 
 def tree(j: int, r: Reducer, block: int, end: str) -> Iterator[str]:
-    """The threads' numbers, pairwise, until thread 0 has all of them."""
+    """The lines that combine the numbers of a block's threads pairwise, until thread 0 has the result."""
     mine, other = (Expr(f"s{j}[threadIdx.x{at}]", r.dtype) for at in ("", " + half"))
     yield f"    __shared__ {held(r.dtype)} s{j}[{block}];"
     yield f"    s{j}[threadIdx.x] = r{j};"
@@ -113,17 +113,17 @@ def tree(j: int, r: Reducer, block: int, end: str) -> Iterator[str]:
     yield f"    if (threadIdx.x == 0u) {end};"
 
 
-BLOCK = 256  # threads of a block
+BLOCK = 256  # threads per block
 MOST_BLOCKS = 1024  # fill the largest GPU (132 to 160 multiprocessors, 8 blocks each); fixed, so that sums are the same
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One start of a kernel.
+    """One launch of a kernel.
 
     name         the function in the text
     grid         number of blocks
-    arguments    which arrays it is given: a0 … operands, y0 … results, p0 … what the blocks leave for the second pass
+    arguments    names of its arrays: a0 … operands, y0 … results, p0 … partial results of the blocks
     """
 
     name: str
@@ -135,9 +135,9 @@ class Launch:
 class Kernel:
     """The text of a group, and how to run it.
 
-    launches    one; two where there is a reduction over more than one block; none where there are no elements
-    reduced     which results are full reductions
-    partials    what a first pass leaves of each of them for the second
+    launches    one; two if it reduces over more than one block; none if there are no elements
+    reduced     indices of the results that are full reductions
+    partials    for each of these, the spec of the partial results that the first pass leaves for the second
     """
 
     name: str
@@ -148,7 +148,7 @@ class Kernel:
     partials: tuple[Spec, ...]
 
     def named(self, operands: Sequence[Any], results: Sequence[Any], partials: Sequence[Any]) -> dict[str, Any]:
-        """Arrays by the names that launches give them."""
+        """Name that launches use → array."""
         return (
             {f"a{k}": a for k, a in enumerate(operands)}
             | {f"y{j}": y for j, y in enumerate(results)}
@@ -167,10 +167,10 @@ def kernel(
 ) -> Kernel:
     """The kernel of a group on operands of these specs.
 
-    strides    of each operand, in elements; None where all are contiguous
-    over       (result, operand): those results that are written over an operand, which is read at the same element
+    strides    of each operand, in elements; None if all are contiguous
+    over       pairs (result, operand) where the result overwrites the operand, element by element
 
-    Raises NotWritten where an op of the group is no C expression.
+    Raises NotWritten if an op of the group has no C expression.
     """
     strides = [contiguous(s.shape) for s in specs] if strides is None else strides
     return Writer(fused, tuple(specs), tuple(strides), over).kernel()
@@ -180,7 +180,7 @@ def kernel(
 
 
 class Writer:
-    """Writes one kernel."""
+    """Writes the text of one kernel."""
 
     def __init__(
         self,
@@ -207,20 +207,18 @@ class Writer:
         needed = [text for word, text in (CUDA | FUNCTIONS).items() if word in used]
         name = f"fused_{self.title}_{blake2s(body.encode(), digest_size=4).hexdigest()}"
         text = "\n\n".join([*needed, body]).replace("NAME", name) + "\n"
-        operands, results = [f"a{k}" for k in range(len(self.specs))], [f"y{j}" for j in range(len(self.outputs))]
-        launches: tuple[Launch, ...]
-        if not self.two_passes:
-            launches = (Launch(name, self.grid, (*operands, *results)),) if self.grid else ()
-        else:
-            first_results = [f"p{j}" if j in self.reducers else y for j, y in enumerate(results)]
-            partials = [(f"p{j}", f"y{j}") for j in self.reducers]
-            launches = (
-                Launch(name, self.grid, (*operands, *first_results)),
-                Launch(f"{name}_second", 1, tuple(argument for pair in partials for argument in pair)),
-            )
         specs = tuple(y.spec for y in self.outputs)
         left = [Spec((self.grid,), r.dtype) for r in self.reducers.values()] if self.two_passes else []
-        return Kernel(name, text, launches, specs, tuple(self.reducers), tuple(left))
+        return Kernel(name, text, self.launches(name), specs, tuple(self.reducers), tuple(left))
+
+    def launches(self, name: str) -> tuple[Launch, ...]:
+        """One launch for each pass; none if there are no elements."""
+        operands, results = [f"a{k}" for k in range(len(self.specs))], [f"y{j}" for j in range(len(self.outputs))]
+        if not self.two_passes:
+            return (Launch(name, self.grid, (*operands, *results)),) if self.grid else ()
+        first_results = [f"p{j}" if j in self.reducers else y for j, y in enumerate(results)]
+        second = tuple(argument for j in self.reducers for argument in (f"p{j}", f"y{j}"))
+        return Launch(name, self.grid, (*operands, *first_results)), Launch(f"{name}_second", 1, second)
 
     @property
     def two_passes(self) -> bool:
@@ -228,7 +226,7 @@ class Writer:
 
     @property
     def title(self) -> str:
-        """A few of the ops' names, for a profiler's list."""
+        """A few op names, to identify the kernel in a profiler."""
         kinds = [n.op.kind.lower() for n in self.body.nodes if n.inputs and not isinstance(n.op, BroadcastTo)]
         return "_".join(dict.fromkeys(kinds[:4] + kinds[-1:]))
 
@@ -263,7 +261,7 @@ class Writer:
         yield "}"
 
     def parameters(self) -> Iterator[str]:
-        """One line for each array."""
+        """The parameter list, one line per array."""
         written_over = {k for _, k in self.over}
         lines = []
         for k, spec in enumerate(self.specs):
@@ -279,7 +277,7 @@ class Writer:
             end = ")" if n == len(lines) - 1 else ","
             yield f"    {declared + end:<48}// {note}"
 
-    # -- what the blocks left ----------------------------------------------------------------------------
+    # -- the second pass ---------------------------------------------------------------------------------
 
     def second_pass(self) -> Iterator[str]:
         if not self.two_passes:

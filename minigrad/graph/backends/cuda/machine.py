@@ -1,18 +1,18 @@
-"""What launches kernels and multiplies matrices: CuPy, or the simulated device behind CuPy's rules.
+"""Machines launch kernels and multiply matrices: CuPy, or the simulated device, which follows CuPy's rules.
 
-Recording is CUDA's stream capture: nothing runs, what would run is written down, with the addresses it was given. So
-nothing may be read by the host meanwhile, and memory that was allocated must stay allocated: it comes from a pool that
-belongs to the recording.
+Recording uses CUDA's stream capture: nothing runs, and the launches are stored with their addresses. So the host must
+not read anything meanwhile, and allocated memory must stay allocated: it comes from a pool that belongs to the
+recording.
 
-CuPy 14.2 refuses every call of cuBLAS, cuSOLVER and cuRAND while recording (cupy_backends/cuda/libs/cublas.pyx), so a
-matrix product is one call of cuBLAS of our own. cuBLAS counts along columns, and sees each of our matrices transposed:
-z = x y is asked for as zᵀ = yᵀ xᵀ, with the operands in the other order, and nothing is moved. An operand that is
-itself transposed in memory is told to be so.
+CuPy 14.2 refuses every call of cuBLAS, cuSOLVER and cuRAND while recording (cupy_backends/cuda/libs/cublas.pyx), so we
+call cuBLAS ourselves for a matrix product. cuBLAS stores matrices by columns, so it sees each of our matrices
+transposed: we request z = x y as zᵀ = yᵀ xᵀ, with the operands swapped, and nothing is copied. Operands that are
+transposed in memory are passed with the transpose flag.
 
 cuBLAS Library User's Guide, sections 2.7.1 (gemm) and 2.8.12 (GemmStridedBatchedEx).
 https://docs.nvidia.com/cuda/cublas
 
-The CuPy machine is written against CuPy 14.2 and its names are checked; it has met no GPU yet.
+The CuPy machine is written for CuPy 14.2, and tests check the names it uses. It has not run on a GPU yet.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from .kernel import BLOCK, Kernel
 class Gemm:
     """C = op(A) op(B), `batch` times: the arguments of cublasGemmStridedBatchedEx, in its order.
 
-    turned_a, turned_b    whether A, B are transposed before they are multiplied
+    turned_a, turned_b    whether A, B are transposed before the product
     m, n, k               op(A) is m × k, op(B) is k × n, C is m × n
-    lda, ldb, ldc         from one column to the next, in elements
-    step_a, …             from one matrix of the batch to the next
+    lda, ldb, ldc         distance between columns, in elements
+    step_a, …             distance between matrices of the batch, in elements
     """
 
     turned_a: bool
@@ -63,9 +63,9 @@ class Gemm:
 
 
 def gemm(x: Any, y: Any) -> Gemm | None:
-    """How to ask for z = x @ y: A is y, B is x, C is z, which is contiguous. None where x or y lies otherwise.
+    """The arguments for z = x @ y: A is y, B is x, C is z, which is contiguous. None if cuBLAS cannot read x or y.
 
-    x, y    arrays, or whatever has their shape, strides and itemsize
+    x, y    arrays, or objects with shape, strides and itemsize
     """
     m, n, k = y.shape[-1], x.shape[-2], x.shape[-1]
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
@@ -76,7 +76,7 @@ def gemm(x: Any, y: Any) -> Gemm | None:
 
 
 def side(x: Any, batch: tuple[int, ...]) -> tuple[bool, int, int] | None:
-    """Of a batch of matrices: whether it is turned, its leading dimension, its step; None if cuBLAS cannot say it."""
+    """For a batch of matrices: (is it transposed, leading dimension, step); None if cuBLAS cannot describe it."""
     rows, columns = x.shape[-2:]
     *steps, down, right = (s // x.itemsize for s in x.strides)
     if (right == 1 or columns == 1) and (down >= columns or rows == 1):
@@ -92,28 +92,28 @@ def side(x: Any, batch: tuple[int, ...]) -> tuple[bool, int, int] | None:
 
 
 def emulated(call: Gemm, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
-    """What cuBLAS does with these arguments, in NumPy: matrices are found from an array's first element."""
+    """cuBLAS in NumPy, with the same arguments: matrices are addressed from an array's first element."""
     op_a = matrices(a, call.batch, call.m, call.k, call.turned_a, call.lda, call.step_a)
     op_b = matrices(b, call.batch, call.k, call.n, call.turned_b, call.ldb, call.step_b)
     matrices(c, call.batch, call.m, call.n, False, call.ldc, call.step_c)[...] = op_a @ op_b
 
 
 def matrices(x: np.ndarray, batch: int, rows: int, count: int, turned: bool, leading: int, step: int) -> np.ndarray:
-    """A batch of matrices, rows × count, whose columns are contiguous; or, turned, whose rows are."""
+    """A batch of matrices, rows × count, with contiguous columns; if turned, with contiguous rows."""
     down, right = (leading, 1) if turned else (1, leading)
     strides = (step * x.itemsize, down * x.itemsize, right * x.itemsize)
     return np.lib.stride_tricks.as_strided(x, (batch, rows, count), strides)
 
 
 DTYPES = {"f": 0, "d": 1, "e": 2}  # library_types.h: CUDA_R_32F, CUDA_R_64F, CUDA_R_16F
-COMPUTE_32F, COMPUTE_64F = 68, 70  # cublas_api.h; of half precision the sums are of single
-WORKSPACE = 32 << 20  # bytes; NVIDIA's advice for Hopper. Given beforehand, so that no call has to allocate
+COMPUTE_32F, COMPUTE_64F = 68, 70  # cublas_api.h; half precision is summed in single
+WORKSPACE = 32 << 20  # bytes; NVIDIA's advice for Hopper. Set in advance, so that no call allocates
 
 
 class Blas:
-    """cuBLAS, called through ctypes: not run on a GPU yet.
+    """cuBLAS, called through ctypes. It has not run on a GPU yet.
 
-    Singles are multiplied as singles, never as TF32, which has ten bits of fraction.
+    Single precision is multiplied in single, never in TF32, which has ten bits of fraction.
     """
 
     def __init__(self, cupy: Any):
@@ -125,7 +125,7 @@ class Blas:
         self.stream: int | None = None
 
     def use(self, stream: int) -> None:
-        """Sends what follows to that stream. Changing it takes the workspace away, so that is given anew."""
+        """Use this stream for the next calls. Changing the stream resets the workspace, so set it again."""
         if stream == self.stream:
             return
         self.done(self.library.cublasSetStream_v2(self.handle, ctypes.c_void_p(stream)), "cublasSetStream")
@@ -134,7 +134,7 @@ class Blas:
         self.stream = stream
 
     def multiply(self, call: Gemm, a: Any, b: Any, c: Any) -> None:
-        """C = op(A) op(B), on the stream in use."""
+        """C = op(A) op(B), on the current stream."""
         double = c.dtype.char == "d"
         scalar = ctypes.c_double if double else ctypes.c_float
         kind, compute, long = DTYPES[c.dtype.char], COMPUTE_64F if double else COMPUTE_32F, ctypes.c_longlong
@@ -148,12 +148,12 @@ class Blas:
         self.done(status, "cublasGemmStridedBatchedEx")
 
     def done(self, status: int, name: str) -> None:
-        """Raises DeviceError where cuBLAS did not do it."""
+        """Raises DeviceError if a cuBLAS call failed."""
         if status:
             raise DeviceError(f"{name} failed with status {status}: see cublasStatus_t in NVIDIA's manual")
 
 
-# x y + z in two roundings, as everywhere: memory is what takes time. CuPy adds -ftz=true: singles under 1e-38 are 0.
+# x y + z rounds twice, as on the CPU: memory is the bottleneck. CuPy adds -ftz=true: singles below 1e-38 are 0.
 OPTIONS = ("--fmad=false", "--std=c++17")
 
 Arrays = Sequence[Any]
@@ -161,15 +161,15 @@ Run = Callable[[Arrays, Arrays, Arrays], None]
 
 
 class Machine:
-    """What the two have in common, and what each has to say.
+    """The interface of a machine.
 
-    module    its array module as it is
-    load      a kernel, ready to be launched
+    module    the array module
+    load      prepares a kernel for launching
     multiply  C = op(A) op(B)
-    record    what a function launches, to be launched again; nothing of it has run
-    pool      memory for what a recording allocates
-    address   where an array's first element is
-    wait      until all that was launched is done
+    record    records what a function launches, without running it; returns a function that launches it
+    pool      a memory pool for a recording's allocations
+    address   the address of an array's first element
+    wait      waits until everything launched is done
     """
 
     module: Any
@@ -182,7 +182,7 @@ class Machine:
 
     @cached_property
     def xp(self) -> ArrayModule:
-        """The module, for ops: its matrix products can be recorded."""
+        """The array module for ops; its matrix products can be recorded."""
         return ArrayModule(self)
 
 
@@ -190,10 +190,10 @@ class Machine:
 
 
 class CuPy(Machine):
-    """A GPU. One thread records at a time, and one multiplies: cuBLAS has one stream."""
+    """A GPU. Only one thread at a time can record or multiply, because cuBLAS has one stream."""
 
     def __init__(self) -> None:
-        self.module = GPU.xp  # says what is missing where there is none
+        self.module = GPU.xp  # raises an error that says what is missing
         self.stream = self.module.cuda.Stream(non_blocking=True)
         self.lock = RLock()
 
@@ -222,12 +222,12 @@ class CuPy(Machine):
             try:
                 run()
             except BaseException:
-                with suppress(Exception):  # CUDA tells once more that the recording broke off, and not why
+                with suppress(Exception):  # CUDA would only report that the capture was aborted
                     self.stream.end_capture()
                 raise
             graph = self.stream.end_capture()
         graph.upload(self.stream)
-        replay: Callable[[], None] = graph.launch  # on the stream that is current then
+        replay: Callable[[], None] = graph.launch  # on the stream current at launch
         return replay
 
     def pool(self) -> Any:
@@ -244,7 +244,7 @@ class CuPy(Machine):
 
 
 class Simulated(Machine):
-    """The simulated device: a kernel is its group's own forward, counted as the launches it would take."""
+    """The simulated device: a kernel runs as its group's forward, and counts as the launches it would take."""
 
     module = simulated.xp
 
@@ -259,7 +259,7 @@ class Simulated(Machine):
         return run
 
     def compute(self, kernel: Kernel, fused: Fused, operands: Arrays, results: Arrays, partials: Arrays) -> None:
-        """The results, in place."""
+        """Compute the results in place."""
         with np.errstate(all="ignore"), uncounted():
             ys = fused.forward(simulated.xp, *operands)
         for y, made in zip(results, ys if isinstance(ys, tuple) else (ys,), strict=True):
@@ -289,24 +289,24 @@ class Simulated(Machine):
 
 
 def nothing() -> None:
-    """The first of two passes, where the second does it all."""
+    """The first of two passes: does nothing, because the second does all the work."""
 
 
 @cache
 def machine_of(device: Device) -> Machine:
-    """The machine of a device. Raises DeviceError for the CPU, whose programs are NumPy's (compiler/program/)."""
+    """The machine of a device. Raises DeviceError for the CPU, whose programs use NumPy (compiler/program/)."""
     if device is GPU:
         return CuPy()
     if device is SIMULATED:
         return Simulated()
-    raise DeviceError(f"kernels are launched on a GPU, or on the simulated one, and this graph is on {device}")
+    raise DeviceError(f"kernels need a GPU or the simulated GPU, but this graph is on {device}")
 
 
 # -- the array module -------------------------------------------------------------------------------------
 
 
 class ArrayModule:
-    """The machine's array module, but for the functions of CuPy's that cannot be recorded, and are needed."""
+    """The machine's array module, with replacements for CuPy functions that ops need but that cannot be recorded."""
 
     def __init__(self, machine: Machine):
         self.machine = machine
@@ -323,18 +323,18 @@ class ArrayModule:
         return matmul(self.machine, x, y, None)
 
     def concatenate(self, xs: Sequence[Any], axis: int = 0) -> Any:
-        """The module's, eight at a time: of more, CuPy copies addresses from the host, where a replay finds others."""
+        """Join eight arrays at a time: for more, CuPy copies host addresses, which are stale in a replay."""
         joined = self.machine.module.concatenate
         while len(xs) > FEW:
             xs = [joined(xs[i : i + FEW], axis) for i in range(0, len(xs), FEW)]
         return joined(xs, axis)
 
     def stack(self, xs: Sequence[Any], axis: int = 0) -> Any:
-        """Arrays side by side along a new axis."""
+        """Join arrays along a new axis."""
         return self.concatenate([self.machine.module.expand_dims(x, axis) for x in xs], axis)
 
     def einsum(self, subscripts: str, *xs: Any) -> Any:
-        """Sums of products of operands with the same letters: all that ops ask of einsum outside `Contract`."""
+        """The sum of a product of operands with the same letters, the only einsum that ops use outside `Contract`."""
         letters, kept = subscripts.split("->")
         first, *rest = letters.split(",")
         if any(other != first for other in rest):
@@ -344,7 +344,7 @@ class ArrayModule:
 
 
 def matmul(machine: Machine, x: Any, y: Any, out: Any = None) -> Any:
-    """x @ y by one call of cuBLAS; by CuPy's own kernel for integers. What lies otherwise in memory is copied first."""
+    """x @ y in one cuBLAS call; by CuPy's own kernel for integers. Operands cuBLAS cannot read are copied first."""
     xp = machine.module
     dtype = np.result_type(x.dtype, y.dtype)
     shape = (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])
@@ -367,7 +367,7 @@ def multiply(machine: Machine, x: Any, y: Any, z: Any) -> None:
     if not x.shape[-1]:
         z.fill(0)
         return
-    if y.ndim == 2 and x.ndim > 2 and x.flags.c_contiguous:  # one product of many rows, not many of few
+    if y.ndim == 2 and x.ndim > 2 and x.flags.c_contiguous:  # one product of many rows instead of a batch
         x, z = x.reshape(-1, x.shape[-1]), z.reshape(-1, z.shape[-1])
     call = gemm(x, y)
     if call is None:
@@ -375,5 +375,5 @@ def multiply(machine: Machine, x: Any, y: Any, z: Any) -> None:
         x = xp.ascontiguousarray(xp.broadcast_to(x, (*batch, *x.shape[-2:])))
         y = xp.ascontiguousarray(xp.broadcast_to(y, (*batch, *y.shape[-2:])))
         call = gemm(x, y)
-    assert call is not None, "contiguous matrices are cuBLAS's own"
+    assert call is not None, "cuBLAS can read contiguous matrices"
     machine.multiply(call, y, x, z)

@@ -1,21 +1,21 @@
-"""A graph on a GPU: run once, recorded once, and replayed.
+"""A graph on a GPU: run once, recorded once, then replayed.
 
-The first call runs node by node, so that every kernel is compiled and every library has started:
+The first call runs node by node, so that every kernel is compiled and every library is initialised:
 
-    kernel     fused groups, and every elementwise op that C can say; written into its buffer
-    product    MatMul and Affine, by cuBLAS; written into its buffer
+    kernel     fused groups, and every elementwise op that has a C expression; written into its planned buffer
+    product    MatMul and Affine, by cuBLAS; written into its planned buffer
     call       everything else, by op.forward(xp, …), in memory of its own
 
-The second call is recorded as it runs: its launches become one CUDA graph, which from then on starts with a single
-call, whatever its length. What cannot be recorded (an effect, a factorisation, a sort, a branch, what is on the CPU)
-splits it: parts are replayed, and what is between them is run.
+The second call is recorded as it runs: its launches become one CUDA graph, which later starts with a single call,
+whatever its length. Nodes that cannot be recorded (an effect, a factorisation, a sort, a branch, an op on the CPU)
+split the recording: the recorded parts are replayed, and the nodes between them run.
 
-    copy in what moved  ·  replay  ·  run  ·  replay  ·  copy out the results
+    copy moved inputs  ·  replay  ·  run  ·  replay  ·  copy out the results
 
-An input that comes twice at the same address, as parameters do, is bound: the recording reads it where it is. Others
-are copied into buffers of their own. Nothing here waits for the GPU.
+An input that arrives twice at the same address, as parameters do, is bound: the recording reads it in place. Other
+inputs are copied into buffers. Nothing here waits for the GPU.
 
-It has run on the simulated device, which obeys the same rules, and with kernels executed on the CPU; not on a GPU yet.
+It has run on the simulated device, which follows the same rules, and with kernels run on the CPU, but not on a GPU.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ Place = tuple[int, tuple[int, ...]]
 
 
 class ReplayState:
-    """Runs a program: first plainly, then recording, then replaying.
+    """Runs a program: the first call node by node, the second recorded, the rest replayed.
 
-    before      where the arrays of the last call were; None before the first
-    bound       input → the array whose address was recorded, which is kept alive so that the address is its own
+    before      places of the arrays of the last call; None before the first call
+    bound       input → the array whose address was recorded; keeping it alive keeps the address valid
     moving      input → the buffer it is copied into at each call
-    recorded    what to do, one after another
-    pool        where the recordings allocated: theirs as long as they can be replayed
+    recorded    one function per part: it replays or runs the part
+    pool        the memory pool of the recordings, kept as long as they can be replayed
     """
 
     def __init__(self, program: Replay):
@@ -85,13 +85,13 @@ class ReplayState:
         return ys
 
     def place(self, array: Any) -> Place:
-        """Where an array lies, and how."""
+        """The address and the strides of an array."""
         return self.machine.address(array), array.strides
 
     # -- running -------------------------------------------------------------------------------------
 
     def plainly(self, arrays: tuple[Any, ...], step: Callable[..., None]) -> None:
-        """Every node once, on the arrays themselves."""
+        """Run every node once, on the arrays themselves."""
         self.values = self.program.constants | dict(zip(self.program.graph.inputs, arrays))
         for _, nodes in self.program.parts:
             for node in nodes:
@@ -100,7 +100,7 @@ class ReplayState:
                     del self.values[x]
 
     def run(self, node: Node) -> None:
-        """One node, on the arrays of the others."""
+        """Run one node on the values of its inputs."""
         steps, plan = self.program.steps, self.plan
         route = self.program.writers.get(node)
         if route is None:
@@ -114,16 +114,16 @@ class ReplayState:
         self.values[node] = tuple(outs) if isinstance(node.spec, Specs) else outs[0]
 
     def array(self, y: Buffer) -> Any:
-        """Where a result is written."""
+        """The array that a result is written into."""
         own = self.plan.adopted(y)
         if own is not None:
             return self.values[own]
         start = self.plan.memory[y].offset
-        assert start is not None, "the plan gives a place to everything that is written"
+        assert start is not None, "the plan gives every written buffer a place"
         return self.memory[start : start + y.nbytes].view(y.shell.dtype).reshape(y.shell.shape)
 
     def results(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What is returned. Copies first: some may look at inputs that are then written over."""
+        """The arrays to return. Copy first: some results may be views of inputs that are overwritten afterwards."""
         graph, into = self.program.graph, self.program.into
         given: list[Any] = []
         for i, y in enumerate(graph.outputs):
@@ -139,7 +139,7 @@ class ReplayState:
     # -- recording -----------------------------------------------------------------------------------
 
     def fill(self, arrays: tuple[Any, ...]) -> None:
-        """What is not bound, copied to where it was recorded; what is on another device, which no recording reads."""
+        """Copy moving inputs into their buffers; pass on inputs of other devices, which no recording reads."""
         for i, x in enumerate(self.program.graph.inputs):
             if i in self.moving:
                 self.moving[i][...] = arrays[i]
@@ -147,7 +147,7 @@ class ReplayState:
                 self.values[x] = arrays[i]
 
     def record(self, arrays: tuple[Any, ...], now: list[Place | None], before: list[Place | None]) -> None:
-        """Records every part, and runs it."""
+        """Record every part, and run it."""
         inputs, targets = self.program.graph.inputs, self.program.into.values()
         for i in self.program.here:
             if i in targets or (now[i] == before[i] and i not in self.moving):
@@ -165,7 +165,7 @@ class ReplayState:
             self.recorded.append(part)
 
     def part(self, nodes: list[Node]) -> Callable[[], None]:
-        """Nodes that are replayed; what they doubt (device.refuse) is put to the device again each time."""
+        """Record nodes for replaying. Each replay also repeats their deferred checks (device.refuse)."""
         device = self.program.device
         known = dict(device.doubts)
         device.doubts.clear()
@@ -175,7 +175,7 @@ class ReplayState:
                 self.run(node)
                 for x in self.plan.done.get(node, ()):
                     if x not in self.program.awaited:
-                        self.values.pop(x, None)  # its memory is the pool's again, for the next node to take
+                        self.values.pop(x, None)  # returns its memory to the pool, for the next node
 
         try:
             launch = self.machine.record(all_of_them, self.pool)
@@ -192,7 +192,7 @@ class ReplayState:
         return replayed
 
     def stretch(self, nodes: list[Node]) -> Callable[[], None]:
-        """Nodes that run each time anew; what they make is copied to where recorded parts read it."""
+        """Nodes that run again at each call; their values are copied to where recorded parts read them."""
         kept: dict[Node, Any] = {}
 
         def run() -> None:
@@ -210,24 +210,24 @@ class ReplayState:
 
 Route = Literal["kernel", "product", "call"]
 
-# Families of ops whose forward launches, and does nothing else: no value is read, no library called that cannot be
-# recorded. A test holds them to it on the simulated device. What is not listed runs between the recorded parts.
+# Families of ops whose forward only launches kernels: it reads no value, and calls no library that cannot be recorded.
+# A test checks this on the simulated device. Ops that are not listed run between the recorded parts.
 RECORDED = {
     *("arithmetic", "comparison", "pointwise", "activation", "special", "movement", "reduce", "normalise"),
     *("pattern", "leaf", "matmul", "index", "scan", "convolution", "pooling", "recurrent", "random"),
 }
-# What waits: copies, CuPy's sort by thrust; and cuBLAS, where it is not called by `product`.
+# Ops that wait: copies, CuPy's sort by thrust, and cuBLAS where `product` does not call it.
 WAITING = Move | RandomPermutation | RandomChoice | MatMul | Affine
 
 
 def is_here(node: Node, device: Device) -> bool:
-    """Whether the node works on arrays of the device alone, of lengths that are known."""
+    """Whether the node and its inputs are on this device, with known lengths."""
     specs = [s for x in (node, *node.inputs) for s in (x.spec if isinstance(x.spec, Specs) else (x.spec,))]
     return all(spec.device is device and spec.is_known for spec in specs)
 
 
 def is_recordable(node: Node) -> bool:
-    """Whether what the op's own forward launches can be recorded."""
+    """Whether the launches of the op's own forward can be recorded."""
     op = node.op
     if isinstance(op, TupleGet):
         return isinstance(node.inputs[0].op, Fused) or is_recordable(node.inputs[0])
@@ -237,7 +237,7 @@ def is_recordable(node: Node) -> bool:
 
 
 def route_of(node: Node) -> Route:
-    """How the node runs."""
+    """The route of a node: how it runs."""
     if isinstance(node.op, MatMul | Affine):
         same = all(x.spec.dtype == node.spec.dtype for x in node.inputs)
         return "product" if same and node.spec.dtype.char in "fde" else "call"
@@ -248,7 +248,7 @@ def route_of(node: Node) -> Route:
 
 
 def group(node: Node) -> Fused | None:
-    """The node as a fused group; None if it is no loop. Raises NotWritten where C has no words for it."""
+    """The node as a fused group; None if it is not elementwise. Raises NotWritten if it has no C expression."""
     if isinstance(node.op, Fused):
         found = node.op
     elif isinstance(node.op, Elementwise) and node.inputs and not node.op.effect:
@@ -260,10 +260,10 @@ def group(node: Node) -> Fused | None:
 
 
 class NodeRunner:
-    """Runs nodes, and keeps what it made for them: a kernel for each order of operands in memory.
+    """Runs nodes, and caches their kernels: one for each layout of the operands.
 
-    values    node → its array; of several results, a tuple
-    outs      where the results of a kernel or a product are written
+    values    node → its array; a tuple for several results
+    outs      arrays that the results of a kernel or a product are written into
     """
 
     def __init__(self, machine: Machine, device: Device):
@@ -271,7 +271,7 @@ class NodeRunner:
         self.kernels: dict[tuple[Node, tuple[tuple[int, ...], ...]], tuple[Kernel, Run]] = {}
 
     def call(self, node: Node, values: Mapping[Node, Any]) -> Any:
-        """What the op's own forward gives; of an effect, in memory of its own."""
+        """The result of the op's own forward; for an effect, never an operand itself."""
         xs = [values[x] for x in node.inputs]
         if not node.op.effect and is_here(node, self.device):
             return array_function(node.op, node.spec, *(x.spec for x in node.inputs))(self.machine.xp, *xs)
@@ -297,9 +297,9 @@ class NodeRunner:
         over: frozenset[tuple[int, int]],
         left: dict[Kernel, list[Any]],
     ) -> None:
-        """A fused group, into `outs`.
+        """Run a fused group into `outs`.
 
-        left    what a kernel's first pass leaves for its second, kept from call to call
+        left    kernel → arrays for the partial results of its first pass, kept between calls
         """
         xs = [values[x] for x in node.inputs]
         steps = tuple(tuple(s // x.itemsize for s in x.strides) for x in xs)
@@ -317,17 +317,17 @@ class NodeRunner:
 class Replay:
     """(array of each input) → (array of each output); None where an output is None.
 
-    threads    of a GPU's own there are enough: 1, or what the CPU's programs are given
-    into       output → input, in whose own array it is written, once nobody reads its old value
-    machine    what launches; that of the graph's device
+    threads    ignored: a GPU has its own threads; accepted because Program takes it
+    into       index of an output → index of the input whose array it overwrites, after the last read of the old value
+    machine    launches kernels; by default the machine of the graph's device
 
-    here       numbers of the inputs that are on its device, and are read, or written
-    constants  what each is
-    writers    the nodes that write where the plan says → how: a kernel, or a matrix product
-    parts      the nodes in the order in which they run, in stretches: (whether it is recorded, its nodes)
-    replayed   what recorded nodes read
+    here       indices of the inputs that are on the graph's device and are read or written
+    constants  node → its value
+    writers    node that writes into a planned buffer → its route: "kernel" or "product"
+    parts      the nodes in order, in stretches: (whether it is recorded, its nodes)
+    replayed   the nodes that recorded nodes read
 
-    What is handed out is the caller's. A call that comes while another is running has buffers of its own.
+    Returned arrays belong to the caller. A call that arrives while another is running gets its own buffers.
     """
 
     def __init__(
@@ -356,7 +356,7 @@ class Replay:
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         if len(arrays) != len(self.graph.inputs) or not all(map(is_for, arrays, self.graph.inputs)):
             came = [(a.shape, a.dtype) for a in arrays]
-            raise ShapeError(f"this program takes {[x.spec for x in self.graph.inputs]}, and got {came}")
+            raise ShapeError(f"this program takes {[x.spec for x in self.graph.inputs]}, got {came}")
         if not all(arrays[x].flags.c_contiguous for x in self.into.values()):
             return self.through_copies(arrays)
         try:
@@ -364,15 +364,15 @@ class Replay:
         except IndexError:
             state = ReplayState(self)
         ys = state(arrays, self.step)
-        self.idle.append(state)  # one that broke off is not used again: its recording has an end too soon
+        self.idle.append(state)  # after an error the state is dropped: its recording may be incomplete
         return ys
 
     def step(self, nodes: Sequence[Node], run: Callable[..., None], *given: Node) -> None:
-        """One node of a plain run, or one part of a replayed one."""
+        """Run one node of a plain run, or one part of a replay. A profiler overrides this."""
         run(*given)
 
     def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A call with parameters that do not lie in memory as kernels write: on copies, and back."""
+        """A call with parameters that are not contiguous, as kernels need them: run on copies, and copy back."""
         ys = list(self(*(x.spec.device.xp.ascontiguousarray(a) for x, a in zip(self.graph.inputs, arrays))))
         for y, x in self.into.items():
             arrays[x][...] = ys[y]
@@ -381,29 +381,29 @@ class Replay:
 
     @property
     def kernels(self) -> list[Kernel]:
-        """Those that have run, each once."""
+        """The kernels that have run, without repeats."""
         return list(dict.fromkeys(kernel for kernel, _ in self.steps.kernels.values()))
 
     @property
     def source(self) -> str:
-        """Their text."""
+        """The text of these kernels."""
         return "\n".join(dict.fromkeys(kernel.text for kernel in self.kernels))
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes of the block in which kernels and matrix products write."""
+        """Bytes of the block that kernels and matrix products write into."""
         return self.plan.size
 
 
 def is_for(array: Any, x: Node) -> bool:
-    """Whether the array is what the input stands for."""
+    """Whether the array has the dtype and shape of the input."""
     spec = x.spec
     return bool(array.dtype == spec.dtype and (array.shape == spec.shape or fits(array.shape, spec.shape)))
 
 
 def gathered(graph: Graph, here: Collection[Node]) -> Graph:
-    """The graph in an order in which what happens elsewhere, and the copies from there and to there, comes first where
-    it needs nothing of what is here, and last where nothing here needs it: so that it divides no recording."""
+    """The graph with nodes of other devices, and copies from and to them, first if they need no node of this device,
+    and last if no node of this device needs them: so that they do not split a recording."""
     place: dict[Node, int] = {}
     for node in graph.nodes:
         place[node] = int(bool(node.inputs) and (node in here or any(place[x] for x in node.inputs)))
@@ -417,6 +417,6 @@ def gathered(graph: Graph, here: Collection[Node]) -> Graph:
 
 
 def parts(order: Sequence[Node], recordable: Collection[Node]) -> list[tuple[bool, list[Node]]]:
-    """The nodes in the order in which they run; of each stretch, whether it is recorded."""
+    """The nodes in order, in stretches: (whether the stretch is recorded, its nodes)."""
     stretches = groupby(order, recordable.__contains__)
     return [(recorded, list(part)) for recorded, part in stretches]

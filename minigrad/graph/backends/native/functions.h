@@ -1,8 +1,8 @@
-// What a part of C++ stands on: no header, no library. Loops, constants, and those functions that a compiler can do
-// for several elements at once. Everything else that is called is the C library's, which the process has loaded.
+// Definitions for C++ parts, without headers or libraries: loops, constants, and functions that a compiler can
+// vectorise. All other functions that parts call are those of the C library, which the process has loaded.
 
 #define __device__ static
-// A step of a program. Not inlined: gcc vectorises no loop of which it sees that it writes over what it reads.
+// A step of a program. Not inlined: gcc does not vectorise a loop if it sees that it overwrites its operands.
 #define STEP __attribute__((noinline)) static void
 #define EACH(i, n) _Pragma("omp simd") for (index i = 0; i < n; i++)
 typedef __PTRDIFF_TYPE__ index;
@@ -25,13 +25,13 @@ typedef __PTRDIFF_TYPE__ index;
 #define copysignf __builtin_copysignf
 #define copysign __builtin_copysign
 
-// -- an array of NumPy's, as its C API lays it out behind the OBJECT bytes that every object of Python's begins with
+// -- a NumPy array, as its C API defines it, after the OBJECT bytes of the header of every Python object
 struct Array { char *data; int ndim; index *shape, *strides; void *base, *dtype; int flags; };
 
 static inline char *data_of(char *object) { return ((Array *)(object + OBJECT))->data; }
 
-// The first of the objects from which a part cannot read: no array, or one that is not contiguous and aligned, which
-// are NumPy's flags 0x1 and 0x100. Else -1.
+// The index of the first object that a part cannot read: it is no array, or not contiguous (flag 0x1) and aligned
+// (flag 0x100). -1 if it can read all.
 static inline int misfit(char **objects, char *type, const int *checked, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -47,8 +47,8 @@ static inline double from_bits(long long bits) { double x; __builtin_memcpy(&x, 
 static inline int bits_of(float x) { int bits; __builtin_memcpy(&bits, &x, 4); return bits; }
 static inline long long bits_of(double x) { long long bits; __builtin_memcpy(&bits, &x, 8); return bits; }
 
-// -- half precision: to the nearest, ties to the even one (F. Giesen, float_to_half_fast3_rtne). What is subnormal is
-//    rounded by an addition. Of a double, the last digit remembers whether more were cut off.
+// -- half precision: round to nearest, ties to even (F. Giesen, float_to_half_fast3_rtne). An addition rounds subnormal
+//    numbers. For a double, the last bit of the float records whether bits were cut off (sticky bit).
 static inline float from_half(unsigned short bits)
 {
     const int size = bits_of(from_bits((bits & 0x7fff) << 13) * 0x1p112f);
@@ -70,8 +70,8 @@ static inline unsigned short to_half(double x)
     return to_half(from_bits((double)y == x ? bits : odd));
 }
 
-// x y + z, rounded once if the processor can. Only explicit calls do so; the compiler never contracts a product and a sum.
-// So each op rounds as NumPy does, and a formula that cancels digits cancels the same ones.
+// x y + z, rounded once if the processor can. The compiler never contracts a product and a sum; only explicit calls do.
+// So each op rounds as NumPy does, and formulas with cancellation lose the same digits.
 #if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
 static inline float multiply_add(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 static inline double multiply_add(double x, double y, double z) { return __builtin_fma(x, y, z); }
@@ -90,9 +90,9 @@ template <class T, class... More> static inline T polynomial(T x, T p, More... c
 static inline float upper(float x) { return from_bits(bits_of(x) & ~0xfff); }
 static inline double upper(double x) { return from_bits(bits_of(x) & ~0x7ffffffLL); }
 
-// -- e^x = 2^n e^r with |r| <= ln 2 / 2. 2^n = a b is multiplied in twice, so that what is subnormal comes out rounded.
-//    1 is subtracted before: e^x - 1 = b (a (e^r - 1) + (a - 1 / b)). `exp_times` is e^(x + low) y, rounded once.
-//    Polynomials: Cephes (Moshier), expf; the Taylor polynomial of degree 13 in double, whose rest is below 2^-60.
+// -- e^x = 2^n e^r with |r| <= ln 2 / 2. 2^n = a b is multiplied in two steps, so that subnormal results are rounded.
+//    1 is subtracted first: e^x - 1 = b (a (e^r - 1) + (a - 1 / b)). `exp_times` is e^(x + low) y, rounded once.
+//    Polynomials: Cephes (Moshier), expf; in double the Taylor polynomial of degree 13, with a remainder below 2^-60.
 #define exp exp_
 #define expf exp_
 #define expm1 expm1_
@@ -129,8 +129,8 @@ static inline double exp_times(double x, double low, double y, bool less_1 = fal
 template <class T> static inline T exp_(T x, bool less_1 = false) { return exp_times(x, T(0), T(1), less_1); }
 template <class T> static inline T expm1_(T x) { const T y = exp_(x, true); return x == 0 ? x : y; }
 
-// -- log x = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); s = f / (2 + f). What is subnormal is scaled first.
-//    fdlibm (Sun), e_log.c; in single with fewer terms of the same series.
+// -- log x = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); s = f / (2 + f). Subnormal x is scaled first.
+//    fdlibm (Sun), e_log.c; in single, fewer terms of the same series.
 #define log log_
 #define logf log_
 
@@ -166,7 +166,7 @@ static inline double log_(double x)
     return x > 0. ? (x < INFINITY ? y : x) : x == 0. ? -(double)INFINITY : (double)NAN;
 }
 
-// log(1 + x), with what is lost where 1 is added.
+// log(1 + x), corrected for the rounding error of 1 + x.
 #define log1p log1p_
 #define log1pf log1p_
 template <class T> static inline T log1p_(T x)
@@ -175,12 +175,12 @@ template <class T> static inline T log1p_(T x)
     return x == 0 ? x : z;
 }
 
-// -- x^y = 2^(y log2 |x|), where log2 |x| = k + (2 / 3 ln 2) s (3 + s^2 + 3/5 s^4 + ...). In single: in double. In
-//    double: in two parts, the upper of which has so few digits that products are exact: fdlibm (Sun), e_pow.c.
+// -- x^y = 2^(y log2 |x|), where log2 |x| = k + (2 / 3 ln 2) s (3 + s^2 + 3/5 s^4 + ...). Single
+//    is computed in double; double in two parts, the upper with few enough digits for exact products: fdlibm, e_pow.c.
 #define pow pow_
 #define powf pow_
 
-// x^y of |x|^y: 1, NaN and the sign as C's pow has them.
+// x^y from |x|^y: the cases 1 and NaN, and the sign, as in C's pow.
 template <class T> static inline T with_sign(T x, T y, T size)
 {
     const T near = rint(y), half = y * T(.5), near_half = rint(half);
@@ -216,7 +216,7 @@ static inline double pow_(double x, double y)
 }
 
 // -- erf x = x + x P(x^2) up to 1; from there on 1 - erfc x, where erfc x = e^(-x^2) Q(v) / (x + c), v = (a - b x) / (x + c) from
-//    1 to -1. The square is taken in two parts. P, Q: interpolated at Chebyshev's nodes, to 2^-26 and 2^-55.
+//    1 to -1. The square is computed in two parts. P, Q: interpolated at Chebyshev nodes, to 2^-26 and 2^-55.
 #define erf erf_
 #define erff erf_
 #define erfc erfc_
@@ -274,9 +274,9 @@ template <class T> static inline T erfc_(T x)
     return x == x ? y : x;
 }
 
-// -- sin and cos in single. In double they are the C library's: several huge numbers at once would take longer.
-//    x 2/pi = n + f with |f| <= 1/2: a float times 27 bits of 2/pi is exact in double, and multiples of 4 do not
-//    matter: for huge x other bits of 2/pi are taken (Payne and Hanek). Polynomials: those of glibc, s_sincosf.h.
+// -- sin and cos in single. In double the C library's are used: vectorising them for huge numbers would be slower.
+//    x 2/pi = n + f with |f| <= 1/2. A float times 27 bits of 2/pi is exact in double, and multiples of 4 do not
+//    matter, so huge x use other bits of 2/pi (Payne and Hanek). Polynomials: glibc, s_sincosf.h.
 #define sinf sin_
 #define cosf cos_
 

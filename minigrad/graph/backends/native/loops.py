@@ -1,7 +1,7 @@
-"""Loops of C++ over the axes of a step, and what they do with each element.
+"""C++ loops over the axes of a step, and their bodies.
 
-An operand is a pointer to its first element; shapes and strides are numbers in the text. Axes that lie one after the
-other in all operands are one loop. The innermost loop is for several elements at once (`EACH`).
+An operand is a pointer to its first element; shapes and strides are numbers in the text. Axes that are contiguous with
+each other in all operands become one loop. The innermost loop is vectorised (`EACH`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Axis = tuple[int, list[int]]  # its length, and the step of each operand along i
 
 
 def is_number(v: Buffer) -> bool:
-    """Whether an operand is a number that stands in the text."""
+    """Whether an operand is a number, which is written into the text."""
     return v.kind == "constant" and not v.shell.ndim
 
 
@@ -30,7 +30,7 @@ def axes_of(shape: Sequence[int], operands: Sequence[Buffer]) -> list[Axis]:
 
 
 def merged(axes: Iterable[Axis]) -> list[Axis]:
-    """The axes, those that lie one after the other in all operands as one."""
+    """The axes, with those that are contiguous with each other in all operands merged."""
     found: list[Axis] = []
     for n, steps in axes:
         if found and all(outer == inner * n for outer, inner in zip(found[-1][1], steps)):
@@ -41,19 +41,19 @@ def merged(axes: Iterable[Axis]) -> list[Axis]:
 
 
 def stepped(v: Buffer, shape: Sequence[int]) -> list[int]:
-    """The steps of an operand along the axes of a loop that it broadcasts to."""
+    """The strides of an operand, in elements, along the axes of a loop that it broadcasts to."""
     own = [0 if n == 1 else s // v.shell.itemsize for n, s in zip(v.shell.shape, v.shell.strides)]
     return [0] * (len(shape) - len(own)) + own
 
 
 def element(k: int, axes: Sequence[Axis]) -> str:
-    """The element of operand k that loops over the axes are at, in memory."""
+    """The C expression of the current element of operand k in loops over the axes."""
     terms = [f"i{d}" if steps[k] == 1 else f"i{d} * {steps[k]}" for d, (_, steps) in enumerate(axes) if steps[k]]
     return f"a{k}[{' + '.join(terms) or '0'}]"
 
 
 def read(k: int, v: Buffer, axes: Sequence[Axis]) -> Expr:
-    """The value of that element, or of a number."""
+    """The value of the current element of operand k, or of a number."""
     if is_number(v):
         return literal(v.array.item(), v.shell.dtype)
     return Expr(loaded(element(k, axes), v.shell.dtype), v.shell.dtype)
@@ -64,7 +64,7 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 def nested(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> Iterable[str]:
-    """Loops over axes, from that number on, the innermost of which is for several elements at once."""
+    """Nested loops over the axes, numbered from `first`; the innermost one is vectorised."""
     if not axes:
         return ["{", *indented(lines), "}"]
     (n, _), *rest = axes
@@ -74,7 +74,7 @@ def nested(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> Iterab
 
 
 def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
-    """y = f(xs), of each element."""
+    """y = f(xs), elementwise."""
     *xs, y = step.operands
     axes = axes_of(y.shell.shape, step.operands)
     given = [read(k, x, axes) for k, x in enumerate(xs)]
@@ -82,7 +82,7 @@ def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
 
 
 def copy(step: Step) -> Iterable[str]:
-    """y = x, where a mask holds if there is one. Raises NotWritten where a number may have no integer."""
+    """y = x, only where the mask holds, if there is one. Raises NotWritten for a cast from float to integer."""
     x, *mask, y = step.operands
     if x.shell.dtype.kind == "f" and y.shell.dtype.kind in "iu":
         raise NotWritten(step.text)
@@ -94,10 +94,10 @@ def copy(step: Step) -> Iterable[str]:
 
 
 class GroupStep(NamedTuple):
-    """A step that computes a group of elementwise ops, with full reductions among its outputs.
+    """The operation of a step that computes a group of elementwise ops; some outputs may be full reductions.
 
-    lines     that compute an element of each node
-    values    the expressions of these
+    lines     the lines that compute one element of each node
+    values    node → the expression of its element
     """
 
     body: Graph
@@ -106,7 +106,7 @@ class GroupStep(NamedTuple):
 
 
 def group(step: Step, does: GroupStep) -> Iterable[str]:
-    """A group without reductions: its values one after the other, for each element."""
+    """A group without reductions: for each element, compute and store all its values."""
     outputs = [y for y in does.body.outputs if y is not None]
     ys = list(enumerate(step.operands))[len(does.body.inputs) :]
     axes = axes_of(ys[0][1].shell.shape, step.operands)

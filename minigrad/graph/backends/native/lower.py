@@ -1,7 +1,7 @@
-"""Lowering for C: a group of elementwise ops is one step, done in one loop whose values stay in registers.
+"""Lowering for C: a group of elementwise ops becomes one step, a single loop whose values stay in registers.
 
-What else there is stays what the recorder has made of it, and so may be a line of NumPy where C does not do it. Rows
-are cut as for NumPy, in smaller blocks: a few arrays of one fit into the processor's nearest cache.
+Other ops keep the steps of the recorder, so they can be NumPy lines where C cannot do them. Rows are cut into blocks as
+for NumPy, but smaller ones: a few such blocks fit into the processor's L1 cache.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ IN_CACHE = 1 << 12  # elements of a block of rows
 
 
 def lowered(graph: Graph) -> Section:
-    """The graph as steps."""
+    """Lower a graph to steps."""
     arguments = {x: Buffer(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
     lowering = InGroups(dict(arguments))
     outputs = lowering.through(graph)
@@ -37,9 +37,9 @@ def lowered(graph: Graph) -> Section:
 
 
 class InGroups(InBlocks):
-    """A graph on its way to steps, with groups.
+    """Lowers a graph to steps, with elementwise groups.
 
-    shown    nodes whose order of axes in memory an output may have
+    shown    nodes whose memory order an output may inherit
     """
 
     def through(self, graph: Graph) -> tuple[Any, ...]:
@@ -56,7 +56,7 @@ class InGroups(InBlocks):
         return super().of(node) if does is None else self.group(node, does, xs)
 
     def turned(self, node: Node, x: Buffer, w: Buffer) -> Buffer:
-        """x w as (wᵀ xᵀ)ᵀ: BLAS copies what it reads across, and x is the smaller of the two."""
+        """x w as (wᵀ xᵀ)ᵀ: BLAS copies the operand it reads against its memory order, and x is the smaller one."""
         recorder = Recorder(self.steps)
         y = recorder.new(node.spec.shape, node.spec.dtype, (1, 0))
         left, right, out = (recorder.abstract(v) for v in (w, x, y))
@@ -65,7 +65,7 @@ class InGroups(InBlocks):
         return y
 
     def group(self, node: Node, does: GroupStep, xs: list[Buffer]) -> Any:
-        """A group on these operands, as a step. Its value, or the tuple of its values."""
+        """Append the step of a group on these operands. Returns its value, or the tuple of its values."""
         recorder = Recorder(self.steps)
         outputs = [y for y in does.body.outputs if y is not None]
         flat = loop_shape(outputs[0])
@@ -94,7 +94,7 @@ class InGroups(InBlocks):
 
 
 def is_readable(x: Any) -> bool:
-    """Whether C can read an operand of a group, for which NumPy has no words."""
+    """Whether C can read an operand of a group (NumPy has no step for a group)."""
     if not isinstance(x, Buffer):
         return False
     try:
@@ -105,7 +105,7 @@ def is_readable(x: Any) -> bool:
 
 
 def shown(graph: Graph) -> set[Node]:
-    """The outputs of two axes or more, and what they follow in the order of these: all up to a product."""
+    """Outputs with two axes or more, and the nodes whose memory order they inherit: operands back to a product."""
     found: set[Node] = set()
     left = [y for y in graph.outputs if y is not None]
     while left:
@@ -117,7 +117,7 @@ def shown(graph: Graph) -> set[Node]:
 
 
 def is_across(node: Node, x: Buffer, w: Buffer) -> bool:
-    """Whether a product is a large one of a few rows and a matrix that lies in memory column by column."""
+    """Whether a product is large, and multiplies a few rows by a matrix stored by columns."""
     xs, ws = x.shell, w.shell.T if getattr(node.op, "transposed", False) else w.shell
     plain = xs.ndim == ws.ndim == 2 and xs.dtype == ws.dtype and xs.dtype.kind == "f" and xs.dtype.itemsize > 2
     return (
@@ -130,7 +130,7 @@ def is_across(node: Node, x: Buffer, w: Buffer) -> bool:
 
 
 def body_of(node: Node) -> Graph | None:
-    """What a node does with elements, if that is all it does."""
+    """The elementwise body of a node; None if the node does anything else."""
     if not all(is_planned(x.spec) for x in (node, *node.inputs)):
         return None
     if isinstance(node.op, Fused):
@@ -142,7 +142,7 @@ def body_of(node: Node) -> Graph | None:
 
 @lru_cache(maxsize=256)
 def written(body: Graph) -> GroupStep | None:
-    """A group as C statements; None if C lacks one of its ops, or would round it differently."""
+    """A group as C statements; None if C lacks one of its ops or would round it differently."""
     if 0 in loop_shape(next(y for y in body.outputs if y)) or any(map(may_cancel, body.nodes)):
         return None
     values = {x: Expr(f"x{k}", x.spec.dtype) for k, x in enumerate(body.inputs)}
@@ -157,19 +157,19 @@ def written(body: Graph) -> GroupStep | None:
 
 
 def in_long_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A long vector as rows of whole lanes; as it is, where none divide it."""
+    """The shape of a long vector cut into rows of whole lanes; unchanged if it cannot be divided so."""
     n = prod(shape)
     heights = range(-(-n // BLOCK), n // PIECE + 1) if len(shape) == 1 and n > BLOCK else ()
     return next(((rows, n // rows) for rows in heights if n % (rows * LANES) == 0), shape)
 
 
 def are_long_rows(shape: tuple[int, ...]) -> bool:
-    """Whether a loop over that shape is better done row by row, with others."""
+    """Whether a loop over that shape should be a step over rows, which can join other steps."""
     return len(shape) > 1 and shape[0] > 1 and prod(shape) > BLOCK >= prod(shape[1:])
 
 
 class NativeRowRun(RowRun):
-    """A run of steps over rows that are all written in C: a loop in C."""
+    """A run of row-wise steps that can all be written in C: it becomes a loop in C."""
 
     def fits(self, step: Step) -> bool:
         return super().fits(step) and CppWriter().can(step)
@@ -178,6 +178,6 @@ class NativeRowRun(RowRun):
         return True  # C sums each row in one fixed order
 
     def height(self, width: int) -> int:
-        """The most rows that a block in the cache has and that go into all rows evenly."""
+        """The largest number of rows that fits into the cache and divides the number of all rows."""
         wanted = max(1, IN_CACHE // width)
         return next(n for n in range(min(wanted, self.rows), 0, -1) if self.rows % n == 0)

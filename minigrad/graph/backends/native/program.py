@@ -1,12 +1,12 @@
-"""A program in which runs of steps are parts: functions of C++, called by the same readable Python.
+"""A program in which runs of steps are parts: C++ functions, called by the same readable Python.
 
     def program(x0, x1):
         y0 = empty((64, 10), float32)
         part0(x0, x1, y0)                                   # Affine, Tanh: 3 steps
         return (y0,)
 
-A part is given the arrays that come from outside of it; what lies in the program's workspace it finds by itself. Where
-an array does not lie in memory as the plan expects, the part works on a copy. No warning is given of an overflow.
+A part receives the arrays that come from outside; it addresses the program's workspace itself. If an array has not the
+memory layout that the plan expects, the part works on a copy. Overflows raise no warning.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from .lower import lowered
 from .toolchain import library
 from .writer import HEAD, CppWriter
 
-OBJECT = object.__basicsize__  # bytes that every object begins with
-WORTH_SHARING = 1 << 18  # elements: from there on threads are worth their waking
+OBJECT = object.__basicsize__  # bytes of the header of every Python object
+WORTH_SHARING = 1 << 18  # elements: from here on, waking threads pays off
 
 
 def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None) -> Program:
-    """The program of a graph, with parts; without any where they cannot be compiled."""
+    """The program of a graph with C++ parts, or a plain Program if they cannot be compiled."""
     program = NativeProgram(graph, threads, into)
     if program.parts and layout_is_known():
         program.library = library(f"#define OBJECT {OBJECT}\n{HEAD}{program.c_source}")
@@ -46,10 +46,10 @@ def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None
 
 
 class NativeProgram(Program):
-    """A Program with parts.
+    """A Program with C++ parts.
 
-    parts      of it
-    library    in which they are, compiled
+    parts      the parts
+    library    their compiled library
     """
 
     library: ctypes.CDLL | None = None
@@ -68,7 +68,7 @@ class NativeProgram(Program):
 
     @property
     def c_source(self) -> str:
-        """The C++ that runs: all parts, behind what they call. It stands on functions.h."""
+        """The C++ that runs: all parts, after the functions they call. It needs functions.h."""
         return "\n".join([self.writer.text, *(part.text for part in self.parts)]).lstrip()
 
     def bound(self, workspace: Workspace) -> dict[str, Any]:
@@ -78,14 +78,14 @@ class NativeProgram(Program):
 
 @dataclass
 class Part:
-    """Steps that are one function of C++, or one for each thread.
+    """Steps that form one C++ function, or one function per thread.
 
-    functions   their names
-    text        all of them, in C++
-    steps       how many
-    operands    the arrays that it is given
-    writes      which of them it writes
-    nodes       that it computes
+    functions   names of the functions
+    text        the C++ of all of them
+    steps       number of steps
+    operands    the arrays it receives
+    writes      indices of the operands it writes
+    nodes       the nodes it computes
     """
 
     functions: list[str]
@@ -100,7 +100,7 @@ class Part:
         return self.functions[0].partition("_")[0]
 
     def caller(self, library: Any, workspace: Workspace) -> Callable[..., None]:
-        """The function, to be called with arrays. One that does not lie in memory as it has to is copied, and back."""
+        """The function, to be called with arrays. An array with another memory layout is copied, and copied back."""
         run, *others = (getattr(library, name) for name in self.functions)
         for f in (run, *others):
             f.argtypes, f.restype = [ctypes.c_void_p] * 3, ctypes.c_int
@@ -116,12 +116,12 @@ class Part:
                 if misfit in writes:
                     arrays[misfit][...] = x
 
-        call.memory = memory  # type: ignore[attr-defined]  # for as long as it may be called
+        call.memory = memory  # type: ignore[attr-defined]  # keeps the memory alive as long as the function
         return call
 
 
 class ArrayObject(ctypes.Structure):
-    """An array of NumPy's, as functions.h reads it."""
+    """The C struct of a NumPy array, as functions.h reads it."""
 
     _fields_: ClassVar = [
         ("data", ctypes.c_void_p),
@@ -133,7 +133,7 @@ class ArrayObject(ctypes.Structure):
 
 @cache
 def layout_is_known() -> bool:
-    """Whether arrays are laid out as we take them to be: by this Python, and by this NumPy."""
+    """Whether this Python and this NumPy use the struct layout that ArrayObject assumes."""
     for x in (np.empty((2, 3)), np.empty((4, 6))[1::2, 3:]):
         found = ArrayObject.from_address(id(x) + OBJECT)
         told = (x.__array_interface__["data"][0], x.ndim, x.flags.num)
@@ -146,7 +146,7 @@ def layout_is_known() -> bool:
 
 
 def split_rows(step: Step, threads: int) -> list[Step]:
-    """A step over many rows as one for each thread, over some of them; alone where that is not worth while."""
+    """Split a step over many rows into one step per thread; return it whole if that does not pay off."""
     loop = step.loop
     cut = step.leads if loop is None else loop.cut
     if threads < 2 or cut is None or max(v.shell.size for v in step.operands) < WORTH_SHARING:
@@ -172,7 +172,7 @@ def rows_of(v: Buffer, first: int, stop: int) -> Buffer:
 
 
 class NativeLines(Lines):
-    """Lines of a program, those that call parts among them."""
+    """Emits the lines of a program, including calls of parts."""
 
     def __init__(self, program: NativeProgram, *given: Any):
         super().__init__(*given)
@@ -185,14 +185,14 @@ class NativeLines(Lines):
         return NativeLines(self.program, self.text, plan, names, self.threads, self)
 
     def line(self, step: Step) -> str:
-        """A part says how much it does."""
+        """The line of a step; a part's line says how many steps it does."""
         if not isinstance(step.does, Part):
             return super().line(step)
         steps = f"{step.does.steps} step{'s' * (step.does.steps > 1)} in C"
         return f"{self.bound(step).format(*self.operands(step)):<52}# {steps}"
 
     def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
-        """The steps, runs of those that C can do as parts; views that are still needed come behind them."""
+        """The steps, with runs of steps that C can do replaced by parts; views that are still used follow them."""
         made: list[tuple[int, Step]] = []
         run: list[Step] = []
         views: list[tuple[int, Step]] = []
@@ -214,12 +214,12 @@ class NativeLines(Lines):
         return [(k, step) for k, step in made if step in kept]
 
     def home(self, v: Buffer) -> Buffer:
-        """The array in which a buffer lies: an argument, a constant, one that is handed out or was brought along."""
+        """The array that holds a buffer: an argument, a constant, an array made for the caller or by a step."""
         home = self.plan.allocations.get(v.root)
         return v.root if home is None else home.argument or home.roots[0]
 
     def parted(self, runs: list[list[Step]], number: int) -> list[tuple[int, Step]]:
-        """Runs of steps, one for each thread, as one step of that number, a part; nothing where there are none."""
+        """Make runs of steps, one per thread, a part: one step of that number. Empty if there are no steps."""
         if not any(runs):
             return []
         name = f"part{len(self.program.parts)}"
@@ -245,7 +245,7 @@ class NativeLines(Lines):
         return [(number, Step(call, tuple(operands), writes, scope={name: part}, node=node, does=part))]
 
     def calls(self, run: list[Step], thread: int, place: Callable[[Buffer], str]) -> list[str]:
-        """The lines of a run: a call for each step, a loop's with memory behind that of the threads before this one."""
+        """The lines of a run: one call per step. A loop gets workspace after that of the previous threads."""
         lines = []
         for step in run:
             size = 0 if step.loop is None else -(-step.loop.plan.size // ALIGNED) * ALIGNED
@@ -259,7 +259,7 @@ class NativeLines(Lines):
         return f'extern "C" int {name}(char **objects, char *w, char *type)\n{{\n{text}}}\n'
 
     def opening(self, operands: Mapping[Buffer, str]) -> list[str]:
-        """The first lines of a part: whether it can read what others have made, and where each array begins."""
+        """The first lines of a part: check the layout of arrays made elsewhere, and get pointers to all arrays."""
         others = [str(i) for i, v in enumerate(operands) if v.kind in ("argument", "made")]
         check = [
             f"static const int checked[] = {{{', '.join(others)}}};",

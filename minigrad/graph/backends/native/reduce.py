@@ -1,35 +1,31 @@
-"""What makes one number of many, in C++: sums and maxima, products of small matrices, einsums.
+"""Reductions in C++: sums and maxima, products of small matrices, einsums.
 
-Numbers are gathered in lanes, side by side, and lanes in pieces, so that a long sum is a sum of short ones: it is as
-exact as NumPy's, and the same whatever a compiler and a processor do at once, for the text says in which order to add.
+Numbers are accumulated in parallel lanes, and lanes in pieces, so that a long sum is a sum of short ones. It is as
+exact as NumPy's. The text fixes the order of additions, so the result does not depend on how the compiler vectorises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, prod
 from typing import Any
 
 import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction, loop_shape
-from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
+from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Shape, Step
 from ..c import Expr, NotWritten, cast, held, kept, literal, stored
 from ..group import Reducer, reducer
 from .loops import Axis, GroupStep, axes_of, computed, element, indented, merged, read
 
 LANES = 16
-HALVES = [LANES >> k for k in range(1, LANES.bit_length() - 1)]  # 8, 4, 2: the last two join the total
-PIECE = 1 << 10  # elements of a piece
-NARROW = 64  # columns of a product that are kept in registers
-SMALL_PRODUCT = 1 << 18  # multiplications: from there on NumPy's BLAS is faster
+HALVES = [LANES >> k for k in range(1, LANES.bit_length() - 1)]  # 8, 4, 2: the last two lanes are added to the total
+PIECE = 1 << 10  # elements per piece
+NARROW = 64  # most columns of a product kept in registers
+SMALL_PRODUCT = 1 << 18  # multiplications: beyond this NumPy's BLAS is faster
 
 Named = Callable[[str], str]
-STARTS = {
-    np.add: 0,
-    np.maximum: -inf,
-    np.minimum: inf,
-}  # no multiply: a product in lanes may overflow where the product in order does not
+STARTS = {np.add: 0, np.maximum: -inf, np.minimum: inf}  # no multiply: lanes may overflow where a product does not
 
 
 def gathered(
@@ -39,11 +35,11 @@ def gathered(
     each: Callable[[Named], Iterable[str]],
     end: Iterable[str],
 ) -> list[str]:
-    """Loops over the outer axes, at each of which numbers are gathered over the inner ones.
+    """Loops over the outer axes; at each point, numbers are accumulated over the inner axes.
 
-    numbers    name → how two become one; in the end they are total_name
-    each       the lines of an element, given how the number is called that it joins
-    end        the lines after that, which use the totals
+    numbers    name → its Reducer; the variable total_name holds the result
+    each       name → variable in C, to the lines of one element that add to these variables
+    end        the lines afterwards, which use the totals
     """
     begin = [f"{of_total(r)} total_{name} = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
     *around, (n, _) = inner or [(1, [])]
@@ -59,7 +55,7 @@ def gathered(
 
 
 def looped(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> list[str]:
-    """Loops over axes, one in another."""
+    """Nested loops over axes."""
     lines = list(lines)
     for d in reversed(range(len(axes))):
         i = f"i{first + d}"
@@ -68,7 +64,7 @@ def looped(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> list[s
 
 
 def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
-    """The axes as `gathered` goes over them: the last, where it is long, in pieces, the last of which may be short."""
+    """The axes as `emit_accumulation` loops over them: a long last axis is split into pieces; the last may be short."""
     if not axes or axes[-1][0] <= PIECE:
         return [*axes]
     *around, (n, steps) = axes
@@ -78,9 +74,9 @@ def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
 def in_lanes(
     i: str, n: int | str, rest: int, numbers: Mapping[str, Reducer], each: Callable[[Named], Iterable[str]]
 ) -> list[str]:
-    """A loop of n elements, whose lanes meet in pairs and join the totals; the rest of n join them one by one.
+    """A loop over n elements in lanes, which are combined pairwise into the totals; then the rest, one by one.
 
-    n       a number, or what it is called in the text
+    n       a number, or a variable in the text
     rest    n modulo LANES
     """
     evenly = n if not rest else f"n - n % {LANES}" if isinstance(n, str) else n - rest
@@ -100,12 +96,12 @@ def in_lanes(
 
 
 def of_total(r: Reducer) -> str:
-    """The type of a total: a sum of single numbers is gathered in double, piece by piece."""
+    """The C type of a total: sums of single precision are accumulated in double, piece by piece."""
     return "double" if r.ufunc == "add" and r.dtype.kind == "f" else held(r.dtype)
 
 
 def joined(r: Reducer, total: str, x: Any) -> str:
-    """The line that joins a number to a total."""
+    """The line that combines a number with a total."""
     x = x if isinstance(x, Expr) else Expr(x, r.dtype)
     return f"{total} = {r.both(Expr(total, r.dtype), cast(x, r.dtype)).bare};"
 
@@ -114,22 +110,16 @@ def joined(r: Reducer, total: str, x: Any) -> str:
 
 
 def reduced_group(step: Step, does: GroupStep) -> list[str]:
-    """A group with full reductions: of all elements one number, or of each row one."""
+    """A group with full reductions: one number of all elements, or one per row."""
     body, values = does.body, does.values
     outputs = [y for y in body.outputs if y is not None]
     results = dict(zip(range(len(body.inputs), len(step.operands)), outputs, strict=True))
     numbers = {k: reducer(y) for k, y in results.items() if is_full_reduction(y)}
-    whole = [k for k in range(len(step.operands)) if k not in numbers]
-    first = step.operands[min(numbers)].shell.shape[:1]  # a block has fewer rows than the loop
-    spans = [step.operands[k] for k in whole]
-    rest = loop_shape(outputs[0])[len(first) :] or max((v.shell.shape[len(first) :] for v in spans), key=len)
-    shape = (*first, *rest)
-    outer = axes_of(first, [led(v, len(shape)) for v in spans])
-    inner = axes_of(shape[len(first) :], [tailed(v, len(shape)) for v in spans] if first else spans)
-    outer, inner = ([(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner))
+    first = step.operands[min(numbers)].shell.shape[:1]  # of a block, which has fewer rows than the loop
+    outer, inner = group_axes(first, loop_shape(outputs[0])[len(first) :], step.operands, numbers)
     axes = [*outer, *in_pieces(inner)]
     lines = computed(step, does, axes)
-    stores = [f"{element(k, axes)} = {kept(values[results[k]])};" for k in whole if k in results]
+    stores = [f"{element(k, axes)} = {kept(values[y])};" for k, y in results.items() if k not in numbers]
 
     def each(named: Named) -> list[str]:
         return [*lines, *stores, *(joined(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items())]
@@ -142,19 +132,30 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     return gathered(outer, inner, {f"r{k}": r for k, r in numbers.items()}, each, end)
 
 
+def group_axes(first: Shape, rest: Shape, operands: Sequence[Buffer], numbers: Collection[int]) -> list[list[Axis]]:
+    """The outer axis, of length `first`, and the inner axes of a group; `numbers` are indices of its reductions."""
+    whole = [k for k in range(len(operands)) if k not in numbers]
+    spans = [operands[k] for k in whole]
+    rest = rest or max((v.shell.shape[len(first) :] for v in spans), key=len)
+    ndim = len(first) + len(rest)
+    outer = axes_of(first, [led(v, ndim) for v in spans])
+    inner = axes_of(rest, [tailed(v, ndim) for v in spans] if first else spans)
+    return [[(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner)]
+
+
 def led(v: Buffer, ndim: int) -> Buffer:
-    """An operand along the first of so many axes: a vector, or a number that it broadcasts."""
+    """An operand along the first of `ndim` axes: a vector, or a number if it broadcasts."""
     along: tuple[Any, ...] = (slice(None), *[0] * (ndim - 1))
     return Buffer(v.shell[along] if v.shell.ndim == ndim else np.empty((), v.shell.dtype), "argument")
 
 
 def tailed(v: Buffer, ndim: int) -> Buffer:
-    """An operand along the others."""
+    """An operand along the axes after the first."""
     return Buffer(v.shell[0], "argument") if v.shell.ndim == ndim else v
 
 
 def spread(steps: Sequence[int], whole: Sequence[int]) -> list[int]:
-    """Steps of some operands, as those of all: the others do not step."""
+    """Strides of the operands in `whole`, as a list for all operands; the others get 0."""
     found = [0] * (max(whole, default=0) + 1)
     for k, step in zip(whole, steps):
         found[k] = step
@@ -180,7 +181,7 @@ def reduction(step: Step, does: ReduceStep) -> list[str]:
 
 
 def contraction(step: Step, does: EinsumStep) -> list[str]:
-    """An einsum of as many elements as its operands have; of more, where there are few."""
+    """An einsum. Raises NotWritten if it is large and multiplies more often than its operands have elements."""
     left, _, right = does.subscripts.partition("->")
     letters = [*left.split(","), right]
     shells = [v.shell for v in step.operands]
@@ -189,7 +190,7 @@ def contraction(step: Step, does: EinsumStep) -> list[str]:
     if len({x.dtype for x in shells}) > 1 or shells[0].dtype not in (np.float32, np.float64):
         raise NotWritten(step.text)
     if len(lengths) == len(right) or work > max(SMALL_PRODUCT, *(x.size for x in shells)):
-        raise NotWritten("NumPy knows a better order")
+        raise NotWritten("NumPy has a faster einsum")
 
     def axis(c: str) -> Axis:
         strides = [x.strides[said.index(c)] // x.itemsize if c in said else 0 for x, said in zip(shells, letters)]
@@ -200,9 +201,9 @@ def contraction(step: Step, does: EinsumStep) -> list[str]:
 
 
 def folded(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Reducer) -> list[str]:
-    """y = the products of the xs, gathered along the axes that go.
+    """y = the products of the xs, reduced along the axes in `gone`.
 
-    Where these lie innermost in memory, one number after the other; else row by row, into the rows of y.
+    If these are innermost in memory, one result after the other; otherwise row by row, into the rows of y.
     """
     *xs, y = operands
     left, gone = (merged(sorted(axes, key=lambda axis: -max(map(abs, axis[1])))) for axes in (left, gone))
@@ -223,7 +224,7 @@ def folded(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Re
 
 
 def step_of(axis: Axis) -> int:
-    """The least distance in memory between elements along an axis."""
+    """The smallest stride along an axis."""
     return min((abs(s) for s in axis[1] if s), default=1)
 
 
@@ -231,13 +232,13 @@ def step_of(axis: Axis) -> int:
 
 
 def product(step: Step) -> list[str]:
-    """A product of two small matrices, some rows of the result at a time in registers."""
+    """A product of two small matrices, with a few rows of the result at a time in registers."""
     x, y, z = (v.shell for v in step.operands)
     if (x.ndim, y.ndim) != (2, 2) or z.dtype not in (np.float32, np.float64) or not x.dtype == y.dtype == z.dtype:
         raise NotWritten(step.text)
     (m, k), n = x.shape, y.shape[1]
     if m * k * n > SMALL_PRODUCT or k > PIECE:
-        raise NotWritten("NumPy's BLAS is faster, or more exact")
+        raise NotWritten("NumPy's BLAS is faster or more exact")
     (xi, xl), (yl, yj), (zi, zj) = ([s // v.itemsize for s in v.strides] for v in (x, y, z))
     if n == 1 or n > NARROW or (xl == yl == 1 and k >= NARROW):
         return contraction(step, EinsumStep("il,lj->ij"))

@@ -1,8 +1,8 @@
-"""A recorded graph of Values as flat arrays, and the loops of C++ that go through them, forward and back.
+"""A recorded graph of Values as flat arrays, and C++ loops that run over them, forward and backward.
 
-They are compiled once, for every graph: of 65,000 straight lines a compiler makes code in 33 s. What an operation
-computes, and what its slopes are, is in RULES of scalar/replay.py, whose formulas are C++ but for Python's `if`.
-exp, log, tanh and pow are those that Python itself calls, so results are Python's to the last bit.
+The loops are compiled once for all graphs, because compiling 65,000 lines of straight code would take 33 s. RULES of
+scalar/replay.py defines each operation and its slopes; its formulas are valid C++ except for Python's `if`. exp, log,
+tanh and pow are the C functions that Python itself calls, so results equal Python's to the last bit.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def cpp(formula: str) -> str:
 
 
 def forward(value: str) -> str:
-    """y. Of a quotient or a function Python refuses some results: where a number is not finite, Python is to decide."""
+    """The case that computes y. Python raises for some quotients and functions: it takes over if y is not finite."""
     left = " if (a * 0 + b * 0 + y * 0 != 0) return i;" * bool(re.search(r"[/(]", value))
-    return f"y = {cpp(value)};{left} values[i] = y; continue;"  # one line for all cases takes 3 times as long: gcc 12
+    return f"y = {cpp(value)};{left} values[i] = y; continue;"  # jumping to shared code is 3 times slower: gcc 12
 
 
 def backward(*shares: str) -> str:
@@ -69,7 +69,7 @@ extern "C" void backward(int i, int n, TAPE)
 
 
 def interpreter() -> ctypes.CDLL | None:
-    """The C++, compiled and given the C library's functions; None where that cannot be."""
+    """The compiled C++, bound to the C library's functions; None if it cannot be compiled."""
     found = library(TEXT, "-ffp-contract=off")
     if found is not None:
         theirs = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
@@ -80,12 +80,12 @@ def interpreter() -> ctypes.CDLL | None:
 
 
 class Tape:
-    """A graph, to be run for new numbers at its inputs.
+    """A graph that can be run with new numbers at its inputs.
 
-    ops          of each operation, the number of its rule
-    a, b         where its operands are; of one operand, both the same
-    values       of the operations, then of the inputs, then of the constants
-    gradients    likewise
+    ops          for each operation, the number of its rule
+    a, b         for each operation, the indices of its operands in `values`; equal if it has one operand
+    values       values of the operations, then of the inputs, then of the constants
+    gradients    gradients in the same order
     """
 
     def __init__(self, interpreter: ctypes.CDLL, y: Value, computed: Sequence[Value], inputs: Sequence[Value]):
@@ -110,13 +110,13 @@ class Tape:
         self.gradients = array("d", [0.0]) * len(self.values)
 
     def __call__(self, *numbers: float) -> tuple[float, list[float]]:
-        """The value of y, and its slopes towards the inputs."""
+        """The value of y, and its derivatives with respect to the inputs."""
         tape = [x.buffer_info()[0] for x in (self.ops, self.a, self.b, self.values, self.gradients)]
-        with self.lock:  # two threads would write into one another's numbers
+        with self.lock:  # the arrays are shared between threads
             self.values[self.inputs] = array("d", numbers)
             i = -1
             while (i := self.interpreter.forward(i + 1, self.count, *tape)) < self.count:
-                self.values[i] = IN_PYTHON[self.ops[i]](self.values[self.a[i]], self.values[self.b[i]])  # it may raise
+                self.values[i] = IN_PYTHON[self.ops[i]](self.values[self.a[i]], self.values[self.b[i]])  # may raise
             ctypes.memset(tape[-1], 0, 8 * len(self.gradients))
             self.gradients[self.y] = 1.0
             self.interpreter.backward(0, self.count, *tape)

@@ -1,12 +1,11 @@
-"""A C++ compiler, and the cache of what it has built.
+"""Find a C++ compiler, and cache the libraries it builds.
 
-ziglang is one that pip installs, without an administrator, on Linux, macOS and Windows; else the system's is tried.
-What is built needs no library, so no headers either: to compile takes 0.1 to 0.8 s. It is kept in the user's
-cache folder under a name that depends on the text, the flags, the compiler and the processor, and moved there whole: of
-two processes that build the same, one wins, and both are right.
+pip installs the compiler ziglang without an administrator, on Linux, macOS and Windows; without it, the system's
+compiler is tried. The code needs no library and no headers, and compiles in 0.1 to 0.8 s. A library is stored in the
+user's cache folder under a name that depends on the text, the flags, the compiler and the processor. It is moved there
+atomically, so two processes that build the same library do not disturb each other.
 
-Whatever goes wrong on the way (no compiler, one that crashes or never ends, a disk that is full), there is no library
-then, and its warning says why, once.
+If anything fails (no compiler, a crash, a timeout, a full disk), there is no library, and one warning says why.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ FLAGS = (
     *("-ffreestanding", "-nostdlib", *(("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ())),
 )
 PATIENCE = 120  # seconds that a compiler may take
-MOST = 1 << 28  # bytes that the cache keeps
-START = 'extern "C" { int _fltused; int DllMainCRTStartup(void *, unsigned, void *) { return 1; } }\n'  # of a DLL
+MOST = 1 << 28  # bytes that the cache may hold
+START = 'extern "C" { int _fltused; int DllMainCRTStartup(void *, unsigned, void *) { return 1; } }\n'  # for a DLL
 PROBE = 'extern "C" int works() { return 42; }\n'
 
 
 class NoCompilerWarning(UserWarning):
-    """Native code was asked for, and Python runs, with NumPy where there are arrays."""
+    """Native code was requested, but Python and NumPy run instead."""
 
 
 def library(text: str, *flags: str) -> ctypes.CDLL | None:
-    """The text, compiled with FLAGS and these, and loaded; None where that cannot be."""
+    """The text compiled with FLAGS and `flags`, and loaded; None if that fails."""
     command = compiler()
     try:
         return None if command is None else built(command, text, *flags)
@@ -54,14 +53,14 @@ def library(text: str, *flags: str) -> ctypes.CDLL | None:
 
 @cache
 def compiler() -> tuple[str, ...] | None:
-    """The command of a compiler that works here; None where there is none."""
+    """The command of a compiler that works; None if there is none."""
     for command in candidates():
         try:
             if built(command, PROBE).works() == 42:
                 return command
         except (OSError, subprocess.SubprocessError, AttributeError):
             continue
-    told("there is no C++ compiler here that works: python -m pip install 'minigrad-course[native]' brings one")
+    told("there is no working C++ compiler: python -m pip install 'minigrad-course[native]' installs one")
     return None
 
 
@@ -69,16 +68,16 @@ def candidates() -> list[tuple[str, ...]]:
     """Commands to try: that of ziglang, then the system's."""
     zig = [(sys.executable, "-m", "ziglang", "cc")] if find_spec("ziglang") else []
     if sys.platform == "darwin" and subprocess.run(["xcode-select", "-p"], capture_output=True, check=False).returncode:
-        return list(zig)  # there, `cc` would open a window that offers to install one
+        return list(zig)  # on macOS, `cc` would open a window that offers to install a compiler
     return [*zig, *((found,) for name in ("c++", "cc", "clang") if (found := shutil.which(name)))]
 
 
 def told(why: str) -> None:
-    warnings.warn(f"Python runs what was to be native: {why}", NoCompilerWarning, stacklevel=2)
+    warnings.warn(f"Python runs instead of native code: {why}", NoCompilerWarning, stacklevel=2)
 
 
 def reason(error: Exception) -> str:
-    """The first line of what a compiler said, or what the system did."""
+    """The first line of the compiler's error output, or of the system's error."""
     said = getattr(error, "stderr", None) or str(error)
     lines = (said.decode(errors="replace") if isinstance(said, bytes) else said).strip().splitlines()
     return lines[0] if lines else type(error).__name__
@@ -88,23 +87,23 @@ def reason(error: Exception) -> str:
 
 
 def built(command: tuple[str, ...], text: str, *flags: str) -> ctypes.CDLL:
-    """The library of a text: that of the cache, if it is whole and can be loaded, or a new one.
+    """The library of a text: from the cache, if it is complete and loads, else newly built.
 
-    Its name tells its size: to load a library that was cut off would end the process.
+    Its file name contains its size, because loading a truncated library would crash the process.
     """
     name = key(command, text, *flags)
     for path in folder().glob(f"{name}-*{suffix()}"):
         try:
             if path.stat().st_size == int(path.stem.rpartition("-")[2]):
                 return ctypes.CDLL(str(path))
-        except OSError:  # it is damaged, or gone
+        except OSError:  # damaged or deleted
             pass
         path.unlink(missing_ok=True)
     return ctypes.CDLL(str(build(command, text, folder() / name, *flags)))
 
 
 def build(command: tuple[str, ...], text: str, path: Path, *flags: str) -> Path:
-    """Compile a text, and move what comes of it to its place, which this is."""
+    """Compile a text, move the library next to `path`, and return where it is."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="build", ignore_cleanup_errors=True) as work:
         source, made = Path(work) / "part.cpp", Path(work) / f"{path.name}{suffix()}"
         source.write_text(text + START * (sys.platform == "win32"), "utf-8")
@@ -114,14 +113,14 @@ def build(command: tuple[str, ...], text: str, path: Path, *flags: str) -> Path:
             line, check=True, capture_output=True, timeout=PATIENCE, env=environment, stdin=subprocess.DEVNULL
         )
         place = path.with_name(f"{path.name}-{made.stat().st_size}{suffix()}")
-        if not place.exists():  # one that is in use cannot be replaced on Windows
+        if not place.exists():  # Windows cannot replace a library in use
             made.replace(place)
     swept(path.parent)
     return place
 
 
 def key(command: tuple[str, ...], text: str, *flags: str) -> str:
-    """What a library depends on, in short."""
+    """A hash of everything a library depends on."""
     tool = Path(find_spec("ziglang").origin or "") if "ziglang" in command else Path(command[0])  # type: ignore[union-attr]
     stamp = (str(tool), tool.stat().st_mtime_ns, tool.stat().st_size)
     return blake2s(
@@ -131,7 +130,7 @@ def key(command: tuple[str, ...], text: str, *flags: str) -> str:
 
 @cache
 def processor() -> tuple[str, ...]:
-    """What this processor can do, as NumPy has found out."""
+    """The features of this processor, as NumPy detected them."""
     features = import_module("numpy._core._multiarray_umath").__cpu_features__
     return tuple(name for name, has in features.items() if has)
 
@@ -142,7 +141,7 @@ def suffix() -> str:
 
 @cache
 def folder() -> Path:
-    """Where libraries are kept; where nothing can be written there, a folder that goes with the process."""
+    """The folder of the libraries; if it is not writable, a temporary folder deleted at exit."""
     path = Path(os.environ.get("MINIGRAD_CACHE") or user_cache_path("minigrad")) / "native"
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -155,7 +154,7 @@ def folder() -> Path:
 
 
 def swept(path: Path) -> None:
-    """The oldest go where all would be too much."""
+    """Delete the oldest libraries if all exceed MOST bytes."""
     files = sorted(path.glob(f"*{suffix()}"), key=lambda file: -file.stat().st_mtime)
     size = 0
     for file in files:

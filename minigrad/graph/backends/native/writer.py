@@ -1,4 +1,4 @@
-"""A step of a program as a function of C++.
+"""A step of a program as a C++ function.
 
     STEP add_tanh_0(const float *a0, const float *a1, float *a2)
     {
@@ -11,7 +11,7 @@
         }
     }
 
-Steps that are alike are one function. A loop over rows calls functions of blocks, which stay in the cache.
+Equal steps share one function. A loop over rows calls functions on blocks that stay in the cache.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LIBRARY = {f"{name}{f}" for name in CALLS.values() for f in ("", "f")} - OWN
 
 
 class CppWriter:
-    """Writes functions.
+    """Writes C++ functions.
 
     functions    parameters and body → name
     names        step → the name of its function
@@ -50,7 +50,7 @@ class CppWriter:
         self.names: dict[Step, str] = {}
 
     def can(self, step: Step) -> bool:
-        """Whether there is a function for a step."""
+        """Whether a step can be written as a function; if so, the function is added."""
         before = len(self.functions)
         try:
             self.names[step] = self.function(step)
@@ -61,7 +61,7 @@ class CppWriter:
         return True
 
     def function(self, step: Step) -> str:
-        """The name of the function that does what a step does, written if there is none yet."""
+        """The name of the function of a step, which is written if it is new. Raises NotWritten if C cannot do it."""
         does, node = step.does, step.node
         for v in step.operands:
             check(v)
@@ -87,14 +87,14 @@ class CppWriter:
         raise NotWritten(step.text)
 
     def added(self, title: str, step: Step, body: Iterable[str]) -> str:
-        """The name of a function with that body: one that there is already, or a new one."""
+        """The name of a function with that body, existing or new."""
         text = f"({', '.join(parameters(step))})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
         library_of(text)
         return self.functions.setdefault(text, f"{title}_{len(self.functions)}")
 
     @property
     def text(self) -> str:
-        """All functions, behind what they call."""
+        """All functions, after the functions they call."""
         own = "\n".join(f"STEP {name}{text}" for text, name in self.functions.items())
         used = words(own)
         templates = "\n".join(text for name, text in FUNCTIONS.items() if name in used)
@@ -102,10 +102,10 @@ class CppWriter:
         return f"{library}\n{templates}\n\n{own}"
 
     def rows(self, loop: TiledLoop) -> Iterable[str]:
-        """The body of a loop, on one block of rows after the other."""
+        """The lines that run the body of a loop on each block of rows."""
         plan = loop.plan
         if loop.length % loop.rows or loop.terms:
-            raise NotWritten("a last block that is shorter, or numbers of each")
+            raise NotWritten("a shorter last block, or partial results of blocks")
 
         def place(v: Buffer) -> str:
             home = plan.allocations.get(v.root)
@@ -125,33 +125,33 @@ class CppWriter:
         yield "}"
 
     def call(self, step: Step, place: Callable[[Buffer], str], memory: str = "") -> str:
-        """The line that calls a step's function, a loop's with memory to work in."""
+        """The line that calls a step's function; a loop also gets workspace."""
         name = self.names.get(step) or self.function(step)
         given = [place(v) for v in step.operands if not is_number(v)]
         return f"{name}({', '.join([*given, *[memory] * (step.loop is not None)])});"
 
 
 def may_cancel(node: Node) -> bool:
-    """Whether an op may subtract nearly equal numbers, so that its digits depend on how each of them was rounded.
+    """Whether an op may subtract nearly equal numbers, so that its digits depend on how these were rounded.
 
-    Near their zeros, ln(eˣ + eʸ), ln |Γ| and ψ have NumPy's digits only if NumPy's functions compute them.
+    Near their zeros, ln(eˣ + eʸ), ln |Γ| and ψ match NumPy's digits only if NumPy computes them.
     """
     return isinstance(node.op, LogAddExp) or (isinstance(node.op, Special) and node.spec.dtype.itemsize > 4)
 
 
 def check(v: Buffer) -> None:
-    """Raises NotWritten for an operand that is not made of whole elements of a type of C, in a place that is known."""
+    """Raises NotWritten for an operand of unknown place or shape, without a C type, misaligned, or empty."""
     stored(v.shell.dtype)
     if len(v.roots) > 1 or not getattr(v.root.spec, "is_known", True):
-        raise NotWritten("an array whose place, or shape, only the run can tell")
+        raise NotWritten("an array whose place or shape is known only at run time")
     if any(b % v.shell.itemsize for b in (*v.shell.strides, v.offset)):
-        raise NotWritten("an array of parts of elements")
+        raise NotWritten("an array whose strides are not whole elements")
     if 0 in v.shell.shape:
-        raise NotWritten("no elements")
+        raise NotWritten("an empty array")
 
 
 def parameters(step: Step) -> list[str]:
-    """Pointers to the operands, and the workspace of a loop."""
+    """The parameter list: pointers to the operands, and the workspace of a loop."""
     given = [
         f"{'' if k in step.writes else 'const '}{stored(v.shell.dtype)} *a{k}"
         for k, v in enumerate(step.operands)
@@ -161,7 +161,7 @@ def parameters(step: Step) -> list[str]:
 
 
 def library_of(text: str) -> list[str]:
-    """The functions of the C library that a text calls. Raises NotWritten on Windows, where they are not found."""
+    """The functions of the C library that a text calls. Raises NotWritten on Windows, where they cannot be linked."""
     names = sorted(words(text) & LIBRARY)
     if names and sys.platform == "win32":
         raise NotWritten(f"{names[0]} of the C library")
@@ -169,7 +169,7 @@ def library_of(text: str) -> list[str]:
 
 
 def declared(name: str) -> str:
-    """A function of the C library."""
+    """The declaration of a function of the C library."""
     kind = "double" if name in CALLS.values() else "float"
     number = 2 if name.removesuffix("f") in ("pow", "atan2", "hypot") or name.startswith("fmod") else 1
     return f'extern "C" {kind} {name}({", ".join([kind] * number)});\n'

@@ -1,9 +1,8 @@
-"""Dead code elimination: what no result needs is not computed.
+"""Dead code elimination: remove what no result needs.
 
-What cannot be reached from an output is in no graph, so most dead code is dead without a pass. What is left to do is to
-let go of waiting for what has no effect, and to have branches and loops give only what is read of them: a loop leaves
-behind the carries of every step, for a backward that may never come. What nobody reads of that is dropped: results,
-then the carries that only they needed, then the operands. The same inside, in the graphs that the op is made of.
+A graph holds only nodes that an output reaches, so most dead code disappears without a pass. This pass removes waits
+for nodes without an effect, and narrows branches and loops to the results that are read, also inside their graphs. A
+loop returns the carries of every step in case backward needs them. Unread ones are dropped, then unused operands.
 """
 
 from __future__ import annotations
@@ -19,18 +18,13 @@ from ....engine.tensor.rewrite import again
 from .purify import graphs_of
 
 
-def wanted(graph: Graph, results: Collection[int]) -> Graph:
-    """The graph of some of its results, by their places; the others are None. The arguments stay as they are."""
-    return replace(graph, outputs=tuple(y if i in results else None for i, y in enumerate(graph.outputs)))
-
-
 def dce(graph: Graph) -> Graph:
-    """The graph without what is dead in it."""
+    """The graph without dead code."""
     return without_waits(narrowed(graph))
 
 
 def without_waits(graph: Graph) -> Graph:
-    """x after (waits)  →  x after those of the waits that have an effect, or depend on one;  x after nothing  →  x"""
+    """x after (waits)  →  x after the waits that have or depend on an effect;  x after no waits  →  x"""
     effects: set[Node] = set()
 
     def waiting(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -50,9 +44,9 @@ Narrowed = tuple[Any, list[int], list[int]]
 
 
 def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
-    """The graph, its branches and loops without results, carries and operands that nobody reads.
+    """The graph, its branches and loops without the results, carries and operands that nothing reads.
 
-    known    what was narrowed before: a loop is asked again for each loop around it that turns out to read more
+    known    results so far: an inner loop is narrowed again whenever an outer loop turns out to read more of it
     """
     known = {} if known is None else known
     read: dict[Node, set[int]] = {node: set() for node in graph.nodes if hasattr(node.op, "gives")}
@@ -77,43 +71,49 @@ def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
 
 
 def narrowed_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Narrowed]) -> Narrowed:
-    """The op for those of its results that are read; which results it gives, and which operands it takes."""
-    graphs, whole, (carried, sliced) = graphs_of(op), op.gives[0], parts(op)
-    before = operands - len(whole.inputs)  # the condition of a branch
+    """The op narrowed to the results in `read`; the indices of the results it returns and of the operands it takes."""
+    whole, (carried, sliced) = op.gives[0], parts(op)
+    before = operands - len(whole.inputs)  # 1 for the condition of a branch
     results, needed = set(read) | ({len(whole.outputs) - 1} if op.effect else set()), set[int]()
     if op.effect and not before:  # the first operand orders this op after the effects before it
         (results if carried else needed).add(0)
-    while True:
-        given = sorted(results)
-        small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs.items()}
-        used = needed.union(*map(reads, small.values()))
-        more = {j for j in used if j < carried} - results
-        if not more:
-            break
-        results |= more
+    given, used, small = with_carries(op, results, needed, known)
     if sliced and op.length is None and used.isdisjoint(range(carried, carried + sliced)):
-        used.add(carried)  # it says how many steps there are
-    used |= {i for i in results if i < carried}
-    taken = sorted(used)
+        used.add(carried)  # it tells the number of steps
+    taken = sorted(used | {i for i in given if i < carried})
     small = {name: Graph(tuple(g.inputs[j] for j in taken), g.outputs) for name, g in small.items()}
-    if len(given) == len(whole.outputs) and len(taken) + before == operands and small == graphs:
+    if len(given) == len(whole.outputs) and len(taken) + before == operands and small == graphs_of(op):
         return op, given, [*range(operands)]
     counts = {"carried": sum(i < carried for i in given), "sliced": sum(carried <= j < carried + sliced for j in taken)}
     counts = {name: n for name, n in counts.items() if name in op.__dataclass_fields__}
     return replace(op, **small, **counts), given, [*range(before), *(before + j for j in taken)]
 
 
+def with_carries(
+    op: Any, results: set[int], needed: set[int], known: dict[Any, Narrowed]
+) -> tuple[list[int], set[int], dict[str, Graph]]:
+    """The results with all carries that they need; `needed` and the operands that these use; the narrowed graphs."""
+    while True:
+        given = sorted(results)
+        small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs_of(op).items()}
+        used = needed.union(*map(reads, small.values()))
+        more = {j for j in used if j < parts(op)[0]} - results
+        if not more:
+            return given, used, small
+        results = results | more
+
+
 def reads(graph: Graph) -> list[int]:
-    """Which of its inputs it reads."""
+    """The indices of the inputs that the graph reads."""
     nodes = set(graph.nodes)
     return [j for j, x in enumerate(graph.inputs) if x in nodes]
 
 
 def parts(op: Any) -> tuple[int, int]:
-    """How many operands are carried, and how many sliced: of a branch, none."""
+    """The numbers of carried and of sliced operands; 0 for a branch."""
     return getattr(op, "carried", 0), getattr(op, "sliced", 0)
 
 
 def only(graph: Graph, results: Collection[int]) -> Graph:
-    """The graph of some of its results."""
+    """The graph with only these results."""
     return Graph(graph.inputs, tuple(graph.outputs[i] for i in results))

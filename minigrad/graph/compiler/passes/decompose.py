@@ -1,16 +1,16 @@
-"""Compact ops become the ops they are made of, so that forward and backward share what is dear.
+"""Replace compound ops by the ops they are made of, so that forward and backward share expensive parts.
 
-An op such as softmax is one op for good reasons: it keeps one array for backward, and makes what else it needs again.
-Where all of a graph is known, backward need not: it can read what forward made.
+Eagerly, an op such as softmax keeps one array for backward and recomputes the rest. When the whole graph is known,
+backward can read what forward computed:
 
     ln Σ eˣ              its gradient reads the eˣ⁻ᵐ that were summed
-    −ln softmax(x)[k]    likewise
-    attention            its gradients read the weights, which are not computed a second time
+    −ln softmax(x)[k]    its gradient reads them too
+    attention            its gradients read the weights, which are not recomputed
     standardise          its gradients read (x − μ) / σ
 
-What an op is made of it says itself: see `decomposed` in engine/ops/normalise.py and others. After this pass `share`
-finds the parts that forward and backward have in common. It takes memory to save time; those of ONLY_TIME take none,
-and give the same to the last bit.
+An op defines its parts in `decompose`, as in engine/ops/normalise.py. After this pass, `share` merges the parts that
+forward and backward have in common. This costs memory to save time. The ops in ONLY_TIME cost no memory, and their
+parts give the same result to the last bit.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ....engine.tensor.rewrite import Rewrite, about, again, simplify
 from ....engine.tensor.symbol import Symbol
 from .fast_math import POOLED
 
-ONLY_TIME = (Standardise, RMSNormalise)  # what backward reads stands in for x, which it would have read
+ONLY_TIME = (Standardise, RMSNormalise)  # backward reads their result instead of x
 
 
 def decompose(graph: Graph, exact: bool = False) -> Graph:
-    """Every op that says what it is made of, as that. Ops on no elements stay: there is nothing to share.
+    """Replace every op that has `decompose` by its parts, except ops on empty arrays.
 
-    exact    only those whose parts round as they do, and which cost no memory
+    exact    only the ops in ONLY_TIME, whose parts round as the op does and cost no memory
     """
 
     def parts(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -57,4 +57,4 @@ def weights(node: Node) -> Node | None:
     return None
 
 
-SEEN: tuple[Rewrite, ...] = (weights, *POOLED)  # what can be seen while ops are whole
+SEEN: tuple[Rewrite, ...] = (weights, *POOLED)  # rules that match compound ops, so they run before decomposition

@@ -1,15 +1,15 @@
-"""Rules that are true of numbers, and of the numbers in a computer but for rounding or the sign of a 0.
+"""Rules that hold for real numbers, and for floating-point numbers up to rounding or the sign of a 0.
 
-They apply where speed was asked for before the last bit: see pipeline.py, FAST. Those about pooling do after it, to a
-quarter as many elements, what is done to every element alike.
+They apply where speed matters more than the last bit: see FAST in pipeline.py. The pooling rules move elementwise ops
+behind the pooling, which leaves for example a quarter of the elements:
 
-    max of relu(x)               →  relu(max of x)            relu keeps the order
-    max of (x + b)               →  (max of x) + b            so does adding what is equal in all of a window
+    max of relu(x)               →  relu(max of x)            relu is monotonic
+    max of (x + b)               →  (max of x) + b            b is constant in each window
     slope of relu · put taps(g)  →  put taps(slope of relu · g)
     Σ of put taps(g)             →  Σ of g
 
-The place of the maximum is then that of x. Where x is below 0 relu made ties, but gave them no gradient; where
-rounding made a tie of x + b, the gradient now goes to the one that was larger.
+The maximum is then located in x. Where x is below 0, relu made ties, but these got no gradient. Where rounding made
+a tie of x + b, the gradient now goes to the larger x.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def zero(node: Node) -> Node | None:
 
 @about(Div)
 def quotient(node: Node) -> Node | None:
-    """x / c  →  x · (1 / c), which is quicker, to 1.5 ulp; unless c or 1 / c is 0, subnormal or infinite"""
+    """x / c  →  x · (1 / c): faster, within 1.5 ulp; not if c or 1 / c is 0, subnormal or infinite"""
     match node:
         case Node(Div(), (x, Node(Const(c)) as k)) if k.spec.dtype == node.spec.dtype and is_float(x, k):
             return Node(Mul(), (x, number(1 / c, k.spec))) if is_normal(c, k) and is_normal(1 / c, k) else None
@@ -59,9 +59,9 @@ def quotient(node: Node) -> Node | None:
 def factors(node: Node) -> Node | None:
     """(x · a) · b  →  x · (a b);  (x + a) + b  →  x + (a + b), for constants a and b
 
-    x · (a b)      to 1.5 ulp: only if |a| and |b| are both at least 1 or both at most 1, so that x · a overflows or
+    x · (a b)      within 1.5 ulp: only if |a| and |b| are both at least 1 or both at most 1, so that x · a overflows or
                    underflows only where the result does; and only if a b is neither infinite nor subnormal
-    x + (a + b)    to an ulp of the largest of x, a and b: only if a and b are too small to make a finite x infinite
+    x + (a + b)    within an ulp of the largest of x, a and b: only if a and b are too small to make a finite x infinite
     """
     match node:
         case Node(Mul() | Add(), (inner, Node(Const(b)) as k) | (Node(Const(b)) as k, inner)) if type(inner.op) is type(
@@ -108,13 +108,13 @@ def sums(node: Node) -> Node | None:
 
 
 def is_matrix(x: Node) -> bool:
-    """Whether BLAS can read x, and x is too small for a loop over blocks, which would go over it anyway."""
+    """Whether BLAS can read x, and x is small enough that it is not processed in blocks."""
     return x.spec.ndim == 2 and x.spec.dtype.char in "fd" and x.spec.size <= 1 << 16
 
 
 @about(Sum)
 def lines(node: Node) -> Node | None:
-    """Σ x over the rows of a matrix  →  1ᵀ x;  over its columns  →  x 1: BLAS adds up in a third of the time"""
+    """Σ x over the rows of a matrix  →  1ᵀ x;  over its columns  →  x 1: BLAS sums in a third of the time"""
     match node:
         case Node(Sum((axis,)), (x,)) if is_matrix(x) and 1 < x.spec.shape[axis] <= 1 << 10:
             n = x.spec.shape[axis]
@@ -126,7 +126,7 @@ def lines(node: Node) -> Node | None:
 
 @about(MatMul)
 def product(node: Node) -> Node | None:
-    """x y of a row or a column  →  the same as a layer, which is computed by `dot`: it starts in half the time"""
+    """x y with a row or a column  →  Affine, which runs as `dot` and has half the overhead"""
     match node:
         case Node(MatMul(), (x, y)) if is_matrix(x) and is_matrix(y) and 1 in node.spec.shape:
             return Node(Affine(), (x, y))
@@ -145,13 +145,13 @@ def mean(node: Node) -> Node | None:
 
 
 def wide(x: Node) -> bool:
-    """Whether sums in x's own dtype lose little: those of half precision are made in single."""
+    """Whether x's own dtype is precise enough to sum in; half precision is summed in single."""
     return x.spec.dtype.itemsize > 2
 
 
 @about(Sum)
 def copies(node: Node) -> Node | None:
-    """Σ of n copies of x, made by broadcasting  →  x · n"""
+    """Σ over the n copies of x that a broadcast makes  →  x · n"""
     match node:
         case Node(Sum(axes) as op, (Node(BroadcastTo(shape), (x,)),)) if x.spec.is_float:
             before = (1,) * (len(shape) - x.spec.ndim) + x.spec.shape
@@ -163,12 +163,12 @@ def copies(node: Node) -> Node | None:
 
 
 FAST_MATH: tuple[Rewrite, ...] = (zero, quotient, factors, sums, mean, copies)
-BY_BLAS: tuple[Rewrite, ...] = (lines, product)  # when nothing else is left to say of sums
+BY_BLAS: tuple[Rewrite, ...] = (lines, product)  # applied after all other rules about sums
 
 
 @about(Convolution)
 def bias(node: Node) -> Node | None:
-    """x ⋆ w + b as one op  →  x ⋆ w, and + b"""
+    """The op x ⋆ w + b  →  (x ⋆ w) + b, two ops"""
     match node:
         case Node(Convolution() as op, (x, w, b)) if x.spec.dtype == w.spec.dtype == b.spec.dtype:
             return Node(Add(), (Node(op, (x, w)), Node(Reshape((b.spec.shape[0], *[1] * (x.spec.ndim - 2))), (b,))))
@@ -189,12 +189,12 @@ def after(node: Node) -> Node | None:
 
 
 def is_level(b: Node, x: Node) -> bool:
-    """Whether b, which broadcasts to x (N, C, *size), is one number in each window: of length 1 along the size."""
+    """Whether b, which broadcasts to x (N, C, *size), is constant in each window: of length 1 along the size."""
     return all(n == 1 for n in b.spec.shape[-(x.spec.ndim - 2) :])
 
 
 def bare(x: Node, top: Node) -> tuple[Node, Node] | None:
-    """x, and the maximum of it, without what was done to both alike; None if top is not the maximum of x so done."""
+    """x and top without the relu and + b that both went through; None unless top is then the maximum of x."""
     while type(x.op) is type(top.op) in (Relu, Add) and x.inputs[1:] == top.inputs[1:]:
         x, top = x.inputs[0], top.inputs[0]
     return (x, top) if isinstance(top.op, MaxPool) and top.inputs == (x,) else None
@@ -202,7 +202,7 @@ def bare(x: Node, top: Node) -> tuple[Node, Node] | None:
 
 @about(ArgMaxPool)
 def place(node: Node) -> Node | None:
-    """where the maximum of x + b is  →  where that of x is"""
+    """argmax of (x + b)  →  argmax of x, per window"""
     match node:
         case Node(ArgMaxPool() as op, (Node(Add()) as x, top)) if (found := bare(x, top)) and found[0] is not x:
             return Node(op, found)
@@ -211,7 +211,7 @@ def place(node: Node) -> Node | None:
 
 @about(ReluDifferential, Kept)
 def before(node: Node) -> Node | None:
-    """slope of relu · put taps(g)  →  put taps(slope of relu · g), where the maximum of relu was taken"""
+    """slope of relu · put taps(g)  →  put taps(slope of relu · g), if the pooled array was that relu"""
     match node:
         case Node(ReluDifferential(), (Node(PutTaps()) as put, y)):
             pass

@@ -1,7 +1,7 @@
-"""Constant folding: what depends on no input is computed once, when the graph is compiled.
+"""Constant folding: compute what depends on no input once, when the graph is compiled.
 
-Only small results are held, so that a compiled graph is never larger than the one that was written; and nothing
-that has an effect, can refuse its operands, or has a length that is not known yet.
+Only small results are stored, so that the compiled graph is never larger than the original. Ops that have an effect or
+can raise an error, and values whose length is still unknown, are not folded.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ....engine.ops import const
 from ....engine.ops.reduce import Reduction
 from ....engine.tensor.rewrite import again
 
-LARGEST = 1 << 12  # bytes of a constant that is held
-WORK = 1 << 16  # elements of an operand that is computed with, which may be a broadcast
+LARGEST = 1 << 12  # bytes of a stored constant
+WORK = 1 << 16  # elements of an operand, which may be a broadcast
 
 
 @dataclass(frozen=True)
 class Folded(Op):
-    """A small array that never changes: the bytes of its elements, in order.
+    """A small constant array, stored as the bytes of its elements.
 
     value    the array, read-only
     """
@@ -46,7 +46,7 @@ class Folded(Op):
 
 
 def fold(graph: Graph) -> Graph:
-    """Nodes all of whose operands are constants become constants, if that is small. A view costs nothing and stays."""
+    """Replace nodes whose operands are all constants by constants, if they are small. Views stay: they are free."""
     known: dict[Node, Any] = {}
 
     def computed(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -57,7 +57,7 @@ def fold(graph: Graph) -> Graph:
             known[new] = array = value(new, *(known[x] for x in inputs))
         if new.op.is_view or not inputs or array.nbytes > LARGEST or not array.flags.c_contiguous:
             return new
-        held = node.naming(Node(leaf(array), (), new.spec))  # under its name at once: the next one looks it up
+        held = node.naming(Node(leaf(array), (), new.spec))  # rename now: the next lookup uses this node
         known[held] = array
         return held
 
@@ -71,13 +71,13 @@ def can_be_read(leaf: Node) -> bool:
 
 
 def can_be_folded(node: Node) -> bool:
-    """Whether it can be computed beforehand: cheap to do, and by an op that always gives the same and never refuses."""
+    """Whether the node can be computed at compile time: it is cheap, deterministic, and cannot raise an error."""
     pure = isinstance(node.op, Elementwise | Linear | Reduction) and not node.op.effect
     return pure and node.spec.device is CPU and max(s.size for s in (node.spec, *(x.spec for x in node.inputs))) <= WORK
 
 
 def leaf(array: np.ndarray) -> Op:
-    """The constant that holds it: a Python number where the array has no axes."""
+    """The constant op for an array: a Python number if the array has no axes."""
     if array.ndim:
         return Folded(array.tobytes(), array.dtype, array.shape)
     return const(array.item())

@@ -1,16 +1,15 @@
-"""Fusion: elementwise ops that run over one shape become one op, whose loop reads and writes memory once.
+"""Fusion: elementwise ops over one shape become one op, whose loop reads and writes memory once.
 
-    y = tanh(x * a + b)     three loops, two arrays made on the way      →     one loop, none
+    y = tanh(x * a + b)     three loops, two temporary arrays      →     one loop, no temporary array
 
-A group is a small graph of its own, the body of `Fused`. It may have several results. What it reads broadcasts to
-the loop's shape. A group that reads a matrix product or a convolution is its epilogue: the bias and the activation
-are done while the result is still near.
+A group is a small graph of its own, the body of `Fused`. It may have several results. Its operands broadcast to the
+loop's shape. A group that reads a matrix product or a convolution is its epilogue: it applies the bias and the
+activation while the result is still in the cache.
 
-Which nodes may stand together without a cycle? Give every node a *level*, counted from the outputs: the highest of
-its readers' levels, and 1 more where the reader is a loop that cannot take it in. A path that leaves a group and
-enters a loop again is then at a lower level, and cannot come back: any loops of one level and one shape may be one
-group. Counting from the outputs also puts each node with its readers, which is late: of what is made early and read
-late, nothing is kept in between.
+Which nodes can form a group without making a cycle? Give every node a *level*, counted from the outputs: the highest
+level of its readers, plus 1 if that reader is a loop that cannot include it. Levels fall along every path that leaves
+a group and enters another loop, so no path comes back: loops of equal level and shape can form one group. Counting
+from the outputs also puts each node with its readers, as late as possible, so that its result is not kept for long.
 """
 
 from __future__ import annotations
@@ -35,15 +34,16 @@ from ....engine.ops.movement import BroadcastTo, Reshape
 from ....engine.ops.reduce import Max, Mean, Min, Sum
 from ....engine.tensor.rewrite import again
 
-LARGEST = 64  # nodes of a group: what a block of each leaves in the cache, and text that can still be read
+PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
+LARGEST = 64  # nodes of a group: their blocks fit into the cache, and the code stays readable
 
 
 @dataclass(frozen=True)
 class Fused(Op):
     """ys = body(xs): elementwise ops in one loop
 
-    body    its inputs are a0, a1, …; its outputs have the loop's shape, to which all inputs broadcast, or are full
-            reductions of nodes of that shape. Several outputs are a tuple, of which TupleGet(i) picks one
+    body    its inputs are a0, a1, … and broadcast to the loop's shape; its outputs have that shape, or are full
+            reductions of nodes of that shape. Several outputs form a tuple; TupleGet(i) picks one
     """
 
     body: Graph
@@ -60,12 +60,12 @@ class Fused(Op):
         return loop_shape(next(n for n in self.body.nodes if n.inputs))
 
     def widens(self, y: Any, *xs: Any) -> bool:
-        return False  # each op of the body says so for itself
+        return False  # the ops of the body widen for themselves
 
     def infer(self, *xs: Spec) -> Any:
         made_for = tuple(a.spec for a in self.body.inputs)
         if xs != made_for:
-            raise ShapeError(f"a fused loop made for {made_for} was given {xs}: fuse once the shapes are known")
+            raise ShapeError(f"a fused loop built for {made_for} got {xs}: fuse after the shapes are known")
         specs = [y.spec for y in self.body.outputs if y is not None]
         return specs[0] if len(specs) == 1 else Specs(specs)
 
@@ -82,23 +82,23 @@ class Fused(Op):
 
 @lru_cache(maxsize=1024)
 def alone(op: Op, specs: tuple[Spec, ...], result: Spec | None = None) -> Graph:
-    """An op as a graph of its own. Of integers x⁴ and x⁴·⁰ are equal ops: the result's spec keeps them apart here."""
+    """The graph of a single op. x⁴ and x⁴·⁰ are equal ops, so the result's spec is part of the cache's key."""
     inputs = tuple(Node(Input(f"a{i}"), (), spec) for i, spec in enumerate(specs))
     return Graph(inputs, (Node(op, inputs, result),))
 
 
 def is_loop(node: Node) -> bool:
-    """Whether the node computes each element by itself, and reads more than numbers."""
+    """Whether the node is elementwise, and reads an operand that is not a plain number."""
     return isinstance(node.op, Elementwise) and not node.op.effect and not all(map(is_number, node.inputs))
 
 
 def is_number(x: Node) -> bool:
-    """Whether x is a number, or many times the same one."""
+    """Whether x is a constant number, or a broadcast of one."""
     return isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and isinstance(x.inputs[0].op, Const))
 
 
 def is_full_reduction(node: Node) -> bool:
-    """Whether the node makes one number of all elements."""
+    """Whether the node reduces all elements to one number."""
     return type(node.op) in (Sum, Mean, Max, Min) and not node.spec.shape and bool(node.inputs[0].spec.shape)
 
 
@@ -108,16 +108,16 @@ def loop_shape(node: Node) -> tuple[int, ...]:
 
 
 def fuse(graph: Graph, reductions: bool = False) -> Graph:
-    """Every group of two or more elementwise nodes of one shape as one Fused node.
+    """Replace every group of two or more elementwise nodes of one shape by one Fused node.
 
-    reductions    full reductions join the group of what they reduce; run in blocks, this adds in another order
+    reductions    full reductions join the group of their operand; in blocks, this changes the order of summing
 
-    Nodes of a level are one group if one reads another, or if both read the same array of the loop's shape. Nothing
-    is computed twice: only constants and broadcasts, which cost nothing, are repeated in each group that reads them.
-    A group of more than LARGEST nodes is cut, in the order of computing.
+    Nodes of a level form one group if one reads another, or if both read the same array of the loop's shape. Nothing
+    is computed twice: only constants and broadcasts, which are free, are repeated in each group that reads them.
+    A group of more than LARGEST nodes is split, in the order of computing.
     """
     kept = set(graph.outputs)
-    made: dict[Node, Node] = {}  # a node of the graph → what stands for it
+    made: dict[Node, Node] = {}  # a node of the graph → its replacement
     for part in parts(graph, reductions):
         if len(part) == 1:
             (node,) = part
@@ -130,13 +130,8 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
 
 
 def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
-    """The group as one node, and for each of its results what stands for it."""
-    inside = set(part)
-    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
-    free = [x for x in read if is_free(x, loop_shape(part[0]))]
-    free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
-    wanted = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
-    arrays = sorted(wanted, key=lambda x: not isinstance(x.op, PRODUCTS))
+    """Each result of the group → the node that replaces it: the Fused node, or one piece of it."""
+    free, arrays = operands_of(part)
     body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
     inputs = tuple(body.values())
     for node in (*free, *part):
@@ -147,16 +142,23 @@ def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Nod
     return {y: y.naming(Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
 
 
-PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
+def operands_of(part: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """The operands that the loop of a group repeats inside, and the arrays that it reads, products first."""
+    inside = set(part)
+    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
+    free = [x for x in read if is_free(x, loop_shape(part[0]))]
+    free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
+    arrays = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
+    return free, sorted(arrays, key=lambda x: not isinstance(x.op, PRODUCTS))
 
 
 def is_free(x: Node, shape: tuple[int, ...]) -> bool:
-    """Whether a loop over that shape has x without an array that holds it: a number, or a broadcast."""
+    """Whether a loop over that shape can use x without storing it as an array: a number, or a broadcast."""
     return isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and x.spec.shape == shape)
 
 
 def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
-    """All nodes in groups, each before those that read it; what cannot be fused is alone."""
+    """All nodes in groups, ordered so that operands come first. A node that cannot be fused is a group of one."""
     level, loops = levels(graph, reductions)
     group = Groups()
     first_reader: dict[tuple[Node, int, object], Node] = {}
@@ -175,7 +177,7 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
 
 
 def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, object]]:
-    """Node → its level; and of the nodes that can be fused, over what they loop."""
+    """Node → its level; and node that can be fused → the shape and device of its loop."""
     loops: dict[Node, object] = {
         n: (loop_shape(n), n.spec.device) for n in graph.nodes if is_loop(n) or (reductions and is_full_reduction(n))
     }
@@ -184,7 +186,7 @@ def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, 
         for x in node.inputs:
             level[x] = max(level[x], level[node] + (node in loops and not may_join(x, node, loops)))
     for node in graph.nodes:
-        if node in loops and is_full_reduction(node):  # small is early: it goes with what it reduces
+        if node in loops and is_full_reduction(node):  # its result is small: place it early, with its operand
             (x,) = node.inputs
             level[node] = level[x] - (not may_join(x, node, loops))
     return level, loops
@@ -196,25 +198,25 @@ def may_join(x: Node, node: Node, loops: Mapping[Node, object]) -> bool:
 
 
 class Groups:
-    """A partition of nodes, of which parts are joined: union-find, each step a constant but for a logarithm."""
+    """A partition of nodes whose parts can be joined: union-find, with at most logarithmic steps."""
 
     def __init__(self) -> None:
         self.parent: dict[Node, Node] = {}
 
     def of(self, node: Node) -> Node:
-        """The one node that stands for node's part."""
+        """The representative of the part that node is in."""
         while (parent := self.parent.get(node, node)) is not node:
-            self.parent[node] = self.parent.get(parent, parent)  # the next search is half as long
+            self.parent[node] = self.parent.get(parent, parent)  # path halving
             node = parent
         return node
 
     def join(self, x: Node, y: Node) -> None:
-        """The parts of x and y become one."""
+        """Merge the parts of x and y."""
         self.parent[self.of(x)] = self.of(y)
 
 
 def epilogues(graph: Graph) -> Graph:
-    """affine(x, W, b) → affine(x, W) + b, and so for convolution, where loops read it: they take the bias along."""
+    """affine(x, W, b) → affine(x, W) + b if only loops read it, which can add the bias; the same for convolution."""
     kept = set(graph.outputs)
 
     def freed(node: Node, inputs: tuple[Node, ...]) -> Node:

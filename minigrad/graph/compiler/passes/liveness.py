@@ -1,8 +1,8 @@
-"""Liveness: when each node runs, and what is alive meanwhile.
+"""Liveness: when each node runs, and which arrays are alive then.
 
-An array is alive from the node that makes it to the last one that reads it, itself or through a view; results to the
-end. The most bytes alive at one moment is the peak, and it depends on the order: a gradient that waits while the next
-ones are computed is memory that waits.
+An array is alive from the node that makes it to the last node that reads it or a view of it; results live to the end.
+The peak is the most bytes alive at one time. It depends on the order: a gradient that waits while others are computed
+occupies memory.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate
+from typing import TypeVar
 
 from ....engine.base.spec import Spec, Specs
 from ....engine.core.graph import Graph
@@ -19,10 +20,12 @@ from ....engine.core.node import Node
 from ....engine.ops import TupleGet
 from ....engine.ops.effect import Shown
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Ordered(Graph):
-    """A graph that also says in which order its nodes run. A pass over it starts from an order of its own."""
+    """A graph with a fixed order of its nodes. A pass that rebuilds it drops the order."""
 
     order: tuple[Node, ...] = ()
 
@@ -31,7 +34,7 @@ class Ordered(Graph):
         return list(self.order)
 
     def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
-        """The graph with these outputs; what is new runs last."""
+        """The graph with these outputs; new nodes run last."""
         nodes, known = Graph(self.inputs, outputs).nodes, set(self.order)
         needed = set(nodes)
         order = [n for n in self.order if n in needed] + [n for n in nodes if n not in known]
@@ -42,7 +45,7 @@ class Ordered(Graph):
 
 
 def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
-    """Node → whose memory it is in: its own, or, for a view, its operand's. Of several results each has its own."""
+    """Node → the node whose memory it uses: itself, or a view's operand. Pieces of several results own theirs."""
     home: dict[Node, Node] = {}
     for node in order:
         is_view = (node.op.is_view or isinstance(node.op, Shown)) and node.inputs and not isinstance(node.op, TupleGet)
@@ -51,22 +54,22 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
 
 
 def stored(node: Node) -> int:
-    """Bytes of the array that a node makes: of several results, its pieces make them."""
+    """Bytes of the array that a node makes; 0 if it has several results, whose pieces count instead."""
     spec = node.spec
     return spec.nbytes if node.inputs and not isinstance(spec, Specs) and spec.is_known else 0
 
 
 def known_bytes(spec: Spec | Specs) -> int:
-    """Bytes of storage, as far as they are known: a length that only the run tells counts as 0."""
+    """Bytes of storage; 0 for an array whose length only the run can tell."""
     if isinstance(spec, Specs):
         return sum(map(known_bytes, spec))
     return spec.nbytes if spec.is_known else 0
 
 
 def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
-    """Node that makes an array → (when it is made, when it is read for the last time), counted in nodes.
+    """Node that makes an array → (index of the node that makes it, index of the last node that reads it).
 
-    What is given, an input or a constant, is not made. Results live to the end.
+    Inputs and constants are not included. Results live to the end.
     """
     order, home = graph.nodes, memory_of(graph.nodes)
     last: dict[Node, int] = {}
@@ -86,7 +89,7 @@ def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
 
 
 def alive_bytes(graph: Graph) -> list[int]:
-    """For each node in turn: bytes of computed arrays alive while it runs, its operands and its result among them."""
+    """For each node in order: bytes of computed arrays alive while it runs, including its operands and its result."""
     change = [0] * (len(graph.nodes) + 1)
     for node, (made, read) in lifetimes(graph).items():
         size = stored(node)
@@ -96,20 +99,20 @@ def alive_bytes(graph: Graph) -> list[int]:
 
 
 def peak_bytes(graph: Graph) -> int:
-    """Most bytes of computed arrays alive at one moment of a run, op by op; inputs and constants are not counted."""
+    """The most bytes of computed arrays alive at one time in a run op by op, without inputs and constants."""
     return max(alive_bytes(graph), default=0)
 
 
 def bytes_moved(graph: Graph) -> int:
-    """Bytes read and written, each node reading its operands and writing its result; a view moves none."""
+    """Bytes read and written if each node reads its operands and writes its result; a view moves none."""
     home = memory_of(graph.nodes)
     return sum(moved_by(node, home) for node in graph.nodes)
 
 
 def moved_by(node: Node, home: Mapping[Node, Node]) -> int:
-    """Bytes that one node reads and writes. A broadcast operand is read at the size it is stored in.
+    """Bytes that one node reads and writes. A broadcast operand counts with the bytes it is stored in.
 
-    home    node → whose memory it is in
+    home    node → the node whose memory it uses
     """
     if home[node] is not node or not node.inputs or isinstance(node.op, TupleGet):
         return 0
@@ -117,9 +120,9 @@ def moved_by(node: Node, home: Mapping[Node, Node]) -> int:
     return known_bytes(node.spec) + sum(read.values())
 
 
-def users_of(needs: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
-    """Node → those that need it, which each say once what they need."""
-    users: dict[Node, list[Node]] = {node: [] for node in needs}
+def users_of(needs: Mapping[T, Iterable[T]]) -> dict[T, list[T]]:
+    """Node → the nodes that need it. `needs` lists each operand of a node once."""
+    users: dict[T, list[T]] = {node: [] for node in needs}
     for node, xs in needs.items():
         for x in xs:
             users[x].append(node)
@@ -127,9 +130,9 @@ def users_of(needs: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
 
 
 def ordered(graph: Graph) -> Graph:
-    """The graph in an order of lower peak, if one is found: next runs what adds the fewest bytes, of all that can run.
+    """The graph in an order with a lower peak, if one is found: of the ready nodes, run the one that adds fewest bytes.
 
-    What a node adds is its result, less the operands that nobody else will read. Of equals, the earlier one.
+    A node adds its result minus the operands that no other node will read. Ties go to the earlier node.
     """
     plain = Graph(graph.inputs, graph.outputs)
     early = greedy(plain)
@@ -138,14 +141,14 @@ def ordered(graph: Graph) -> Graph:
 
 
 def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Node]:
-    """The nodes in that order, but each just before its first reader, where it frees no more bytes than it makes.
+    """The same order, but nodes that free no more bytes than they make move to just before their first reader.
 
-    That is so of what is computed a second time, from values that wait for others anyway.
+    Rematerialised nodes are such: they read values that stay alive for other readers anyway.
     """
     home = memory_of(order)
-    before: list[list[Node]] = [[] for _ in order]  # those that wait for the node of that place
-    first = dict.fromkeys(order, len(order))  # the first place that reads a node
-    last: dict[Node, int] = {home[y]: len(order) for y in outputs if y is not None}  # the last that reads an array
+    before: list[list[Node]] = [[] for _ in order]  # the nodes moved to before the node at that index
+    first = dict.fromkeys(order, len(order))  # index of the first reader of a node
+    last: dict[Node, int] = {home[y]: len(order) for y in outputs if y is not None}  # the last reader of an array
     for i, node in reversed(list(enumerate(order))):
         at = first[node]
         freed = sum(stored(x) for x in {home[x] for x in node.inputs} if last.get(x, -1) < at)
@@ -159,10 +162,10 @@ def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Nod
 
 
 def greedy(graph: Graph) -> list[Node]:
-    """The nodes, next always the one that adds the fewest bytes of those that can run.
+    """The nodes in an order that always runs next, of the ready nodes, the one that adds the fewest bytes.
 
-    Of an array it is enough to know how many nodes have yet to read it, and the sum of their numbers: when one is left,
-    the sum is its number.
+    Each array keeps the count of its remaining readers and the sum of their indices. When one reader is left, the sum
+    is its index.
     """
     g = Numbered(graph)
     missing = [len(xs) for xs in g.inputs]
@@ -195,13 +198,13 @@ def greedy(graph: Graph) -> list[Node]:
 
 
 class Numbered:
-    """A graph with numbers for its nodes, in the order that it has.
+    """A graph whose nodes are numbered in order.
 
-    inputs    of each node, each once
-    users     of each node
-    arrays    that each node reads, as the nodes that made them
-    made      bytes that each node adds
-    freed     bytes that each array gives back once nobody has yet to read it; of a result, 0
+    inputs    of each node: its operands, without repeats
+    users     of each node: the nodes that read it
+    arrays    of each node: the arrays it reads, as the nodes that made them
+    made      of each node: the bytes it adds
+    freed     of each array: the bytes freed after its last reader; 0 for a result
     """
 
     def __init__(self, graph: Graph):
@@ -209,10 +212,7 @@ class Numbered:
         place = {node: i for i, node in enumerate(nodes)}
         home = [place[node] for node in memory_of(nodes).values()]
         self.inputs = [{place[x] for x in node.inputs} for node in nodes]
-        self.users: list[list[int]] = [[] for _ in nodes]
-        for i, xs in enumerate(self.inputs):
-            for x in xs:
-                self.users[x].append(i)
+        self.users = list(users_of(dict(enumerate(self.inputs))).values())
         self.arrays = [tuple({home[x] for x in xs}) for xs in self.inputs]
         kept = {home[place[y]] for y in graph.outputs if y is not None}
         self.freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]

@@ -1,10 +1,10 @@
-"""The pipeline: passes one after another, and what each one changed.
+"""The pipeline: run the passes one after another, and report what each one changed.
 
     optimised(graph)            the graph after all of STANDARD
-    steps(graph)                every graph on the way, with nodes, bytes and, if asked, seconds: it prints as a table
+    steps(graph)                the graph after each pass, with nodes, bytes and optionally seconds; prints as a table
 
-STANDARD changes no result by a bit. FAST may add and multiply in another order, as compilers are allowed to by
--ffast-math: results differ by rounding, and 0 may become −0.
+STANDARD changes no bit of any result. FAST may add and multiply in another order, as compilers do with -ffast-math:
+results differ by rounding, and 0 may become −0.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FAST: tuple[Pass, ...] = (
     partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS),
     *END,
 )
-NATIVE: tuple[Pass, ...] = (  # native code sums without a product with ones
+NATIVE: tuple[Pass, ...] = (  # native code sums directly, without a product with ones
     *BEGIN,
     partial(simplify, rules=RULES + FAST_MATH),
     partial(transposes, rules=FAST_TRANSPOSES),
@@ -51,7 +51,7 @@ NATIVE: tuple[Pass, ...] = (  # native code sums without a product with ones
 
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
-    """The graph after these passes, one after another, half precision being written down before them."""
+    """The graph after these passes. The casts of half precision are written into the graph first."""
     graph = widened(graph)
     for each in passes:
         graph = each(graph)
@@ -60,14 +60,14 @@ def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
 
 @dataclass(frozen=True)
 class PassResult:
-    """A graph on its way through the passes.
+    """The graph after one pass.
 
-    name           of the pass that made it
-    nodes          how many ops it runs
-    bytes_moved    read and written by them
-    peak_bytes     most bytes of computed arrays alive at one moment, run op by op
-    changed        whether the pass made another graph of it
-    seconds        what a run took, if that was measured
+    name           of the pass
+    nodes          number of ops that run
+    bytes_moved    bytes that they read and write
+    peak_bytes     most bytes of computed arrays alive at one time, run op by op
+    changed        whether the pass changed the graph
+    seconds        duration of a run, if measured
     """
 
     name: str
@@ -80,7 +80,7 @@ class PassResult:
 
 
 class PassResults(list[PassResult]):
-    """The graphs on the way, first the one that was given. It prints as a table of the passes that changed something.
+    """The graph before all passes and after each. It prints as a table of the passes that changed something.
 
     idle    the passes that found nothing to change
     """
@@ -102,12 +102,12 @@ class PassResults(list[PassResult]):
         if self.idle:
             lines += wrap(f"nothing to change for {', '.join(self.idle)}", 80, subsequent_indent="  ")
         if any(map(is_open, self)):
-            lines.append("bytes do not count arrays whose length only a run can tell")
+            lines.append("bytes leave out arrays whose length is known only at run time")
         return "\n".join(lines)
 
 
 def is_open(step: PassResult) -> bool:
-    """Whether some length in the graph is not known yet."""
+    """Whether some length in the graph is unknown."""
     specs = [s for node in step.graph.nodes for s in (node.spec if isinstance(node.spec, Specs) else [node.spec])]
     return not all(spec.is_known for spec in specs)
 
@@ -115,9 +115,9 @@ def is_open(step: PassResult) -> bool:
 def steps(
     graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Graph], float] | None = None
 ) -> PassResults:
-    """The graph as it is given, and after each pass.
+    """The graph as given, and after each pass.
 
-    measure    graph → seconds of a run, where they are wanted
+    measure    graph → seconds of a run; None to skip the measurement
     """
     way = PassResults([step("as written", graph, True, measure)])
     for each in passes:
@@ -128,19 +128,19 @@ def steps(
 
 
 def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> PassResult:
-    """What there is to say about a graph."""
+    """Count and measure one graph."""
     nodes = sum(1 for node in graph.nodes if node.inputs and not isinstance(node.op, TupleGet | ControlDep))
     seconds = None if measure is None else measure(graph)
     return PassResult(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)
 
 
 def listing(graph: Graph) -> list[object]:
-    """The ops in order, each with the places of its operands: equal for graphs that run the same."""
+    """The ops in order, each with the indices of its operands: equal for graphs that run the same ops."""
     place = {node: i for i, node in enumerate(graph.nodes)}
     results = tuple(y and place[y] for y in graph.outputs)
     return [*((node.op, tuple(place[x] for x in node.inputs)) for node in graph.nodes), results]
 
 
 def name_of(each: Pass) -> str:
-    """What a pass is called."""
+    """The name of a pass."""
     return name_of(each.func) if isinstance(each, partial) else each.__name__

@@ -1,7 +1,7 @@
-"""A graph without its effects: what backward runs of a branch or a loop a second time, to have its values again.
+"""A graph without its effects: backward reruns it to recompute the values inside a branch or a loop.
 
-It must not print again, nor ask user code for a number again. A print gives its operand as it is, and can be left out;
-what user code gave is a value to be kept.
+The rerun must not print again, nor call user code again. A print returns its operand unchanged, so it is left out; a
+value that user code returned must be kept.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ....engine.core.op import Op
 from ....engine.ops import ControlDep, TupleGet
 from ....engine.ops.effect import Shown
 
-STEPS: Any = named("?steps")  # of every While: its stacks are read by loops only, which go along them
-Output = tuple[Node, int | None]  # a node of one result; or which one of several
+STEPS: Any = named("?steps")  # the length of every While's stacks; only loops along that axis read them
+Output = tuple[Node, int | None]  # a node, and which of its results; None if it has one
 
 
 def purify(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
-    """The graph without its effects, but for those whose values it reads; and which of its nodes was which before."""
+    """The graph without effects, except those whose values it reads; and new node → original node."""
     before: dict[Node, Node] = {}
 
     def quiet(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -40,9 +40,9 @@ def purify(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
 
 
 def drawn(graph: Graph) -> list[Node]:
-    """The nodes for values that come of effects, and are read: those that cannot be had by computing again.
+    """The values that effects produce and the graph reads: they cannot be recomputed.
 
-    How many rows a stack has is not known, and so it is not kept.
+    Stacks of unknown length are left out, and so not kept.
     """
     still, before = purify(graph)
     nodes = [before[node] for node in still.nodes if node.op.effect]
@@ -53,27 +53,27 @@ def drawn(graph: Graph) -> list[Node]:
 
 
 def output_of(node: Node) -> Output:
-    """Which output a node is, if it is one of several, or one alone."""
+    """The node that computes this result, and which of its results this is; None if it has only one."""
     return (node.inputs[0], node.op.i) if isinstance(node.op, TupleGet) else (node, None)
 
 
 def graphs_of(op: Op) -> dict[str, Graph]:
-    """Field → graph, of an op made of graphs: a branch, a loop, a fused group."""
+    """Field → graph, for an op made of graphs: a branch, a loop, a fused group."""
     values = {f.name: getattr(op, f.name) for f in fields(op)}
     return {name: value for name, value in values.items() if isinstance(value, Graph)}
 
 
 def without_effects(op: Any) -> Any:
-    """The op made of graphs without effects; itself, if values in them come of effects."""
+    """The op with effects removed from its graphs; unchanged if it reads values that effects produce."""
     graphs = graphs_of(op)
     return op if any(map(drawn, graphs.values())) else replace(op, **{name: purify(g)[0] for name, g in graphs.items()})
 
 
 def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Output, Node], op: Any) -> Graph:
-    """The graph that is given the values that come of effects. Raises NoGradientError where it would need others.
+    """The graph with the values of effects replaced by inputs. Raises NoGradientError if others are needed.
 
-    before    as purify() says it
-    values    value of the original graph → the input that gives it
+    before    new node → original node, from purify()
+    values    value of the original graph → the input that supplies it
     """
 
     def given(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -84,7 +84,7 @@ def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Outpu
     for node in found.nodes:
         if node.op.effect:
             raise NoGradientError(
-                f"backward of {op} would need values that {node.op} gave in a loop inside it, and these are not kept: "
-                "call it outside the inner loop, or stop_gradient() what comes of it"
+                f"backward of {op} needs values that {node.op} returned in a loop inside it, and these are not kept: "
+                "call it outside the inner loop, or apply stop_gradient() to its result"
             )
     return found

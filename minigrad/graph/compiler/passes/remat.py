@@ -1,8 +1,7 @@
-"""Rematerialisation: what is cheap to compute again need not be kept until it is read again.
+"""Rematerialisation: recompute cheap values instead of keeping them.
 
-Backward reads much of what forward made. Where a value waits from one to the other, and the memory it waits in is
-missing at the worst moment, an elementwise value can be made a second time from what waits anyway: at the price of
-some arithmetic, and fused with its late reader, of no memory at all.
+Backward reads many values that forward made, so they stay alive through the peak. An elementwise value can be
+recomputed later from values that are alive anyway: this costs arithmetic, but no memory if fused with its reader.
 
 Chen et al. 2016, “Training Deep Nets with Sublinear Memory Cost”, section 3: drop the results of cheap operations.
 https://arxiv.org/abs/1604.06174
@@ -10,6 +9,7 @@ https://arxiv.org/abs/1604.06174
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import inf
 from typing import Any
@@ -25,11 +25,11 @@ from ....engine.ops.pointwise import Abs, Cast
 from ....engine.tensor.rewrite import again
 from .liveness import alive_bytes, lifetimes, memory_of, ordered, peak_bytes
 
-ROUNDS = 4  # each lowers one peak; the next may be elsewhere
-SHARE = 0.1  # of the graph's flops may be spent again
-LEAST = 1 << 20  # bytes: a peak that stays in the cache is not worth arithmetic
+ROUNDS = 4  # rounds: each lowers one peak, and the next peak may be elsewhere
+SHARE = 0.1  # of the graph's flops may be added
+LEAST = 1 << 20  # bytes: a smaller peak stays in the cache, and is not worth arithmetic
 
-# As quick as reading what was kept: an exponential, a root or a quotient takes several times as long.
+# As fast as reading a stored value; an exponential, a root or a quotient takes several times as long.
 QUICK: tuple[type[Op], ...] = (
     *(Add, Sub, Mul, Neg, Abs, Maximum, Minimum, Relu, ReluDifferential, Where, Cast),
     *(Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual),
@@ -37,13 +37,13 @@ QUICK: tuple[type[Op], ...] = (
 
 
 def remat(graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Elementwise,), least: int = LEAST) -> Graph:
-    """The graph with elementwise values computed again where that lowers its peak bytes; as it is where it does not.
+    """The graph with some elementwise values recomputed, if that lowers its peak bytes; else the graph itself.
 
-    share    of the graph's flops may be added. Sharing common parts afterwards would undo it
-    ops      of which values may be computed again: QUICK where time counts for more than memory
-    least    a peak below is left alone
+    share    the share of the graph's flops that may be added. Running `share` afterwards would undo this pass
+    ops      ops whose values may be recomputed: QUICK where time matters more than memory
+    least    a graph with a lower peak, in bytes, is left alone
     """
-    if peak_bytes(graph) < least:
+    if peak_bytes(graph) < max(least, 1):
         return graph
     best = ordered(graph)
     peak, better, most = peak_bytes(best), graph, (1 + share) * flops(graph)
@@ -56,35 +56,34 @@ def remat(graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Eleme
 
 
 def flops(graph: Graph) -> int:
-    """Scalar operations of a run."""
+    """Scalar operations of one run of the graph."""
     return sum(cost(node) for node in graph.nodes)
 
 
 def cost(node: Node) -> int:
-    """Scalar operations of one node; none of a leaf, nor of what has several results, as a loop of unknown length."""
+    """Scalar operations of one node; 0 for a leaf, and for ops with several results, such as loops."""
     counted = node.inputs and not isinstance(node.spec, Specs)
     return flops_of(node.op, node.spec, *(x.spec for x in node.inputs)) if counted else 0
 
 
 @lru_cache(maxsize=4096)
 def flops_of(op: Op, *specs: Any) -> int:
-    """What an op says that it costs: to say it, it writes its formula, and counts."""
+    """The op's own count of its flops, cached: the op has to write out its formula to count it."""
     return op.flops(*specs)
 
 
 def twice(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
-    """What waits through the worst moment, and is cheap, is made again after it, while the budget lasts."""
+    """The graph with cheap values that stay alive through its peak recomputed after it, within the budget."""
     order, alive = graph.nodes, alive_bytes(graph)
-    worst = max(range(len(order)), key=alive.__getitem__, default=-1)
+    worst = max(range(len(order)), key=alive.__getitem__)
     home, lives = memory_of(order), lifetimes(graph)
     last = {x: i for i, node in enumerate(order) for x in node.inputs}
-    busy = {home[x] for x in (order[worst], *order[worst].inputs)} if order else set()
-    busy |= {home[y] for y in graph.outputs if y is not None}
+    busy = {home[x] for x in (order[worst], *order[worst].inputs, *graph.outputs) if x is not None}
 
     def waits(x: Node) -> bool:
         return not x.inputs or lives.get(home[x], (0, 0))[1] > worst
 
-    prices: dict[Node, float] = {}  # of making a node again, from what waits
+    prices: dict[Node, float] = {}  # node → flops to recompute it from values that are alive anyway
     chosen: set[Node] = set()
     for node in order[:worst]:
         if isinstance(node.op, Elementwise) and isinstance(node.op, ops) and not node.op.effect:
@@ -93,15 +92,20 @@ def twice(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
             if last.get(node, 0) > worst and node not in busy and price <= budget:
                 chosen.add(node)
                 budget -= price
+    return made_late(graph, worst, with_operands(chosen, order[:worst], waits))
+
+
+def with_operands(chosen: set[Node], order: Sequence[Node], waits: Callable[[Node], bool]) -> list[Node]:
+    """The chosen nodes, and the operands that must be recomputed for them because they do not wait, in order."""
     needed = set(chosen)
-    for node in reversed(order[:worst]):
+    for node in reversed(order):
         if node in needed:
             needed.update(x for x in node.inputs if not waits(x))
-    return made_late(graph, worst, [node for node in order[:worst] if node in needed])
+    return [node for node in order if node in needed]
 
 
 def made_late(graph: Graph, worst: int, needed: list[Node]) -> Graph:
-    """The graph where those that run after the worst moment read nodes made again, of these."""
+    """The graph in which nodes after the peak, at index `worst`, read recomputed copies of the `needed` nodes."""
     if not needed:
         return graph
     late: dict[Node, Node] = {}

@@ -1,7 +1,7 @@
-"""Lengths become known: a graph built for any batch is made the graph of this one.
+"""Specialise a graph: replace its unknown lengths by those of a run.
 
-Every shape is worked out again, by each op's own `infer`, from the shapes that came. What an op had noted down of a
-length that was not known (the shape of a reshape, the number that a mean divides by) is replaced in its fields.
+Each op's own `infer` computes the shapes again from the real shapes of the inputs. Unknown lengths stored in an op's
+fields (the shape of a reshape, the divisor of a mean) are replaced there.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ Lengths = Mapping[str, int]
 def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
     """The graph for inputs of these specs.
 
-    Raises ShapeError where one does not fit, GraphError where an op counts with a length that only a loop decides.
+    Raises ShapeError if a spec does not fit, GraphError if an op needs a length that only a loop determines.
     """
     lengths = lengths_in(graph.inputs, specs)
     return decided(with_lengths(graph, lengths, specs) if lengths else graph)
 
 
 def decided(graph: Graph) -> Graph:
-    """The graph, if no op in it needs a length that is still unknown. An array may have one: it brings its shape."""
+    """The graph itself. Raises GraphError if an op needs an unknown length. Arrays may have unknown lengths."""
     for node in graph.nodes:
         lengths = [*noted(node.op)]
         if lengths:
             raise GraphError(
                 f"{node.op.kind}{built(node)} needs the length {lengths[0]}, which no "
-                "input of this run has, and no loop says before it ends: feed a tensor of that length, or say a number"
+                "input of this run has, and no loop knows before it ends: feed a tensor of that length or pass a number"
             )
     return graph
 
 
 def built(node: Node) -> str:
-    """Where a node was built, if that is known."""
+    """Where a node was built, as a clause for an error message; empty if unknown."""
     place = getattr(node, "place", None)
     return "" if place is None else f", built at {place},"
 
 
 def noted(value: Any) -> Iterator[Length]:
-    """The unknown lengths in an op's fields, but for those of the graphs in it: a graph has inputs of its own."""
+    """The unknown lengths in an op's fields. Graphs in it are skipped: they have inputs of their own."""
     match value:
         case Graph():
             return
@@ -63,7 +63,7 @@ def noted(value: Any) -> Iterator[Length]:
 
 
 def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
-    """The graph with these lengths in the place of their names."""
+    """The graph with these lengths in place of their names."""
     arrive = dict(zip(graph.inputs, specs, strict=True))
     inputs: dict[Node, Node] = {x: x.naming(Node(x.op, (), arrive[x])) for x in graph.inputs}
 
@@ -74,7 +74,7 @@ def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
         new = node.naming(Node(fields_at(node.op, lengths), xs, None if xs else said))
         if not matches(new.spec, said):
             raise ShapeError(
-                f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, and it is {new.spec}"
+                f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, but it is {new.spec}"
             )
         return new
 
@@ -83,14 +83,14 @@ def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
 
 
 def matches(new: Any, said: Any) -> bool:
-    """Whether a result has the lengths that were counted with, as far as these are known."""
+    """Whether a result has the expected lengths, as far as these are known."""
     if isinstance(said, Specs):
         return all(map(matches, new, said))
     return fits(new.shape, said.shape)
 
 
 def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
-    """Name → length, as the inputs' real shapes say it. Raises ShapeError where they contradict the graph."""
+    """Name → length, read from the real shapes of the inputs. Raises ShapeError if they contradict the graph."""
     lengths: dict[str, int] = {}
     for x, spec in zip(inputs, specs, strict=True):
         name = x.op.name if isinstance(x.op, Input) else str(x)
@@ -104,23 +104,23 @@ def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
                 )
             fits = fits and (is_unknown(n) or n == real)
         if not fits:
-            raise ShapeError(f"{name} wants {x.spec}, and got {spec}")
+            raise ShapeError(f"{name} expects {x.spec}, got {spec}")
     for n in {n for x in inputs for n in x.spec.shape if is_unknown(n)}:
         told = at(n, {name: real for name, real in lengths.items() if name != str(n)})
-        if not is_unknown(told) and told != lengths[str(n)]:  # of a result that is fed beside what it is made of
-            raise ShapeError(f"a length that is {n} came as {lengths[str(n)]}, which other inputs say is {told}")
+        if not is_unknown(told) and told != lengths[str(n)]:  # a result was fed together with its operands
+            raise ShapeError(f"a length that is {n} came as {lengths[str(n)]}, but other inputs make it {told}")
     return lengths
 
 
 def spec_at(spec: Any, lengths: Lengths) -> Any:
-    """The spec, its lengths known."""
+    """The spec with these lengths filled in."""
     if isinstance(spec, Specs):
         return Specs(spec_at(s, lengths) for s in spec)
     return spec if spec.is_known else spec.with_shape(tuple(at(n, lengths) for n in spec.shape))
 
 
 def fields_at(op: Any, lengths: Lengths) -> Any:
-    """The op, or another thing made of fields, the lengths in them known; the very same one, if it has none."""
+    """The op, or another dataclass, with these lengths filled in; the same object if nothing changes."""
     if not is_dataclass(op) or isinstance(op, type):
         return op
     if isinstance(op, Const):
@@ -131,7 +131,7 @@ def fields_at(op: Any, lengths: Lengths) -> Any:
 
 
 def value_at(value: Any, lengths: Lengths) -> Any:
-    """A field of an op, its lengths known; the very same one, if it has none."""
+    """A field of an op with these lengths filled in; the same object if nothing changes."""
     match value:
         case tuple() if not isinstance(value, Specs):
             new = [value_at(v, lengths) for v in value]

@@ -1,13 +1,13 @@
-"""Moves without copies: transposes and broadcasts go where they cost nothing.
+"""Move transposes and broadcasts to where they cost nothing.
 
-    (xᵀ + yᵀ)             →  (x + y)ᵀ             one transpose, which the next op may take up
-    affine(x, Wᵀ)         →  affine(x, W), which reads W the other way round
+    (xᵀ + yᵀ)             →  (x + y)ᵀ             one transpose, which the next op may absorb
+    affine(x, Wᵀ)         →  affine(x, W), which reads W transposed
     x + broadcast(b)      →  x + b                a loop broadcasts by itself
-    x · −broadcast(b)     →  x · (−b)             what is equal along an axis is computed once along it
+    x · −broadcast(b)     →  x · (−b)             values equal along an axis are computed once
 
-A matrix product takes a transposed matrix as it lies; BLAS is told to read it so. What would be the transpose of a
-product is the product of transposes: (x y)ᵀ → yᵀ xᵀ, the gradient of a layer's weights in the order in which they
-are kept. BLAS may add in another order for it, so that rule is of fast_math.
+BLAS reads a transposed matrix in place. The transpose of a product becomes a product of transposes: (x y)ᵀ → yᵀ xᵀ.
+This stores the gradient of a layer's weights in the order of the weights. BLAS may then sum in another order, so that
+rule belongs to fast_math.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def taken_up(node: Node) -> Node | None:
 
 
 def turned(node: Node) -> Node | None:
-    """f(xᵀ, yᵀ, c)  →  f(x, y, c)ᵀ for an elementwise f: the elements are met in the same order as before"""
+    """f(xᵀ, yᵀ, c)  →  f(x, y, c)ᵀ for an elementwise f: the order of the elements in memory stays the same"""
     if not isinstance(node.op, Elementwise) or node.op.effect:
         return None
     turns = {x.op for x in node.inputs if x.spec.shape}
@@ -60,7 +60,7 @@ def lengthless(node: Node) -> Node | None:
 
 @about(Transpose)
 def product_turned(node: Node) -> Node | None:
-    """(x y)ᵀ  →  yᵀ xᵀ; fast_math"""
+    """(x y)ᵀ  →  yᵀ xᵀ; only in fast math, since it may round differently"""
     match node:
         case Node(Transpose(axes), (Node(MatMul(), (x, y)),)) if x.spec.ndim == y.spec.ndim == len(axes):
             if axes == swapped(len(axes)):
@@ -70,7 +70,7 @@ def product_turned(node: Node) -> Node | None:
 
 
 def swapped(ndim: int) -> tuple[int, ...]:
-    """The axes in order, but for the last two."""
+    """The axes of a transpose that swaps the last two."""
     return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
@@ -79,22 +79,22 @@ FAST_TRANSPOSES: tuple[Rewrite, ...] = (*TRANSPOSES, product_turned)
 
 
 def transposes(graph: Graph, rules: tuple[Rewrite, ...] = TRANSPOSES) -> Graph:
-    """Transposes taken up by what reads them, or moved past elementwise ops towards it."""
+    """Move transposes past elementwise ops, and absorb them into the ops that read them."""
     return simplify(graph, rules)
 
 
 # -- broadcasts -----------------------------------------------------------------------------------------
 
-# Rounded the same way, however they are run.
+# These round the same way however they are run.
 EXACT = {Add, Sub, Mul, Div, Neg, Abs, Sqrt, Cast, Maximum, Minimum, Where}
 
 
 def narrow(graph: Graph) -> Graph:
-    """An elementwise op reads what is broadcast to it as it is before; what it makes has its shape all the same.
+    """Let elementwise ops read operands before their broadcast, if the result keeps its shape.
 
-    What is computed of broadcasts alone is computed before they are broadcast, for readers that can take that.
+    An op whose operands are all broadcasts is computed on the small arrays, for readers that can broadcast its result.
     """
-    small: dict[Node, Node] = {}  # a node → one that broadcasts to it
+    small: dict[Node, Node] = {}  # a node → a smaller node that broadcasts to it
 
     def read(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = again(node, inputs)
@@ -113,7 +113,7 @@ def narrow(graph: Graph) -> Graph:
 
 
 def is_stretch(node: Node) -> bool:
-    """Whether broadcasting would do it: a broadcast, or a reshape that puts axes of length 1 before the others."""
+    """Whether the node is a broadcast, or a reshape that only adds leading axes of length 1."""
     match node:
         case Node(BroadcastTo()):
             return True

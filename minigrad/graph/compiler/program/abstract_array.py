@@ -1,4 +1,4 @@
-"""Abstract arrays: a shape, a dtype and strides, no elements; what is done with them is recorded, see record.py."""
+"""Abstract arrays have a shape, a dtype and strides, but no elements. A Recorder records their ops: see record.py."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Unrecordable(Exception):
-    """Something the recorder cannot follow."""
+    """An operation that the recorder cannot record."""
 
 
 def reduction(f: np.ufunc, kind: Any = None) -> Callable[..., AbstractArray]:
-    """The method that reduces an array by f."""
+    """The array method that reduces by f."""
 
     def method(
         self: AbstractArray, axis: Any = None, dtype: Any = kind, out: Any = None, keepdims: bool = False
@@ -31,7 +31,7 @@ def reduction(f: np.ufunc, kind: Any = None) -> Callable[..., AbstractArray]:
 
 
 def place_of(name: str) -> Callable[..., AbstractArray]:
-    """The method of that name, argmax or argmin."""
+    """The array method of that name, argmax or argmin."""
 
     def method(self: AbstractArray, axis: Any = None, keepdims: bool = False) -> AbstractArray:
         if not isinstance(axis, int):
@@ -44,7 +44,7 @@ def place_of(name: str) -> Callable[..., AbstractArray]:
 
 
 class AbstractArray(NDArrayOperatorsMixin):
-    """An array without elements. What is done with it is done by its recorder."""
+    """An array without elements. Its recorder records every operation on it."""
 
     __slots__ = ("recorder", "buffer")
     __hash__ = object.__hash__
@@ -52,7 +52,7 @@ class AbstractArray(NDArrayOperatorsMixin):
     def __init__(self, recorder: Recorder, buffer: Buffer):
         self.recorder, self.buffer = recorder, buffer
 
-    # -- what is known ----------------------------------------------------------------------------
+    # -- attributes -------------------------------------------------------------------------------
 
     shape = property(lambda self: self.buffer.shell.shape)
     dtype = property(lambda self: self.buffer.shell.dtype)
@@ -67,14 +67,14 @@ class AbstractArray(NDArrayOperatorsMixin):
         return len(self.buffer.shell)
 
     def unknown(self, *_: Any, **__: Any) -> NoReturn:
-        raise Unrecordable("a question about elements, which are known only when the program runs")
+        raise Unrecordable("reading elements, which are known only when the program runs")
 
     __bool__ = __int__ = __float__ = __index__ = __array__ = item = tolist = unknown
 
     # -- views ------------------------------------------------------------------------------------
 
     def seen(self, method: str, *args: Any) -> AbstractArray:
-        """What a method of arrays gives that never copies."""
+        """Record an array method that returns a view."""
         text = f"{{0}}.{method}({', '.join(map(repr, args))})"
         return self.recorder.view(self.buffer, text, getattr(self.buffer.shell, method)(*args))
 
@@ -133,7 +133,7 @@ class AbstractArray(NDArrayOperatorsMixin):
             self.recorder.copy(x, there)
 
     def named(self, index: Any) -> tuple[str, list[Buffer]]:
-        """The index as it is written, and the arrays in it. Raises Unrecordable for a mask, which names any number."""
+        """The index as source text, and the arrays in it. Raises Unrecordable for a mask: the size is unknown."""
         parts, arrays = [], []
         for part in as_tuple(index):
             if isinstance(part, AbstractArray | np.ndarray):
@@ -168,7 +168,7 @@ class AbstractArray(NDArrayOperatorsMixin):
     def take(self, index: Any, axis: int) -> AbstractArray:
         value, places = self.buffer, self.recorder.operand(index)
         shape = (*self.shape[:axis], *places.shell.shape, *self.shape[axis + 1 :])
-        made = Buffer(shell(shape, self.dtype), "made")  # with `out` it would be made, and then copied
+        made = Buffer(shell(shape, self.dtype), "made")  # with `out`, NumPy would make it and then copy it
         self.recorder.step(f"{{0}}.take({{1}}, {axis})", value, places, result=made)
         return self.recorder.abstract(made)
 
@@ -188,7 +188,7 @@ class AbstractArray(NDArrayOperatorsMixin):
         return self.recorder.dot(self, other)
 
     def __pow__(self, p: Any) -> Any:
-        # As NumPy's arrays do it: not every power is `power`.
+        # As in NumPy: x ** 2 and some other powers do not call `power`.
         f = POWERS.get(p) if isinstance(p, int | float) and self.dtype.kind == "f" else None
         return np.power(self, p) if f is None else f(self)
 
@@ -232,7 +232,7 @@ class AbstractArray(NDArrayOperatorsMixin):
         raise Unrecordable(name)
 
 
-# Functions of NumPy that ask an abstract array, by what is done about them.
+# NumPy functions that __array_function__ accepts, by how it handles them.
 METHODS = {
     *("transpose", "swapaxes", "squeeze", "reshape", "ravel", "copy", "take"),
     *("sum", "prod", "max", "min", "all", "any", "argmax", "argmin", "cumsum", "cumprod"),
@@ -243,7 +243,7 @@ POWERS: dict[float, Any] = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.r
 
 
 def like(fill: Any) -> Callable[..., AbstractArray]:
-    """zeros_like and its kin: of x's shape and order of axes, unless said otherwise."""
+    """zeros_like, ones_like and so on: with x's shape and axis order, unless `shape` is given."""
 
     def made(recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None) -> AbstractArray:
         number, *rest = args if fill is ... else (fill, *args)
@@ -270,11 +270,11 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
 
 
 def filling(number: Any) -> str:
-    """A number as it is written in a call of fill."""
+    """A number as the source text of an argument of fill."""
     number = number.item() if isinstance(number, np.generic | np.ndarray) else number
     return repr(number) if number == number and abs(number) != float("inf") else f"float('{number}')"
 
 
 def has_dtype(x: Any) -> bool:
-    """Whether x is an array, or one of NumPy's numbers; Python's take the dtype of what they meet (NEP 50)."""
+    """Whether x is an array or a NumPy scalar; a Python number adapts to the other operand's dtype (NEP 50)."""
     return hasattr(x, "dtype")

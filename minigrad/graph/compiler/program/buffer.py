@@ -1,20 +1,20 @@
-"""What a program does, in steps: the level below nodes, where every result has a place in memory.
+"""Steps and buffers: the level below nodes, where every result has a place in memory.
 
-A node says *what* to compute. A step is one call of NumPy, with the array it writes into; and a buffer is an array that
-steps read and write, known by its shape, dtype and strides before there is any memory for it. Many buffers look into
-one memory: a reshape, a slice. Such a memory is itself a buffer, the *root* of those that look into it.
+A node defines *what* to compute. A step is one NumPy call and the array it writes into. A buffer is an array that
+steps read and write; its shape, dtype and strides are known before it has any memory. A buffer can be a view, such as a
+reshape or a slice, of another buffer, its *root*. The kinds of buffers:
 
-    argument    given at each call
-    constant    known when the program is made
+    argument    passed at each call
+    constant    known when the program is built
     planned     memory that the program plans: see memory_plan.py
-    made        an array that a step brings along, where NumPy knows no `out=` or the op cannot be followed
+    made        an array that a step allocates, because NumPy has no `out=` there or the op cannot be recorded
 
-The axes of a result lie in memory in the order that NumPy chooses: in that order a sum is added up, to the last bit.
+The axes of a result have the memory order that NumPy chooses, because the order of a sum decides its last bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -26,24 +26,24 @@ from ....engine.base.dimension import is_unknown
 from ....engine.base.spec import Spec
 
 Shape = tuple[int, ...]
-MANY = 1 << (20 if np.intp(0).nbytes == 8 else 10)  # steps of a loop, in the shape of a stack of which rows are asked
-HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape does, and setting the shape goes out of use
+MANY = 1 << (20 if np.intp(0).nbytes == 8 else 10)  # stands in for an unknown length in a shell's shape
+HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape accepts copy=; assigning to shape is deprecated
 
 
 @lru_cache(maxsize=4096)
 def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.ndarray:
-    """An array without memory: to be asked for its shape, strides and views, never for an element."""
+    """An array without memory, used for its shape, strides and views. Its elements must never be read."""
     told = tuple(MANY if is_unknown(n) else n for n in shape)
     return as_strided(np.empty(1, dtype), told, contiguous(told, dtype.itemsize) if strides is None else strides)
 
 
 def hull(spec: Spec) -> np.ndarray:
-    """The shell of an array that comes as it likes: for all we know, contiguous, and, of a length not known, large."""
+    """The shell of an array whose layout is not planned: assumed contiguous, with unknown lengths large."""
     return shell(tuple(int(n) if n < 1 << 40 else 1 << 16 for n in spec.shape), spec.dtype)
 
 
 def reshaped(x: np.ndarray, shape: Shape) -> np.ndarray | None:
-    """Such an array in another shape; None where that would copy it, which its memory does not allow."""
+    """A view of x in another shape; None where reshaping would copy (a shell must not be copied)."""
     try:
         if HEARS_COPY:
             return x.reshape(shape, copy=False)
@@ -55,7 +55,7 @@ def reshaped(x: np.ndarray, shape: Shape) -> np.ndarray | None:
 
 
 def contiguous(shape: Shape, itemsize: int, axes: tuple[int, ...] | None = None) -> Shape:
-    """The strides of an array whose axes follow one another in memory in that order, the last the closest."""
+    """The strides of a dense array whose axes lie in memory in that order, the last one innermost."""
     strides, step = [0] * len(shape), itemsize
     for a in reversed(range(len(shape)) if axes is None else axes):
         strides[a] = step
@@ -63,16 +63,16 @@ def contiguous(shape: Shape, itemsize: int, axes: tuple[int, ...] | None = None)
     return tuple(strides)
 
 
-@dataclass(eq=False, slots=True, repr=False)  # to show the shell would be to read it
+@dataclass(eq=False, slots=True, repr=False)  # a repr would read the shell's elements
 class Buffer:
     """An array that steps read and write.
 
-    shell    its shape, dtype and strides
-    kind     argument, constant, planned, made; or view
-    roots    the memories it may look into: itself, unless it is a view
+    shell    an array with its shape, dtype and strides
+    kind     argument, constant, planned, made or view
+    roots    the buffers whose memory it may use: itself, unless it is a view
     offset   of its first element in its root, in bytes
-    array    of a constant
-    spec     of one that the op brings along as it likes: its shell is a guess where a length is not known
+    array    the value of a constant
+    spec     the spec of a made array; its shell is a guess where a length is unknown
     """
 
     shell: np.ndarray
@@ -97,39 +97,42 @@ class Buffer:
         return f"{self.kind} {self.shell.dtype}{[*self.shell.shape]}"
 
     def lies_as(self, other: Buffer) -> bool:
-        """Whether each element is as far from the start of its root as the same element of the other."""
+        """Whether each element has the same offset in its root as the same element of the other."""
         mine, its = self.shell, other.shell
         same = (mine.shape, mine.strides, mine.itemsize) == (its.shape, its.strides, its.itemsize)
         return same and self.offset == other.offset and len(self.roots) == len(other.roots) == 1
 
     def is_same_as(self, other: Buffer) -> bool:
-        """Whether both are the same elements of one memory."""
+        """Whether both are the same elements of the same memory."""
         return self.roots == other.roots and self.lies_as(other)
 
 
+def roots_of(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
+    """The roots of several buffers, without repeats."""
+    return tuple(dict.fromkeys(root for v in buffers for root in v.roots))
+
+
 def address(array: np.ndarray) -> int:
-    """Where the first element is."""
-    place: int = array.__array_interface__["data"][0]
-    return place
+    """The address of the first element."""
+    return int(array.__array_interface__["data"][0])
 
 
 @dataclass(eq=False, slots=True)
 class Step:
     """One line of a program.
 
-    text      the line, with {0}, {1}, … for the operands; for a view or an array made, its right-hand side
-    operands  what it reads and writes
-    writes    which of the operands it writes into
-    result    the buffer it makes, if that is a new one: a view, or an array made
-    results   the arrays that a branch or a loop brings along
-    scope     the names in the text: functions, ops
-    over      what it writes may lie exactly over what it reads: pairs of operands (written, read); all for None
-    quiet     the floating-point errors that are expected here, and not told
+    text      the line, with {0}, {1}, … for the operands; for a view or a made array, its right-hand side
+    operands  the buffers it reads and writes
+    writes    indices of the operands it writes into
+    result    the new buffer it makes, if any: a view or a made array
+    results   the arrays that a branch or a loop makes
+    scope     the functions and ops that the text names
+    over      pairs of operands (written, read) that may share exactly the same memory; None: all pairs may
+    quiet     the floating-point errors that are expected and ignored
     node      the node it is part of
-    leads     which operands have the leading axis of what is written, so that it may be done on some rows at a time;
-              None where it may not
-    loop      what it runs in blocks, if it is a loop
-    does      the same in a word, for a program that is not NumPy's: a ufunc, np.dot, np.copyto, a ReduceStep, …
+    leads     which operands have the written leading axis, if the step can run on some rows at a time; None if not
+    loop      the TiledLoop, if the step is one
+    does      the operation, for programs that are not NumPy's: a ufunc, np.dot, np.copyto, a ReduceStep, …
     """
 
     text: str
@@ -147,26 +150,26 @@ class Step:
 
     @property
     def written(self) -> tuple[Buffer, ...]:
-        """What it writes into."""
+        """The operands it writes into."""
         return tuple(self.operands[i] for i in self.writes)
 
     @property
     def read(self) -> tuple[Buffer, ...]:
-        """What it reads."""
+        """The operands it reads."""
         return tuple(x for i, x in enumerate(self.operands) if i not in self.writes)
 
     @property
     def is_view(self) -> bool:
-        """Whether it only says where to look."""
+        """Whether the step only makes a view."""
         return self.result is not None and self.result.kind == "view"
 
     @property
     def touched(self) -> list[Buffer]:
-        """The memories that it reads or writes; a view only looks at one."""
+        """The roots that it reads or writes; none if it is a view."""
         return [] if self.is_view else [r for v in self.operands for r in v.roots]
 
     def may_lie_over(self, written: int, read: int) -> bool:
-        """Whether operand `written` may be the very memory of operand `read`."""
+        """Whether operand `written` may use exactly the memory of operand `read`."""
         return self.over is None or (written, read) in self.over
 
 
@@ -185,10 +188,7 @@ class EinsumStep(NamedTuple):
 
 @dataclass(eq=False)
 class Section:
-    """Steps in order, from arguments to outputs.
-
-    outputs    None where nothing is returned
-    """
+    """Steps in order, from arguments to outputs. None stands for an output that is not returned."""
 
     arguments: tuple[Buffer, ...]
     steps: list[Step]
@@ -196,9 +196,9 @@ class Section:
 
 
 def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
-    """The axes of a result in the order in which they lie in memory, outermost first, as NumPy chooses it.
+    """The order of a result's axes in memory, outermost first, as NumPy chooses it.
 
-    One axis goes inside another where the operands have it so; where they contradict each other, the usual order wins.
+    One axis lies inside another if it does so in the operands; where these disagree, C order wins.
     """
     n = len(shape)
     if all(x.shell.flags.c_contiguous for x in like):
@@ -218,17 +218,17 @@ def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
 
 
 def aligned_strides(x: np.ndarray, n: int) -> list[int]:
-    """The strides along n axes, counted from the right; 0 where x does not step, since it broadcasts."""
+    """The strides of x along n axes, aligned at the right; 0 where x broadcasts."""
     return [0] * (n - x.ndim) + [stride if length != 1 else 0 for stride, length in zip(x.strides, x.shape)]
 
 
 def copied_order(x: np.ndarray) -> tuple[int, ...]:
-    """The axes of a copy in the order in which they lie in memory."""
+    """The order of the axes in memory of a copy of x, outermost first."""
     return tuple(sorted(range(x.ndim), key=lambda a: -abs(x.strides[a])))
 
 
 def reduced_order(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...] | None:
-    """The axes of a reduction of x, in the order in which x's own lie in memory."""
+    """The memory order of the axes of a reduction of x: that of x. None for C order."""
     if x.flags.c_contiguous:
         return None
     left = [a for a in range(x.ndim) if keepdims or a not in axes]
@@ -236,7 +236,7 @@ def reduced_order(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> tuple
 
 
 def turned(x: np.ndarray, letters: str, wanted: str) -> Buffer:
-    """x as the axes of an einsum's result see it."""
+    """x seen along the axes of an einsum's result: strides 0 for the letters it lacks."""
     strides = tuple(x.strides[letters.index(c)] if c in letters else 0 for c in wanted)
     shape = tuple(x.shape[letters.index(c)] if c in letters else 1 for c in wanted)
     return Buffer(shell(shape, x.dtype, strides), "argument")

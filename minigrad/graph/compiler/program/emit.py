@@ -1,17 +1,17 @@
-"""From a plan to Python that a student can read.
+"""Emit a plan as Python that a student can read.
 
-    b0 = at(0, (32, 16), float32)                   memory that is kept between calls, and views of it: made once
+    b0 = at(0, (32, 16), float32)                   memory kept between calls, and views of it: made once
     v1 = b0.transpose(1, 0)
 
-    def program(x, W):                              one line per step, each array written where the plan has put it
+    def program(x, W):                              one line per step; each array is where the plan has put it
         dot(x, W, b0)
         tanh(b0, b0)
-        y0 = empty((16, 8), float32)                what is handed out is new at each call
+        y0 = empty((16, 8), float32)                returned arrays are new at each call
         dot(v1, x, y0)
         return (y0,)
 
-A loop over blocks is three functions more: what is done with one block, with a range of them, and with all. Branches
-and loops of the graph are those of Python: see source.py.
+A loop over blocks adds three functions: for one block, for a range of blocks, and for all blocks. Branches and loops
+of the graph become those of Python: see source.py.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from ....engine.core.graph import Graph
-from .buffer import Buffer, Section, Step
+from .buffer import Buffer, Section, Step, roots_of
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, commented, control, indented
 from .tiling import TiledLoop, in_rows, lowered
 
-FEW = 256  # elements: below, a call takes as long as they do
+FEW = 256  # elements: for fewer, the overhead of the call dominates
 
 
 def text_of(
@@ -37,7 +37,7 @@ def text_of(
     threads: int,
     write: Callable[..., Lines] | None = None,
 ) -> Text:
-    """The program of a plan, its lines written by `Lines`, or by another such class."""
+    """The program of a plan. `Lines`, or the class `write`, emits its lines."""
     text = Text(plan.size)
     body = (write or Lines)(text, plan, dict(zip(arguments, names)), threads)
     lines = indented(body.lines(plan.steps))
@@ -50,13 +50,13 @@ def text_of(
 
 
 class Lines:
-    """The lines of one function, or of a branch or a loop in it.
+    """Emits the lines of one function, or of a branch or a loop in it.
 
-    names    value → what it is called
-    fresh    what is handed out, and has been made so far
-    wanted   what something handed out is to be called
-    base     where its workspace begins, behind that of what is around it
-    counts   letter → how many names of it the function has
+    names    value → its name
+    fresh    returned array that has been made → its name
+    wanted   returned array → the name it should get
+    base     where the workspace of these lines starts, behind that of the lines around them
+    counts   letter → number of names with it in the function
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class Lines:
 
     @property
     def end(self) -> int:
-        """Where the workspace ends."""
+        """Where the workspace of these lines ends."""
         return self.base + -(-self.plan.size // 64) * 64
 
     def new(self, letter: str) -> str:
-        """A name that the function has not yet."""
+        """A name that is unused in the function."""
         self.counts[letter] += 1
         return f"{letter}{self.counts[letter] - 1}"
 
     def lines(self, steps: Iterable[Step]) -> list[Line]:
-        """The steps, those that expect the same floating-point errors under one `with`."""
+        """The lines of the steps. Consecutive steps that ignore the same floating-point errors share one `with`."""
         out: list[Line] = []
         quiet: frozenset[str] = frozenset()
         for k, step in self.numbered(steps):
@@ -97,25 +97,25 @@ class Lines:
         return out
 
     def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
-        """The steps, each with its number in the plan."""
+        """The steps with their numbers in the plan."""
         return enumerate(steps)
 
     def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> Lines:
-        """The lines of a branch or a loop among these."""
+        """The emitter for a branch or a loop inside these lines."""
         return type(self)(self.text, plan, names, self.threads, self)
 
     def section(self, graph: Graph) -> Section:
-        """A graph among the lines, as steps."""
+        """The steps of a graph inside these lines."""
         return in_rows(lowered(graph))
 
     def quiet(self, step: Step) -> frozenset[str]:
-        """The floating-point errors that a step expects; of a loop, those that some step of it does."""
+        """The floating-point errors that a step ignores; for a loop, those of all its steps."""
         if step.loop is None:
             return step.quiet
         return frozenset().union(*(s.quiet for s in step.loop.plan.steps))
 
     def step(self, step: Step) -> list[Line]:
-        """The line of a step, behind those that make what it uses; none for a view of what is kept."""
+        """The line of a step, after lines that allocate its arrays; none for a view of kept memory."""
         lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
         if step.results:
             return [*lines, *control(self, step)]
@@ -124,7 +124,7 @@ class Lines:
         return [*lines, (line, step.node)]
 
     def line(self, step: Step) -> str:
-        """The line itself."""
+        """The source line of a step."""
         operands = self.operands(step)
         if step.loop is not None:
             call = f"{loop_functions(self, step.loop)}({', '.join(operands)})"
@@ -141,7 +141,7 @@ class Lines:
         return commented(f"{self.result(y)} = {line}", y.shell if y.spec is None else y.spec, step.node)
 
     def bound(self, step: Step) -> str:
-        """The step's text, its names meaning what they are to mean."""
+        """The step's text, with names that are bound to the objects of its scope."""
         text = step.text
         for name, thing in step.scope.items():
             called = self.text.bind(name, thing)
@@ -149,20 +149,20 @@ class Lines:
         return text
 
     def is_read(self, value: Buffer) -> bool:
-        """Whether anybody reads it, or it is an output."""
+        """Whether a step reads the value, or it is an output."""
         return value in self.plan.last or value in self.kept
 
     def result(self, value: Buffer) -> str:
-        """What a value is called from now on."""
+        """The name of a value, created if it has none."""
         if value not in self.names:
             self.names[value] = self.new("t")
         return self.names[value]
 
     def operands(self, step: Step) -> list[str]:
-        """What a step's operands are called."""
+        """The names of a step's operands."""
         named = [self.name(v) for v in step.operands]
         if step.scope.keys() & {"maximum", "minimum"} and step.written[0].shell.size >= FEW:
-            # With an array of equal numbers NumPy is 5 times as fast here as with the number.
+            # NumPy is 5 times as fast here with an array of equal numbers as with the number.
             out = step.written[0].shell
             numbers = [i for i, v in enumerate(step.operands) if v.kind == "constant" and not v.shell.ndim]
             for i in numbers if out.size <= BLOCK and ".reduce" not in step.text else ():
@@ -170,41 +170,36 @@ class Lines:
         return named
 
     def repeated(self, number: str, out: str) -> str:
-        """An array of equal numbers, as long as what is written."""
+        """An array of equal numbers, cut to the length of the written array `out`."""
         return number
 
     def handed_out(self, root: Buffer) -> list[str]:
-        """The line that makes an array for the caller, before it is first used."""
+        """The line that allocates an array for the caller; empty unless it is the first use of that array."""
         allocation = self.plan.allocations.get(root)
-        if (
-            allocation is None
-            or allocation.last is not None
-            or allocation.argument is not None
-            or allocation in self.fresh
-        ):
+        if allocation is None or (allocation.last, allocation.argument) != (None, None) or allocation in self.fresh:
             return []
         self.fresh[allocation] = name = self.wanted.get(allocation) or self.new("y")
         return [f"{name} = {self.text.new(root.shell)}"]
 
     def adopter(self, value: Buffer) -> Buffer | None:
-        """The argument in whose array the value lies, though it is not its own."""
+        """The argument whose array holds this value, if the plan put it there."""
         allocation = self.plan.allocations.get(value.root)
         return allocation.argument if allocation else None
 
     def let_go(self, step: Step, k: int) -> list[str]:
-        """The line that lets go of large arrays that steps brought along, after step k, the last that needs them."""
-        roots = dict.fromkeys(r for v in step.operands for r in v.roots)
+        """The `del` line for large made arrays whose last use is step k."""
+        roots = roots_of(step.operands)
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
         return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
 
     def name(self, value: Buffer) -> str:
-        """What a value is called."""
+        """The name of a value."""
         if value not in self.names:
             self.names[value] = self.found(value)
         return self.names[value]
 
     def found(self, value: Buffer) -> str:
-        """What a value is called that no line has made."""
+        """The name of a value that no line has made: a constant, an argument, a returned array or workspace."""
         if value.kind == "constant":
             return self.text.constant(value)
         allocation = self.plan.allocations[value.root]
@@ -213,7 +208,7 @@ class Lines:
         return self.fresh[allocation] if allocation.last is None else self.workspace(value, allocation)
 
     def workspace(self, value: Buffer, allocation: Allocation) -> str:
-        """An array in the workspace."""
+        """The name of an array in the workspace."""
         return self.text.at(value.shell, self.base + (allocation.offset or 0) + value.offset)
 
 
@@ -221,9 +216,9 @@ class Lines:
 
 
 class Block(Lines):
-    """The lines of a loop's body, whose workspace arrives as arguments: every worker has its own.
+    """Emits a loop's body. Its workspace arrives as arguments, because every worker has its own.
 
-    scratch    value → its name, of those that lie in the workspace
+    scratch    value in the workspace → its name
     """
 
     def __init__(self, text: Text, loop: TiledLoop):
@@ -231,11 +226,11 @@ class Block(Lines):
         self.scratch: dict[Buffer, str] = {}
 
     def quiet(self, step: Step) -> frozenset[str]:
-        """The call of the loop has seen to it."""
+        """None: the call of the loop is already inside errstate."""
         return frozenset()
 
     def repeated(self, number: str, out: str) -> str:
-        return f"{number}[:len({out})]"  # the last block is a short one
+        return f"{number}[:len({out})]"  # the last block is shorter
 
     def workspace(self, value: Buffer, allocation: Allocation) -> str:
         for other, name in self.scratch.items():
@@ -248,12 +243,12 @@ class Block(Lines):
 
 
 def same_steps(x: Buffer, y: Buffer) -> bool:
-    """Whether both have one shape, and one distance between elements along each axis."""
+    """Whether both have the same shape and strides."""
     return (x.shell.shape, x.shell.strides) == (y.shell.shape, y.shell.strides)
 
 
 def loop_functions(lines: Lines, loop: TiledLoop) -> str:
-    """Writes the functions of a loop: one block, a range of blocks, all. The name of the last."""
+    """Emit the functions of a loop: one block, a range of blocks, all blocks. Return the name of the last."""
     text, k = lines.text, lines.text.loops
     text.loops += 1
     body = Block(text, loop)
@@ -263,15 +258,14 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     sums = [f"p{i}" for i in range(len(loop.terms))]
 
     def part(span: str, number: str) -> list[str]:
-        """What one block is given: its part of each array, and where it puts its numbers."""
+        """The arguments of one block: its part of each array, and the place for each partial sum."""
         parts = [f"{a}[{span}]" if cut else a for a, cut in zip(arrays, loop.cut)]
         return parts + [f"{p}[{number}, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
 
     evenly, rest = divmod(loop.length, loop.rows)
-    workers = max(1, min(lines.threads, evenly // 2))
-    memory = [[own_array(lines, loop, v, worker) for v in body.scratch] for worker in range(workers)]
-    bounds = [str(evenly * worker // workers) for worker in range(workers + 1)]
-    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *memory[w]]) for w in range(workers)]
+    memory = worker_memory(lines, loop, body)
+    bounds = [str(evenly * worker // len(memory)) for worker in range(len(memory) + 1)]
+    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *own]) for w, own in enumerate(memory)]
     together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
     text.defined += [
         f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
@@ -283,7 +277,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         f"        block{k}({', '.join([*part('i:j', 'k'), *scratch])})",
         "",
         f"def loop{k}({', '.join([*arrays, *sums])}):",
-        f"    {together if workers > 1 else f'blocks{k}({shares[0]})'}",
+        f"    {together if len(shares) > 1 else f'blocks{k}({shares[0]})'}",
     ]
     if rest:
         short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory[0])]
@@ -292,9 +286,12 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     return f"loop{k}"
 
 
-def own_array(lines: Lines, loop: TiledLoop, value: Buffer, worker: int) -> str:
-    """An array for one worker's blocks, behind all that is kept around it."""
+def worker_memory(lines: Lines, loop: TiledLoop, body: Block) -> list[list[str]]:
+    """For each worker of a loop, the names of its own arrays, placed after the workspace around the loop."""
+    workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
     size = -(-loop.plan.size // 64) * 64
-    start = lines.end + size * worker
-    lines.text.size = max(lines.text.size, start + size)
-    return lines.text.at(value.shell, start + (loop.plan.allocations[value.root].offset or 0) + value.offset)
+    if body.scratch:
+        lines.text.size = max(lines.text.size, lines.end + size * workers)
+    starts = [lines.end + size * worker for worker in range(workers)]
+    offsets = {v: (loop.plan.allocations[v.root].offset or 0) + v.offset for v in body.scratch}
+    return [[lines.text.at(v.shell, start + offset) for v, offset in offsets.items()] for start in starts]

@@ -1,9 +1,9 @@
-"""Buffer planning: which memory each result takes, decided once.
+"""Memory planning: decide once which memory each result uses.
 
-Three things make memory less, and warmer. A result whose operand is read for the last time is written over it: they
-are one *allocation*. Allocations that are never alive at the same step may have the same bytes of one block of memory,
-which is kept between calls. And what is handed out is written where it will stay: in an array made for the caller, or,
-as a parameter's next value, in the argument itself, once its old value has been read for the last time.
+Three rules save memory and cache misses. A result may overwrite an operand that is read for the last time: the two then
+share one *allocation*. Allocations that are never alive at the same step may share bytes of the workspace, a block of
+memory kept between calls. And outputs are written to their final place: an array made for the caller, or, for a
+parameter's next value, the argument itself, after the last read of its old value.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from .buffer import Buffer, Section, Step
+from .buffer import Buffer, Section, Step, roots_of
 from .record import Recorder
 
-ALIGNED = 64  # bytes of a cache line: no two buffers share one
+ALIGNED = 64  # bytes of a cache line; buffers never share one
 
 
 @dataclass(eq=False)
 class Allocation:
-    """Results that have one memory, one after the other.
+    """Results that use the same memory one after the other.
 
-    first, last    the steps between which it is in use; last is None if it is handed out
-    offset         in the workspace, in bytes; None if it is not there
-    argument       where it is, if that is an argument's own array
+    first, last    the steps between which it is in use; last is None if it is returned to the caller
+    offset         in the workspace, in bytes; None if it lies elsewhere
+    argument       the argument whose array it uses, if any
     """
 
     nbytes: int
@@ -38,24 +38,24 @@ class Allocation:
     argument: Buffer | None = None
 
     def is_uniform(self, value: Buffer) -> bool:
-        """Whether all of its results are arrays just as `value` is."""
+        """Whether all of its results have the same layout and dtype as `value`."""
         return all(alike(root, value) for root in self.roots)
 
 
 def alike(x: Buffer, y: Buffer) -> bool:
-    """Whether both are laid out in the same way, over the whole of their memory."""
+    """Whether both have the same layout and dtype, in roots of the same size."""
     return x.lies_as(y) and x.shell.dtype == y.shell.dtype and x.root.nbytes == y.root.nbytes
 
 
 @dataclass(eq=False)
 class MemoryPlan:
-    """Where everything is.
+    """Where each buffer lies.
 
-    steps      in the order in which they run
-    allocations    root → its memory, for every buffer
-    size       bytes of the workspace
-    outputs    what is returned
-    last       root → the step that uses it last
+    steps          in the order in which they run
+    allocations    root → its allocation
+    size           bytes of the workspace
+    outputs        the buffers that are returned
+    last           root → the last step that uses it
     """
 
     steps: list[Step]
@@ -66,12 +66,12 @@ class MemoryPlan:
 
     @property
     def peak_bytes(self) -> int:
-        """The workspace, and what is handed out."""
+        """Bytes of the workspace and of the arrays made for the caller."""
         return self.size + sum(t.nbytes for t in self.residents if t.last is None and t.argument is None)
 
     @property
     def residents(self) -> list[Allocation]:
-        """Every allocation once."""
+        """All allocations, without repeats."""
         return list(dict.fromkeys(self.allocations.values()))
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class MemoryPlan:
 def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
     """The plan of a section.
 
-    into    output → the argument whose array it is written into
+    into    index of an output → index of the argument whose array it overwrites
     """
     steps, outputs, wanted = handed_out(section, into)
     wanted = {root: x for root, x in wanted.items() if adoptable(root, x)}
@@ -107,13 +107,13 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
     return MemoryPlan(steps, allocations, size, returned, last)
 
 
-# -- what leaves ----------------------------------------------------------------------------------------
+# -- outputs --------------------------------------------------------------------------------------------
 
 
 def handed_out(
     section: Section, into: Mapping[int, int]
 ) -> tuple[list[Step], list[Buffer | None], dict[Buffer, Buffer]]:
-    """The steps, with copies of what may not be handed out itself; the outputs; and buffer → the argument to take."""
+    """The steps, with copies of outputs that cannot be returned directly; the outputs; buffer → argument to reuse."""
     steps, outputs = list(section.steps), list(section.outputs)
     targets = {section.arguments[a] for a in into.values()}
     wanted: dict[Buffer, Buffer] = {}
@@ -143,44 +143,44 @@ def copying(x: Buffer, out: Buffer) -> Step:
 
 
 def adoptable(root: Buffer, x: Buffer) -> bool:
-    """Whether the argument is an array just as the result is."""
+    """Whether the argument has the same shape and dtype as the result."""
     return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
 
 
 def late(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
-    """The step that writes a parameter's next value goes behind the last that reads the old one, where it can."""
+    """Move each step that writes a parameter's next value behind the last read of the old one, if possible."""
     place: dict[Step, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
     writing, reading = users(steps, "written"), users((s for s in steps if not s.is_view), "read")
     for n, (root, x) in enumerate(wanted.items()):
         if len(writing[root]) == 1 and x in reading:
             (moved,), behind = writing[root], max(reading[x], key=place.__getitem__)
-            touched, made = ({r for v in some for r in v.roots} for some in (moved.operands, moved.written))
+            touched, made = roots_of(moved.operands), roots_of(moved.written)
             others = [*(s for r in touched for s in writing.get(r, ())), *(s for r in made for s in reading.get(r, ()))]
             start, end = place[moved], place[behind]
             if start < end and not any(start < place[s] <= end for s in others):
-                place[moved] = (*end, -n)  # of several behind one, the last comes first
+                place[moved] = (*end, -n)  # of several moved behind one step, the last comes first
     return sorted(steps, key=place.__getitem__)
 
 
 def users(steps: Iterable[Step], how: str) -> dict[Buffer, list[Step]]:
-    """Root → the steps by which it is read, or written."""
+    """Root → the steps that read it, or write it, according to `how`."""
     found: dict[Buffer, list[Step]] = {}
     for step in steps:
-        for root in {r for v in getattr(step, how) for r in v.roots}:
+        for root in roots_of(getattr(step, how)):
             found.setdefault(root, []).append(step)
     return found
 
 
-# -- lives ------------------------------------------------------------------------------------------------
+# -- lifetimes --------------------------------------------------------------------------------------------
 
 
 def last_uses(steps: Iterable[Step]) -> dict[Buffer, int]:
-    """Root → the step that reads or writes it last."""
+    """Root → the last step that reads or writes it."""
     return {r: k for k, s in enumerate(steps) for r in s.touched}
 
 
 def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:
-    """Root → the step that writes it first."""
+    """Root → the first step that writes it."""
     first: dict[Buffer, int] = {}
     for k, s in enumerate(steps):
         for v in s.written:
@@ -191,13 +191,13 @@ def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:
 def may_adopt(
     steps: list[Step], root: Buffer, x: Buffer, first: Mapping[Buffer, int], last: Mapping[Buffer, int]
 ) -> bool:
-    """Whether the result may be written into the argument: its old value is read before, or element by element then."""
+    """Whether the result may overwrite the argument: it is read before, or element by element in that step."""
     k = first[root]
     return last.get(x, -1) < k or (last[x] == k and lies_over(steps[k], root, x))
 
 
 def lies_over(step: Step, root: Buffer, x: Buffer) -> bool:
-    """Whether what the step writes of `root` may be the very memory of x, of which it may read the same element."""
+    """Whether the step may write `root` in the memory of x, which it reads at most at the same element."""
     written = [i for i in step.writes if step.operands[i].root is root]
     read = [i for i, v in enumerate(step.operands) if i not in step.writes and x in v.roots]
     return len(written) == 1 and all(
@@ -212,7 +212,7 @@ def allocated(
     first: Mapping[Buffer, int],
     last: Mapping[Buffer, int],
 ) -> dict[Buffer, Allocation]:
-    """Root → its allocation: that of an operand which dies where it is first written, or a new one."""
+    """Root → its allocation: that of an operand last read by the step that first writes the root, or a new one."""
     allocations: dict[Buffer, Allocation] = {}
     for k, step in enumerate(steps):
         for out in step.written:
@@ -240,9 +240,9 @@ def inherited(
     end: int | None,
     last: Mapping[Buffer, int],
 ) -> Allocation | None:
-    """The allocation that a result at step k takes over, because its memory is read there for the last time."""
+    """The allocation that a result of step k takes over from an operand last read there; None if there is none."""
     if argument is not None and last.get(argument) == k:
-        return None  # the argument itself is written over
+        return None  # the argument itself is overwritten
     for x in step.read:
         allocation = allocations.get(x.root)
         if allocation is None or allocation.last != k or last[x.root] != k or not alike(x, out) or out.root is x.root:
@@ -256,13 +256,13 @@ def inherited(
     return None
 
 
-# -- places -------------------------------------------------------------------------------------------------
+# -- offsets ------------------------------------------------------------------------------------------------
 
 
 def assign_offsets(allocations: Iterable[Allocation]) -> int:
-    """Each allocation gets an offset, two that live at one step never the same bytes. The size of it all.
+    """Give each allocation an offset, so that those alive at the same step never overlap. Returns the total size.
 
-    In the order of birth, each into the smallest gap that holds it.
+    In the order of their first step, each goes into the smallest gap that is large enough.
     """
     gaps = Gaps()
     leaving: list[tuple[int, int, int]] = []  # a heap: (last step, offset, size)
@@ -284,7 +284,7 @@ def assign_offsets(allocations: Iterable[Allocation]) -> int:
 
 
 class Gaps:
-    """What is free between allocations, no two of it adjacent.
+    """The free gaps between allocations. Adjacent gaps are merged.
 
     by_offset    (offset, size), in order
     by_size      (size, offset), in order
@@ -303,16 +303,16 @@ class Gaps:
         del self.by_size[bisect_left(self.by_size, (size, offset))]
 
     def smallest(self, need: int) -> tuple[int, int] | None:
-        """The smallest that is so large, of several the first."""
+        """The smallest gap of at least `need` bytes; of equal ones the first."""
         i = bisect_left(self.by_size, (need, 0))
         return self.by_size[i][::-1] if i < len(self.by_size) else None
 
     def before(self, end: int) -> tuple[int, int]:
-        """The one that ends there; if there is none, one of no bytes."""
+        """The gap that ends at `end`; if there is none, an empty gap there."""
         return self.by_offset[-1] if self.by_offset and sum(self.by_offset[-1]) == end else (end, 0)
 
     def release(self, offset: int, size: int) -> None:
-        """A gap comes back, and grows together with its neighbours."""
+        """Free a range, and merge it with adjacent gaps."""
         i = bisect_left(self.by_offset, (offset, 0))
         for gap in self.by_offset[max(i - 1, 0) : i + 1]:
             if sum(gap) == offset or offset + size == gap[0]:

@@ -2,12 +2,12 @@
 
     Graph  →  steps (lower.py, record.py, tiling.py)  →  plan (memory_plan.py)  →  text (emit.py)  →  Program
 
-What it hands out is the caller's, and no later call writes over it. What it works in is kept from call to call; a call
-that comes while another is running has a workspace of its own.
+Returned arrays belong to the caller; no later call overwrites them. The workspace is kept between calls. A call that
+arrives while another is running gets its own workspace.
 
 BLAS, which multiplies matrices for NumPy, wakes all its threads for every product of more than about 64 × 64 × 64, and
-has them spin until the last is done: a network of small layers becomes slower by tens of times. So a program whose
-products are all small runs with one BLAS thread, and gives the others back at its end.
+they spin until the last is done: a network of small layers becomes tens of times slower. So a program whose products
+are all small runs with one BLAS thread, and restores the number of threads at its end.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from .memory_plan import MemoryPlan, plan
 from .source import Text
 from .tiling import in_rows, lowered
 
-ALONE = 1 << 18  # multiplications: up to there OpenBLAS takes one thread by itself
-SMALL = 1 << 24  # up to there, less than a millisecond, several threads are not worth their waking
+ALONE = 1 << 18  # multiplications: up to here OpenBLAS uses one thread by itself
+SMALL = 1 << 24  # up to here (under 1 ms), waking several threads does not pay off
 
 
 class OneThread:
-    """`with one_thread:` a block in which BLAS takes one thread. Blocks may overlap: the last one out restores."""
+    """`with one_thread:` a block in which BLAS uses one thread. Blocks may overlap: the last one restores."""
 
     def __init__(self) -> None:
         self.lock, self.inside, self.before = Lock(), 0, 1
@@ -70,7 +70,7 @@ one_thread = OneThread()
 
 
 def wants_one(steps: Iterable[Step]) -> bool:
-    """Whether the products among the steps are small, and some of them not so small that it makes no difference."""
+    """Whether all products are small, and the largest is large enough for BLAS to use several threads."""
     sizes = [s.operands[-1].shell.size * s.operands[0].shell.shape[-1] for s in steps if is_product(s)]
     return ALONE < max(sizes, default=0) <= SMALL
 
@@ -81,10 +81,10 @@ def is_product(step: Step) -> bool:
 
 @cache
 def controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """How to ask for the number of threads, and how to set it; None where NumPy's BLAS is not its own OpenBLAS."""
+    """Functions that get and set the number of threads; None if NumPy does not use its bundled OpenBLAS."""
     package = Path(np.__file__).parent
     for path in (*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*")):
-        library = ctypes.CDLL(str(path))  # the one that NumPy has loaded
+        library = ctypes.CDLL(str(path))  # already loaded by NumPy
         for before, after in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
             get = getattr(library, f"{before}openblas_get_num_threads{after}", None)
             set_to = getattr(library, f"{before}openblas_set_num_threads{after}", None)
@@ -100,9 +100,9 @@ _number = count()
 class Program:
     """(array of each input) → (array of each output); None where an output is None.
 
-    threads    over which blocks of large loops are spread
-    into       output → input, in whose own array it is written, once nobody reads its old value: a parameter's next
-               value, an optimiser's state
+    threads    number of threads that share the blocks of large loops
+    into       index of an output → index of the input whose array it overwrites, after the last read of the old value:
+               a parameter's next value, an optimiser's state
     """
 
     def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
@@ -115,11 +115,11 @@ class Program:
         self.idle: list[Callable[..., tuple[Any, ...]]] = []
 
     def section(self, graph: Graph) -> Section:
-        """The graph in steps."""
+        """The graph lowered to steps."""
         return in_rows(lowered(graph))
 
     def written(self, section: Section) -> Text:
-        """The planned steps as text."""
+        """The source text of the planned steps."""
         return text_of(self.plan, section.arguments, names(self.graph), self.threads)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -139,7 +139,7 @@ class Program:
             self.idle.append(run)
 
     def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A call whose arrays do not lie in memory as a view needs them to: on copies, and back."""
+        """A call with arrays that are not contiguous where a view needs it: run on copies, and copy back."""
         copies = tuple(map(np.ascontiguousarray, arrays))
         ys = list(self(*copies))
         for y, x in self.into.items():
@@ -148,14 +148,14 @@ class Program:
         return tuple(ys)
 
     def ready(self) -> Callable[..., tuple[Any, ...]]:
-        """The function, with a workspace of its own."""
+        """The compiled function with a new workspace."""
         scope = self.text.scope | self.bound(Workspace(self.text.size))
         exec(self.code, scope)
         run: Callable[..., tuple[Any, ...]] = scope["program"]
         return run
 
     def bound(self, workspace: Workspace) -> dict[str, Any]:
-        """What names in the text mean in that workspace."""
+        """The objects that names in the text stand for, given a workspace."""
         return {"at": workspace.at, "handed": Handed, "together": together}
 
     @cached_property
@@ -171,45 +171,45 @@ class Program:
 
     @property
     def buffers(self) -> MemoryPlan:
-        """Which memory each result takes."""
+        """The memory of each result."""
         return self.plan
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes of the workspace, and of what is handed out."""
+        """Bytes of the workspace and of the arrays made for the caller."""
         return self.plan.peak_bytes + self.text.size - self.plan.size
 
 
 @lru_cache(maxsize=256)
 def program(graph: Graph, threads: int = 1) -> Program:
-    """The program of a graph, made once."""
+    """The program of a graph, cached."""
     return Program(graph, threads)
 
 
 def names(graph: Graph) -> list[str]:
-    """What the inputs are called: their own names, where Python allows it and nothing else has it."""
+    """The argument names: the inputs' own if all are unique identifiers that start with x, else x0, x1, …"""
     own = [x.op.name if isinstance(x.op, Input) else "" for x in graph.inputs]
     fit = all(name.isidentifier() and name[0] == "x" and name != "xp" for name in own) and len(set(own)) == len(own)
     return own if fit else [f"x{i}" for i in range(len(own))]
 
 
 class Workspace:
-    """Memory that a program works in."""
+    """The memory for a program's temporary arrays."""
 
     def __init__(self, size: int):
         memory = np.empty(size + 64, np.uint8)
-        start = -memory.__array_interface__["data"][0] % 64  # at the beginning of a cache line
+        start = -memory.__array_interface__["data"][0] % 64  # at the start of a cache line
         self.memory = memory[start : start + size]
 
     def at(self, offset: int, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> Any:
-        """An array in it."""
+        """An array at that offset."""
         return np.ndarray(shape, dtype, self.memory, offset, strides)
 
 
 class Handed:
-    """Large arrays for the caller: one that was handed out is handed out again when nobody holds it any more.
+    """Allocates large arrays for the caller, and reuses the memory of an earlier one that is no longer referenced.
 
-    New memory has to be fetched from the system page by page, which takes as long as computing what goes in.
+    The system maps new memory page by page, which takes as long as computing the result.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]):
@@ -218,7 +218,7 @@ class Handed:
 
     def __call__(self) -> np.ndarray:
         for owner in self.owners:
-            if getrefcount(owner) == 3:  # the list, the loop, and the question itself
+            if getrefcount(owner) == 3:  # references: the list, the loop variable, the argument
                 return np.ndarray(self.shape, self.dtype, owner, 0, self.strides)
         nbytes = self.dtype.itemsize * int(np.prod(self.shape))
         owner = np.empty(nbytes, np.uint8)
@@ -228,7 +228,7 @@ class Handed:
 
 @cache
 def helpers(workers: int) -> Executor:
-    """Threads that wait for blocks."""
+    """A pool of threads that run blocks."""
     return pool(workers, "minigrad")
 
 
@@ -237,7 +237,7 @@ if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
 
 
 def together(f: Callable[..., Any], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> Any:
-    """f on each of the argument lists, at once: the first in this thread, whose result it is."""
+    """Run f on all argument lists concurrently: the first in this thread. Returns its result."""
     waiting = [helpers(len(others)).submit(copy_context().run, f, *args) for args in others]
     try:
         return f(*mine)

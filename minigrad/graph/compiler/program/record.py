@@ -1,13 +1,13 @@
-"""The recorder: `forward` runs on it instead of arrays, and what it does is written down as steps.
+"""The recorder: runs an op's `forward` on abstract arrays, and records its NumPy calls as steps.
 
-An op says its computation once, against `xp`. Given NumPy it computes; given names it writes a formula; given this
-recorder, whose arrays are *abstract*, with a shape, a dtype and strides but no elements, it leaves a list of NumPy
-calls, each with an array to write into. `1 / (1 + xp.exp(-x))` becomes
+An op defines its computation once, in terms of `xp`. With NumPy it computes; with names it writes a formula. With this
+recorder, whose *abstract* arrays have a shape, a dtype and strides but no elements, it produces a list of NumPy calls,
+each with an array to write into. `1 / (1 + xp.exp(-x))` becomes
 
     negative(x, b); exp(b, b); add(b, 1, b); true_divide(1, b, b)
 
-which is how one writes it by hand. What cannot be followed, as a question about an element or a function that is not
-known here, raises `Unrecordable`: such an op is called as a whole, which is always right, only slower.
+as a programmer would write it by hand. What cannot be recorded, such as reading an element or calling an unknown
+function, raises `Unrecordable`. Such an op runs as one call of `forward`, which is always correct, only slower.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from .buffer import (
 
 
 class Recorder:
-    """The `xp` that writes down what is done with its abstract arrays.
+    """The `xp` that records the operations on its abstract arrays.
 
-    steps      so far
-    records    says so to forwards that cut large arrays into blocks: the program does that by itself
+    steps      the steps so far
+    records    tells a forward not to split large arrays into blocks: the program does that itself
     """
 
     records = True
@@ -56,16 +56,16 @@ class Recorder:
         return AbstractArray(self, value)
 
     def operand(self, x: Any, dtype: Any = None) -> Buffer:
-        """An operand as a buffer: real arrays and numbers are constants."""
+        """An operand as a buffer. Real arrays and numbers become constants."""
         if isinstance(x, AbstractArray | Buffer):
             return x if isinstance(x, Buffer) else x.buffer
         array = np.asarray(x, dtype)
         return Buffer(shell(array.shape, array.dtype, array.strides), "constant", array=array)
 
     def new(self, shape: Shape, dtype: Any, order: tuple[int, ...] | None = None) -> Buffer:
-        """New memory.
+        """A new planned buffer.
 
-        order    of the axes in memory, if it is not the usual one
+        order    the order of the axes in memory, if it is not C order
         """
         dtype = np.dtype(dtype)
         return Buffer(shell(shape, dtype, contiguous(shape, dtype.itemsize, order)), "planned")
@@ -86,12 +86,12 @@ class Recorder:
         does: Any = None,
         **scope: Any,
     ) -> AbstractArray:
-        """A call that writes into `out`, which is the last name in its text."""
+        """Record a call that writes into `out`, the last operand in its text."""
         self.step(text, *operands, out, writes=(len(operands),), over=over, leads=leads, does=does, scope=scope)
         return self.abstract(out)
 
     def view(self, x: Buffer, text: str, seen: np.ndarray, **scope: Any) -> AbstractArray:
-        """x looked at in another way. Raises Unrecordable where that is a number: of no axes NumPy gives a copy."""
+        """Record a view of x. Raises Unrecordable if it is a scalar, because NumPy copies that."""
         if not isinstance(seen, np.ndarray):
             raise Unrecordable(text)
         value = Buffer(seen, "view", x.roots, x.offset + address(seen) - address(x.shell))
@@ -101,7 +101,7 @@ class Recorder:
         return self.abstract(value)
 
     def copy(self, x: Buffer, out: Buffer, where: Buffer | None = None) -> AbstractArray:
-        """out[...] = x, where a mask holds, if there is one."""
+        """out[...] = x, only where the mask `where` holds, if given."""
         masked = () if where is None else (where,)
         cast = "" if x.shell.dtype == out.shell.dtype and where is None else ", 'unsafe'"
         text = f"copyto({{1}}, {{0}}{cast})" if where is None else "copyto({2}, {0}, 'unsafe', {1})"
@@ -110,7 +110,7 @@ class Recorder:
     # -- ufuncs ----------------------------------------------------------------------------------
 
     def ufunc(self, f: np.ufunc, xs: Sequence[Any], out: Buffer | None) -> AbstractArray:
-        """f(*xs): each element by itself."""
+        """f(*xs), elementwise."""
         if f is np.matmul:
             x, y = xs
             return self.matmul(x, y, out)
@@ -121,14 +121,14 @@ class Recorder:
         shape = np.broadcast_shapes(*(v.shell.shape for v in values))
         out = out or self.new(shape, made, laid_out(shape, values))
         names = "".join(f"{{{i}}}, " for i in range(len(values)))
-        named = "out=" if f in (np.maximum, np.minimum) else ""  # of these two NumPy wants it so
+        named = "out=" if f in (np.maximum, np.minimum) else ""  # these two take it by keyword
         text = f"{f.__name__}({names}{named}{{{len(values)}}})"
         return self.call(text, out, *values, over=None, leads=leading(out, *values), does=f, **{f.__name__: f})
 
     def reduce(
         self, f: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
     ) -> AbstractArray:
-        """f applied along axes, which go; all of them for None."""
+        """Reduce x by f along the axes; None means all axes."""
         x = self.operand(x)
         axes = tuple(range(x.shell.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(a % x.shell.ndim for a in axes)
@@ -143,7 +143,7 @@ class Recorder:
         return self.call(text, out, x, leads=leads, does=ReduceStep(f, axes), **{name: f})
 
     def accumulate(self, f: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> AbstractArray:
-        """f's running results along an axis."""
+        """The cumulative results of f along an axis."""
         x = self.operand(x)
         made = f.accumulate(np.ones((1,) * x.shell.ndim, x.shell.dtype), axis, dtype).dtype
         out = self.operand(out) if out is not None else self.new(x.shell.shape, made, laid_out(x.shell.shape, (x,)))
@@ -159,7 +159,7 @@ class Recorder:
         dtype = result_type(x.shell, y.shell)
         shape = (*batch, x.shell.shape[-2], y.shell.shape[-1])
         out = out or self.new(shape, dtype)
-        # Of two matrices `dot` gives the same, in half the time where they are small.
+        # For two matrices `dot` gives the same result, in half the time if they are small.
         plain = out.shell.ndim == 2 and out.shell.flags.c_contiguous and dtype.kind == "f" and dtype.itemsize > 2
         same = x.shell.dtype == y.shell.dtype == out.shell.dtype
         if plain and same and min(*shape, x.shell.shape[1]) > 1:
@@ -169,7 +169,7 @@ class Recorder:
     def dot(self, x: Any, y: Any, out: Any = None) -> AbstractArray:
         x, y = self.operand(x), self.operand(y)
         if (x.shell.ndim, y.shell.ndim) != (2, 2):
-            raise Unrecordable("dot of what are not two matrices")
+            raise Unrecordable("dot of operands that are not two matrices")
         out = self.operand(out) if out is not None else None
         out = out or self.new((x.shell.shape[0], y.shell.shape[1]), result_type(x.shell, y.shell))
         return self.call("dot({0}, {1}, {2})", out, x, y, does=np.dot, dot=np.dot)
@@ -201,16 +201,16 @@ class Recorder:
 
     def full(self, shape: Any, fill: Any, dtype: Any = None, order: tuple[int, ...] | None = None) -> AbstractArray:
         if isinstance(fill, AbstractArray):
-            raise Unrecordable("filled with what is computed")
+            raise Unrecordable("full() with a computed value")
         made = self.new(as_shape(shape), np.asarray(fill, dtype).dtype, order)
         self.step(f"{{0}}.fill({filling(fill)})", made, writes=(0,))
         self.fills[made] = fill
         return self.abstract(made)
 
     def triangle(self, f: Callable[..., Any], x: AbstractArray, offset: int = 0) -> AbstractArray:
-        """tril or triu: x, and zeros on one side of a diagonal."""
+        """tril or triu: x with zeros on one side of a diagonal."""
         filled = self.fills.get(x.buffer)
-        if filled is not None and self.steps[-1].operands == (x.buffer,):  # an array of one number: a constant
+        if filled is not None and self.steps[-1].operands == (x.buffer,):  # filled with one number: make it a constant
             self.steps.pop()
             array = f(np.full(x.shape, filled, x.dtype), offset)
             return self.abstract(Buffer(shell(array.shape, array.dtype), "constant", array=array))
@@ -243,13 +243,13 @@ class Recorder:
             return x
         return self.array(x, order="C")
 
-    # -- several to one ---------------------------------------------------------------------------
+    # -- joining arrays ---------------------------------------------------------------------------
 
     def where(self, c: Any, x: Any, y: Any) -> AbstractArray:
         dtype = result_type(*(v.dtype if has_dtype(v) else v for v in (x, y)))
         values = [self.operand(c), *(self.operand(v, None if has_dtype(v) else dtype) for v in (x, y))]
         if values[0].shell.dtype != bool:
-            raise Unrecordable("where something that is no boolean holds")
+            raise Unrecordable("where() with a condition that is not boolean")
         shape = np.broadcast_shapes(*(v.shell.shape for v in values))
         out = self.new(shape, dtype, laid_out(shape, values))
         self.copy(values[2], out)
@@ -274,25 +274,25 @@ class Recorder:
     # -- everything else ----------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)  # which asks the arrays it is given, see __array_function__
+        return getattr(np, name)  # which calls __array_function__ of its arguments
 
 
 # -- dtypes and rows -----------------------------------------------------------------------------------
 
 
 def kind_of(x: Any) -> Any:
-    """What x brings to the choice of a dtype: its own, or Python's type."""
+    """What x contributes to dtype resolution: its dtype, or the Python type of a number."""
     return x.dtype if has_dtype(x) else np.dtype(bool) if isinstance(x, bool) else type(x)
 
 
 @lru_cache(maxsize=4096)
 def resolved(f: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
-    """The dtypes f takes its operands in, and that of its result."""
+    """The dtypes in which f takes its operands, then the dtype of its result."""
     return f.resolve_dtypes((*kinds, *(None,) * f.nout))
 
 
 def leading(out: Buffer, *xs: Buffer) -> tuple[bool, ...] | None:
-    """Which operands of an elementwise step have the leading axis of what it writes: the others broadcast along it."""
+    """Which operands of an elementwise step have the result's leading axis; the others broadcast along it."""
     if not out.shell.ndim:
         return None
     n = out.shell.shape[0]

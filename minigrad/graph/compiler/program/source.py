@@ -1,4 +1,4 @@
-"""The text of a program on its way: its lines, the names they use, and the branches and loops among them.
+"""The text of a program while it is emitted: its lines, the names they use, and its branches and loops.
 
     Cond                                While                               Scan
     greater(b0, c0, b1)                 t0 = x.copy()                       t0 = x
@@ -9,8 +9,8 @@
         t0 = empty((2,), float64)               break
         tanh(x, t0)                         …
 
-The graph of a branch or of a body is planned by itself: its operands are its arguments, its workspace begins where that
-of the lines around it ends. What it gives is handed out to those lines. What nobody reads is not computed.
+The graph of a branch or a body has a memory plan of its own: its operands are arguments, and its workspace starts where
+that of the lines around it ends. Its results are passed to those lines. Results that nothing reads are not computed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from .emit import Lines
 
 
-LARGE = 1 << 16  # bytes: an array as large is let go as soon as nobody reads it
-RECYCLED = 1 << 20  # bytes: an array as large is handed out again once the caller has let go of it
+LARGE = 1 << 16  # bytes: an array of this size is deleted after its last use
+RECYCLED = 1 << 20  # bytes: memory of this size is reused once the caller has released it
 KNOWN: dict[str, Any] = {
     "empty": np.empty,
     "errstate": np.errstate,
     "len": len,
     "range": range,
     "reversed": reversed,
-    **dict.fromkeys(("at", "handed", "together")),  # these the program brings along
+    **dict.fromkeys(("at", "handed", "together")),  # the program defines these
 }
 
 
@@ -51,16 +51,16 @@ class Text:
     """A program's source, and what it needs to run.
 
     size       bytes of workspace
-    kept       lines that set up what is kept between calls
+    kept       lines that define names kept between calls
     defined    lines of the functions
-    scope      what names in the lines mean
-    nodes      line of the source → the node it is part of
-    whole      arguments whose arrays have to be contiguous, being written through a view
-    loops      how many there are
-    named      text that makes something kept → its name
+    scope      name in the lines → its object
+    nodes      line number of the source → the node it is part of
+    whole      arguments whose arrays must be contiguous, because a view of them is written
+    loops      number of loops over blocks
+    named      text that makes a kept object → its name
     constants  value of a constant → its name
-    large      how many large arrays there are for the caller
-    steps      all that have been written
+    large      number of large arrays made for the caller
+    steps      all steps emitted so far
     """
 
     size: int
@@ -80,16 +80,16 @@ class Text:
         return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
 
     def bind(self, name: str, thing: Any) -> str:
-        """The name that means the thing, everywhere in the text: this one, or with a number, if it is taken."""
+        """The name bound to the object throughout the text: `name`, or `name_2` and so on if it is taken."""
         called, k = name, 2
         while self.scope.setdefault(called, thing) is not thing:
             called, k = f"{name}_{k}", k + 1
         return called
 
-    # -- what is kept --------------------------------------------------------------------------------
+    # -- names kept between calls ---------------------------------------------------------------------
 
     def keep(self, letter: str, made: str) -> str:
-        """The name of something that is made once: equal things have one."""
+        """The name of an object that is made once, from the text `made`; equal texts share a name."""
         if made not in self.named:
             self.named[made] = name = f"{letter}{len(self.named)}"
             self.scope[name] = None  # until the program runs
@@ -97,11 +97,11 @@ class Text:
         return self.named[made]
 
     def is_kept(self, name: str) -> bool:
-        """Whether the name is of something that is there between calls."""
+        """Whether the name is kept between calls."""
         return name in self.scope
 
     def constant(self, value: Buffer) -> str:
-        """The name of a constant: equal numbers have one."""
+        """The name of a constant; equal numbers share a name."""
         array = value.array
         key = (array.dtype, array.tobytes()) if not array.ndim else value
         if key not in self.constants:
@@ -111,7 +111,7 @@ class Text:
         return self.constants[key]
 
     def repeated(self, number: Buffer, like: np.ndarray) -> str:
-        """The name of an array full of a constant, laid out as another array."""
+        """The name of an array filled with a constant, with the shape and layout of `like`."""
         key = (number.array.dtype, number.array.tobytes(), like.shape, like.strides)
         if key not in self.constants:
             order = copied_order(like)
@@ -125,12 +125,12 @@ class Text:
     # -- arrays --------------------------------------------------------------------------------------
 
     def at(self, x: np.ndarray, offset: int) -> str:
-        """An array of the workspace."""
+        """The name of an array in the workspace."""
         strides = "" if x.flags.c_contiguous else f", {x.strides}"
         return self.keep("b", f"at({offset}, {x.shape}, {self.dtype(x.dtype)}{strides})")
 
     def new(self, x: np.ndarray) -> str:
-        """What makes an array for the caller."""
+        """The expression that allocates an array for the caller."""
         dtype = self.dtype(x.dtype)
         if x.nbytes >= RECYCLED:
             name, self.large = f"new{self.large}", self.large + 1
@@ -143,14 +143,14 @@ class Text:
         return f"empty({tuple(x.shape[a] for a in order)}, {dtype}).transpose({back})"
 
     def dtype(self, dtype: np.dtype) -> str:
-        """A dtype, which is bound under its own name."""
+        """The name of a dtype, which is added to the scope."""
         name = "boolean" if dtype.kind == "b" else dtype.name
         self.scope[name] = dtype
         return name
 
 
 def commented(line: str, made: Any, node: Node | None) -> str:
-    """The line, with the spec of what it makes, and where in the user's code that was built, if it is known."""
+    """The line with a comment: the spec of its result, and the user's line that built it, if known."""
     comment = written(made)
     if isinstance(node, NamedNode):
         comment += f" {node.name}" + (f", {spot(node.place.file, node.place.line)}" if node.place else "")
@@ -158,7 +158,7 @@ def commented(line: str, made: Any, node: Node | None) -> str:
 
 
 def written(made: Any) -> str:
-    """The spec of an array, as far as it is known: f64[?, 3]; of several, (f64[2], bool[])."""
+    """The spec of an array as text, f64[?, 3]; of several arrays, (f64[2], bool[])."""
     if isinstance(made, Specs):
         return f"({', '.join(map(written, made))})"
     kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
@@ -169,11 +169,11 @@ Line = tuple[str, Node | None]
 
 
 class Inlined(NamedTuple):
-    """A graph among other lines.
+    """The lines of a graph, to be placed among other lines.
 
-    names    of its outputs; None where one is not computed
-    looks    whether an output may be memory that the graph was given, or that is kept
-    large    names to let go of once the outputs have others
+    names    names of its outputs; None for an output that is not computed
+    looks    whether each output may alias an argument or a constant
+    large    names of large arrays to delete once the outputs have other names
     """
 
     lines: list[Line]
@@ -183,7 +183,7 @@ class Inlined(NamedTuple):
 
 
 def control(lines: Lines, step: Step) -> list[Line]:
-    """A branch or a loop; where its graphs cannot be lines of the program, the call of its op."""
+    """The lines of a branch or a loop. If its graphs cannot be lines of the program, one call of its op."""
     op, node = step.node.op, step.node
     if is_closed(op.graphs):
         written: list[Line] = op.written(lines, step)
@@ -194,12 +194,12 @@ def control(lines: Lines, step: Step) -> list[Line]:
 
 
 def is_closed(graphs: Sequence[Graph]) -> bool:
-    """Whether graphs can be lines of a program: on the CPU, all lengths that they are given being known."""
+    """Whether the graphs can be lines of a program: they are on the CPU, and their inputs have known lengths."""
     known = all(x.spec.is_known for graph in graphs for x in graph.inputs)
     return known and all(node.spec.device is CPU for graph in graphs for node in graph.nodes)
 
 
-# -- the three -----------------------------------------------------------------------------------------
+# -- if, while, for ------------------------------------------------------------------------------------
 
 
 def branch(op: Any, lines: Lines, step: Step) -> list[Line]:
@@ -273,13 +273,13 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     ]
 
 
-# -- what they are made of -------------------------------------------------------------------------------
+# -- parts of branches and loops -------------------------------------------------------------------------
 
 
 def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str]]:
-    """What the operands are called. A view of what is kept is made once, and so has to lie as graphs expect it.
+    """The operands' names, and lines that rename kept views, which are made only once, if they are not contiguous.
 
-    first    of those that the graphs read themselves
+    first    index of the first operand that the graphs read themselves
     """
     before, names = [], lines.operands(step)
     for i, v in enumerate(step.operands):
@@ -291,7 +291,7 @@ def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str
 
 
 def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str], list[str | None]]:
-    """Which results are read; what the carries are called; and the stacks, None where nobody reads one."""
+    """Which results are read; the names of the carries; the names of the stacks, None if nothing reads a stack."""
     read = [lines.is_read(y) for y in step.results]
     for y in step.results[: op.carried]:
         lines.names[y] = lines.new("t")
@@ -302,14 +302,14 @@ def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str]
 def inlined(
     op: Any, graph: Graph, lines: Lines, given: Sequence[str], keep: Sequence[bool], names: Sequence[str | None] = ()
 ) -> Inlined:
-    """A graph of the op as lines among others.
+    """Emit a graph of the op.
 
-    given    what its inputs are called
+    given    names of its inputs
     keep     which outputs are computed
-    names    what these are to be called, where that can be
+    names    preferred names of the outputs
     """
     outputs = tuple(y if k or op.effect else None for y, k in zip(graph.outputs, keep, strict=True))
-    section = lines.section(optimised(Graph(graph.inputs, outputs)))  # with its effects, for which outputs wait
+    section = lines.section(optimised(Graph(graph.inputs, outputs)))  # with its effects: outputs wait for them
     read = tuple(y if k else None for y, k in zip(section.outputs, keep))
     planned = plan(Section(section.arguments, section.steps, read), {})
     inner = lines.among(planned, dict(zip(section.arguments, given, strict=True)))
@@ -327,40 +327,40 @@ def inlined(
 
 
 def opening(text: str, read: Sequence[bool], step: Step) -> Line:
-    """The first line of a branch or a loop, with the specs of those results that are read."""
+    """The first line of a branch or a loop, with the specs of the results that are read as a comment."""
     specs = Specs(y.spec for y, r in zip(step.results, read) if r)
     return commented(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
 
 
 def starting(op: Any, carries: list[str], given: list[str], body: Inlined, may_not_run: bool) -> list[Line]:
-    """The carries before the first step: copies, where they may be what the loop gives back."""
+    """Assign the carries before the first step. They are copied if the loop may return them unchanged."""
     copied = [may_not_run and not looks for looks in body.looks[: op.carried]]
     return assigned(carries, [x + ".copy()" * copy for x, copy in zip(given, copied)])
 
 
 def carried_on(carries: list[str], body: Inlined, done: list[str]) -> list[Line]:
-    """The end of a step: its carries are those of the next; and what would keep large arrays alive is let go."""
+    """The end of a step: pass the carries to the next step, and delete names that keep large arrays alive."""
     return [*assigned(carries, body.names), *([(f"del {', '.join(done)}", None)] if done else [])]
 
 
 def ending(carries: list[str], body: Inlined) -> list[Line]:
-    """The end of a loop: what may look at the memory of others is copied."""
+    """The end of a loop: copy the carries that may alias other memory."""
     return [(f"{c} = {c}.copy()", None) for c, looks in zip(carries, body.looks) if looks]
 
 
 def assigned(names: Iterable[str | None], ys: Iterable[str | None]) -> list[Line]:
-    """a, b = y, z, of those that are not called so already."""
+    """The line a, b = y, z, without pairs of equal names; no line if nothing is left."""
     pairs = [(a, y) for a, y in zip(names, ys) if a is not None and y is not None and a != y]
     return [(f"{', '.join(a for a, _ in pairs)} = {', '.join(y for _, y in pairs)}", None)] if pairs else []
 
 
 def indented(lines: Iterable[Line]) -> list[Line]:
-    """The lines, a step further to the right."""
+    """The lines, indented by four spaces."""
     return [(f"    {line}", node) for line, node in lines]
 
 
 class GrowingStack:
-    """Rows put one by one into one array, which is made twice as long whenever it is full."""
+    """Rows appended one by one to an array, which doubles its length when it is full."""
 
     def __init__(self, xp: Any, shape: tuple[int, ...], dtype: np.dtype):
         self.xp, self.length = xp, 0
@@ -378,5 +378,5 @@ class GrowingStack:
 
     @property
     def filled(self) -> Any:
-        """The rows that there are."""
+        """The rows appended so far."""
         return self.rows[: self.length]

@@ -1,16 +1,16 @@
-"""Tiling: what goes over large arrays is done on a block at a time, which stays in the cache.
+"""Tiling: work on large arrays runs block by block, so that each block stays in the cache.
 
-A group of elementwise ops becomes a loop. Its axes are *leading* ones, which become one axis and are cut into blocks,
-and *trailing* ones, which each block has whole; elements are taken in the order in which they lie in memory. An operand
-that broadcasts does so along all leading axes (a bias: every block reads the same) or none (a mean per row: blocks read
-their part). A full reduction makes one number of each block, and one of those at the end: the blocks are always the
-same, and so is the result, however many threads there are. Under a sum, a product is a `dot`, and a sum two sums: that
-reads less, and is why reductions are in a loop only where another order of adding was allowed.
+A group of elementwise ops becomes a loop. Its *leading* axes are merged into one axis, which is cut into blocks; its
+*trailing* axes are whole in each block. Elements are processed in memory order. An operand broadcasts along all leading
+axes (a bias: every block reads the same) or along none (a mean per row: each block reads its part). A full reduction
+makes one number per block, then one of these numbers: the blocks, and so the result, do not depend on the number of
+threads. The sum of a product becomes a `dot`, and the sum of a sum two sums: that reads less, but adds in another
+order. So reductions join a loop only where another order is allowed.
 
-Steps that treat each row by itself become a loop as well. A softmax finds each row's largest element, subtracts it,
-takes the exponential, adds up, divides: five steps, and each would read and write all of memory. But a row's result
-needs that row only; so steps that follow one another and write arrays of as many rows are the body of one loop, and
-what only they use is as large as a block. The arithmetic is the same, to the last bit.
+Steps that treat each row separately become a loop too. A softmax takes the maximum of each row, subtracts it, takes the
+exponential, sums and divides: five steps that would each read and write the whole array. But a row's result needs only
+that row. So consecutive steps that write arrays with the same number of rows form the body of one loop, and arrays that
+only they use are as large as one block. The arithmetic is the same, to the last bit.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ from .lower import BLOCK, Lowering, layout, recorded
 from .memory_plan import MemoryPlan, lies_over, plan
 from .record import Recorder
 
+MOST_AFTER = 64  # steps that a run may move after its loop
+
 
 @dataclass(frozen=True)
 class Cutting:
-    """How the axes of a loop are cut.
+    """How the axes of a loop are cut into blocks.
 
-    shape      that every node of the body broadcasts to
-    order      of the axes, as they lie in memory
-    leading    how many of them, from the first, are one axis
+    shape      the shape that every node of the body broadcasts to
+    order      the order of the axes in memory
+    leading    number of axes, from the first in that order, that are merged into one
     """
 
     shape: Shape
@@ -49,7 +51,7 @@ class Cutting:
 
     @property
     def length(self) -> int:
-        """Of the leading axis."""
+        """The length of the leading axis."""
         return prod(self.shape[a] for a in self.order[: self.leading])
 
     @property
@@ -58,7 +60,7 @@ class Cutting:
 
     @property
     def rows(self) -> int:
-        """Of the leading axis, in one block."""
+        """The length of one block along the leading axis."""
         return max(1, min(self.length, BLOCK // max(1, prod(self.trailing))))
 
     @property
@@ -66,12 +68,12 @@ class Cutting:
         return -(-self.length // self.rows)
 
     def new(self, dtype: np.dtype) -> Buffer:
-        """An array for a result of the whole loop."""
+        """A planned array for a result of the whole loop."""
         return Buffer(shell(self.shape, dtype, contiguous(self.shape, dtype.itemsize, self.order)), "planned")
 
 
 def cutting_of(graph: Graph, xs: list[Buffer]) -> Cutting:
-    """With as many leading axes as all operands let be one."""
+    """The cutting with the most leading axes that can be merged in all operands."""
     shape = np.broadcast_shapes(*(n.spec.shape for n in graph.nodes))
     order = tuple(laid_out(shape, [x for x in xs if x.shell.shape == shape]))
     for leading in range(len(shape), 1, -1):
@@ -81,12 +83,12 @@ def cutting_of(graph: Graph, xs: list[Buffer]) -> Cutting:
 
 
 def aligned(x: np.ndarray, shape: Shape, order: tuple[int, ...]) -> np.ndarray:
-    """x with all axes of the loop, those it lacks having length 1, in that order."""
+    """x with all axes of the loop, in that order; axes that x lacks have length 1."""
     return x.reshape((1,) * (len(shape) - x.ndim) + x.shape).transpose(order)
 
 
 def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
-    """Whether x's leading axes can be one, or are none."""
+    """Whether x's leading axes can be merged, or all have length 1."""
     if all(n == 1 for n in x.shape[:leading]):
         return True
     if list(x.shape[:leading]) != shape[:leading]:
@@ -95,7 +97,7 @@ def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
 
 
 def leading_first(recorder: Recorder, x: Buffer, cutting: Cutting) -> Buffer:
-    """x (leading, *trailing), or (*trailing) if it is the same for all blocks."""
+    """x as (leading, *trailing), or as (*trailing) if it is the same for all blocks."""
     order, leading, n = cutting.order, cutting.leading, len(cutting.shape)
     y = recorder.abstract(x)
     if order != tuple(sorted(order)) and y.ndim:
@@ -110,22 +112,22 @@ def leading_first(recorder: Recorder, x: Buffer, cutting: Cutting) -> Buffer:
 
 
 def block_shell(x: Buffer, rows: int, is_cut: bool) -> np.ndarray:
-    """One block of x."""
+    """The shell of one block of x."""
     shape = (rows, *x.shell.shape[1:]) if is_cut else x.shell.shape
     return shell(shape, x.shell.dtype, x.shell.strides)
 
 
 @dataclass(frozen=True, eq=False)
 class TiledLoop:
-    """A section that is run on one block after the other.
+    """A section that runs block by block.
 
-    plan       of its body, whose arguments are blocks of what is read and of what is written, then single numbers
-    arguments  of the body
-    length     of the leading axis
-    rows       of it, in one block
+    plan       the plan of its body; its arguments are blocks of operands and of results, then single numbers
+    arguments  the arguments of the body
+    length     length of the leading axis
+    rows       length of one block along it
     cut        which operands have the leading axis; the others are whole in each block
-    terms      of each reduction: how many numbers each block gives
-    axes       how many a value of the body has, if it is cut as well; None if all are
+    terms      for each reduction, how many numbers each block makes
+    axes       number of axes of a body value that has the leading axis; None if all values have it
     """
 
     plan: MemoryPlan
@@ -137,7 +139,7 @@ class TiledLoop:
     axes: int | None = None
 
     def is_cut(self, value: Buffer) -> bool:
-        """Whether a value of the body has the axis that blocks are cut along."""
+        """Whether a value of the body has the axis along which blocks are cut."""
         return self.axes is None or (value.shell.ndim == self.axes and value.shell.shape[0] == self.rows)
 
     @property
@@ -149,8 +151,8 @@ class TiledLoop:
     ) -> Step:
         """The loop as a step.
 
-        writes       which operands it writes
-        blockwise    which of those it fills block by block; into the others go numbers, one of each block
+        writes       indices of the operands it writes
+        blockwise    indices of those it fills block by block; the others receive one number per block
         """
         names = ", ".join(f"{{{i}}}" for i in range(len(operands)))
         reads = [i for i in range(len(operands)) if i not in writes]
@@ -158,9 +160,9 @@ class TiledLoop:
         return Step(f"loop({names})", operands, writes, over=over, node=node, loop=self)
 
     def writes_over(self, written: int, read: int) -> bool:
-        """Whether the body writes an argument only once it has read the other, or element by element as it reads it.
+        """Whether the body writes one argument only after it has read the other, or element by element with it.
 
-        An operand that is not cut is read again by each block, and so never read for the last time.
+        Every block rereads an operand that is not cut, so that operand must not be overwritten.
         """
         if not self.cut[read]:
             return False
@@ -175,7 +177,7 @@ class TiledLoop:
 
 
 def lowered(graph: Graph) -> Section:
-    """The graph as steps, those of elementwise ops on large arrays in loops."""
+    """Lower a graph to steps, with elementwise ops on large arrays as loops."""
     arguments = {x: Buffer(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
     lowering = InBlocks(dict(arguments))
     outputs = lowering.through(graph)
@@ -183,14 +185,14 @@ def lowered(graph: Graph) -> Section:
 
 
 class InBlocks(Lowering):
-    """A graph on its way to steps, with loops."""
+    """Lowers a graph to steps and loops."""
 
     def in_blocks(self, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
         return loop(self, node, graph, xs)
 
 
 def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
-    """The graph over blocks, as a step of the lowering. The values of its outputs: one, or a tuple."""
+    """Append the loop over blocks of a graph to the lowering. Returns its value, or a tuple of values."""
     recorder = Recorder(lowering.steps)
     cutting = cutting_of(graph, xs)
     outputs = [y for y in graph.outputs if y is not None]
@@ -213,9 +215,9 @@ def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
 def loop_over(
     graph: Graph, node: Node, operands: tuple[Buffer, ...], cutting: Cutting, terms: dict[Node, list[tuple[Node, ...]]]
 ) -> TiledLoop:
-    """The loop of a graph over its operands and the arrays that it fills.
+    """The loop of a graph over its operands and its result arrays.
 
-    terms    of each full reduction: see terms_of
+    terms    for each full reduction, the result of terms_of
     """
     cut = tuple(v.shell.ndim == 1 + len(cutting.trailing) for v in operands)
     blocks = [Buffer(block_shell(v, cutting.rows, has), "argument") for v, has in zip(operands, cut)]
@@ -235,9 +237,9 @@ def loop_over(
 
 
 class Body(Lowering):
-    """The body of a loop on its way to steps, over one block.
+    """Lowers the body of a loop, for one block.
 
-    shape    of a block
+    shape    the shape of a block
     """
 
     def __init__(self, values: dict[Node, Any], shape: Shape, node: Node):
@@ -247,7 +249,7 @@ class Body(Lowering):
     def of(self, node: Node) -> Any:
         xs = [self.values[x] for x in node.inputs]
         if isinstance(node.op, BroadcastTo):
-            return xs[0]  # ufuncs do it by themselves
+            return xs[0]  # ufuncs broadcast by themselves
         if not xs:
             return super().of(node)
         spec = Spec(np.broadcast_shapes(*(x.shell.shape for x in xs)), node.spec.dtype)
@@ -255,12 +257,12 @@ class Body(Lowering):
         return self.called(node, xs, spec) if template is None else self.instance(node, template, xs)
 
     def full(self, node: Node) -> Buffer:
-        """The value of a node over the whole block, in memory of its own."""
+        """The value of a node with the full shape of the block, in its own memory."""
         x = self.spread(node)
         return x if x.kind == "planned" else self.copied(x)
 
     def spread(self, node: Node) -> Buffer:
-        """The value of a node over the whole block."""
+        """The value of a node with the full shape of the block."""
         (x,) = self.through(Graph((), (node,)))
         return x if x.shell.shape == self.shape else self.copied(x)
 
@@ -269,14 +271,14 @@ class Body(Lowering):
         return recorder.copy(x, recorder.new(self.shape, x.shell.dtype)).buffer
 
     def number(self, op: Op, xs: list[Buffer], dtype: np.dtype) -> Buffer:
-        """What a block gives towards a full reduction."""
+        """The number that a block contributes to a full reduction."""
         recorder = Recorder(self.steps)
         out = recorder.new((), dtype)
         if len(xs) == 1:
             return recorder.reduce(
                 COMBINE[type(op)], recorder.abstract(xs[0]), None, None, recorder.abstract(out)
             ).buffer
-        # A block may be a short one: its length is not to be written down.
+        # The last block may be shorter, so the text must not contain the length.
         flat = [x.shell.size for x in xs]
         lines = [
             x if x.shell.ndim == 1 else recorder.view(x, "{0}.reshape(-1)", shell((n,), dtype)).buffer
@@ -285,12 +287,12 @@ class Body(Lowering):
         return recorder.call("dot({0}, {1}, {2})", out, *lines, does=np.dot, dot=np.dot).buffer
 
 
-# A full reduction → the ufunc that does it.
+# Full reduction → the ufunc that combines its partial results.
 COMBINE: dict[type[Op], np.ufunc] = {Sum: np.add, Mean: np.add, Max: np.maximum, Min: np.minimum}
 
 
 def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
-    """The nodes whose full reductions make up y: (x,) for that of x, (u, v) for the dot product of u and v."""
+    """The terms whose sum is the full reduction y: (x,) stands for the reduction of x, (u, v) for the dot product."""
     (x,) = y.inputs
 
     def terms(x: Node) -> list[tuple[Node, ...]]:
@@ -304,7 +306,7 @@ def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
 
 
 def combined(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
-    """The reduction, from the numbers of all blocks."""
+    """The result of a full reduction, from the partial results of all blocks."""
     out = recorder.new((), y.spec.dtype)
     recorder.reduce(COMBINE[type(y.op)], recorder.abstract(partials), None, None, recorder.abstract(out))
     if isinstance(y.op, Mean):
@@ -316,7 +318,7 @@ def combined(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
 
 
 def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Section:
-    """The section, its runs of steps over rows as loops."""
+    """The section with runs of row-wise steps replaced by loops."""
     new_run = new_run or RowRun
     uses = uses_of(section.steps)
     kept = {r for y in section.outputs if y is not None for r in y.roots}
@@ -333,7 +335,7 @@ def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Se
 
 
 def seen(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
-    """The steps, but for the views that nobody uses any more."""
+    """The steps without unused views."""
     used: set[Buffer | None] = set(outputs)
     kept: list[Step] = []
     for step in reversed(steps):
@@ -344,18 +346,18 @@ def seen(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
 
 
 def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
-    """How often each memory is used."""
+    """How often each root is used."""
     return Counter(root for step in steps for root in step.touched)
 
 
 @dataclass
 class RowRun:
-    """Steps that may be one loop.
+    """Consecutive steps that can form one loop over rows.
 
-    views    the views among them, which come first
-    after    steps among them that cannot be in the loop, and may as well come after it
-    rows     how many rows everything has
-    byrow    root → whether each of its rows was only read and written by steps of that row
+    views    views between them; they are moved before the loop
+    after    steps between them that cannot join the loop; they are moved after it
+    rows     number of rows of every written array
+    byrow    root → whether each step uses only row i of it to compute row i
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -366,7 +368,7 @@ class RowRun:
     written: set[Buffer] = field(default_factory=set)
 
     def takes(self, step: Step) -> bool:
-        """Whether the step can be one of them; if so, it is."""
+        """Add the step to the loop if possible. Returns whether it was added."""
         if (
             step.leads is None
             or step.loop is not None
@@ -391,7 +393,7 @@ class RowRun:
         return True
 
     def fits(self, step: Step) -> bool:
-        """Whether the step is over as many rows; the first one over enough of them, none of them too long."""
+        """Whether the step has as many rows as the run; a first step must be large, with rows that fit a block."""
         rows = step.written[0].shell.shape[0]
         if self.steps:
             return bool(rows == self.rows)
@@ -399,12 +401,12 @@ class RowRun:
         return bool(rows > 1 and size > BLOCK >= size // rows)
 
     def keeps_bits(self, step: Step) -> bool:
-        """Whether the step sums in the same order block by block. `einsum` does not: it buffers long rows in pieces."""
+        """Whether the step sums in the same order in blocks. `einsum` does not for long rows: it buffers pieces."""
         width = max(v.shell.size for v in step.operands) // step.written[0].shell.shape[0]
         return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
 
     def passes(self, step: Step) -> bool:
-        """Whether the step may be left for later, or is a view, which is no work; if so, it is."""
+        """Set aside a view, or a step that can run after the loop. Returns whether it was set aside."""
         if step.is_view and not any(r.kind == "made" for r in step.operands[0].roots):
             self.views.append(step)
             return True
@@ -414,21 +416,18 @@ class RowRun:
         return True
 
     def finished(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
-        """The steps, as a loop if that is worth while."""
+        """The steps of the run: a loop if there are several, else the step itself."""
         width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
         loop = [looped(self, self.height(width), uses, kept)] if len(self.steps) > 1 else self.steps
         return [*self.views, *loop, *self.after]
 
     def height(self, width: int) -> int:
-        """How many rows, of so many elements, one block has."""
+        """The number of rows of one block, for rows of `width` elements."""
         return max(1, BLOCK // width)
 
 
-MOST_AFTER = 64  # steps that a run may pass by
-
-
 def conflict(step: Step, others: Iterable[Step]) -> bool:
-    """Whether the step may not come before the others: one of them writes what it uses, or uses what it writes."""
+    """Whether the step must not move before the others: one of them writes what it uses, or uses what it writes."""
     touched = set(step.touched)
     written = {r for v in step.written for r in v.roots}
     made = set(step.operands)
@@ -442,13 +441,13 @@ def conflict(step: Step, others: Iterable[Step]) -> bool:
 
 
 def leading_operands(step: Step) -> list[Buffer]:
-    """The operands that have rows."""
+    """The operands that have the leading axis."""
     assert step.leads is not None
     return [v for v, leads in zip(step.operands, step.leads) if leads]
 
 
 def is_by_row(v: Buffer, rows: int) -> bool:
-    """Whether row i of v lies within the i-th part of its memory."""
+    """Whether row i of v lies in the i-th of `rows` equal parts of its root."""
     root = v.root
     pitch, rest = divmod(root.nbytes, rows)
     if rest or len(v.roots) > 1 or root.kind not in ("planned", "argument") or v.shell.shape[0] != rows:
@@ -459,14 +458,14 @@ def is_by_row(v: Buffer, rows: int) -> bool:
 
 
 def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> Step:
-    """The run as one step, `rows` rows at a time. What only its steps use has a buffer of so many rows."""
+    """The run as one loop over blocks of `rows` rows. Arrays that only its steps use shrink to one block."""
     own = {
         r: Buffer(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "planned")
         for r, n in uses_of(run.steps).items()
         if r.kind == "planned" and n == uses[r] and r not in kept and run.byrow[r]
     }
-    arguments: dict[tuple[Buffer, bool], Buffer] = {}  # (of the run, whether it has rows) → its block
-    views: dict[Buffer, Buffer] = {}  # into the buffers
+    arguments: dict[tuple[Buffer, bool], Buffer] = {}  # (operand, whether it has rows) → its block
+    views: dict[Buffer, Buffer] = {}  # views of `own` buffers
 
     def block(v: Buffer, leads: bool) -> Buffer:
         if v.kind == "constant" and not v.shell.shape:
