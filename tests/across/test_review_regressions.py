@@ -172,7 +172,7 @@ def test_a_tuple_too_many_and_a_shape_for_a_spec_are_named():
         def infer(self, x):
             return self.shape
 
-    with pytest.raises(TypeError, match="adjoint returns Aᵀ gy itself"):
+    with pytest.raises(TypeError, match="adjoint must return Aᵀ gy itself"):
         leaf(1.0, 2.0).apply(Tupled((2, 1)))
     with pytest.raises(TypeError, match="infer returns a Spec"):
         leaf(1.0, 2.0).apply(Shapely((2, 1)))

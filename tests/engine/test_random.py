@@ -147,7 +147,7 @@ def test_a_key_folded_with_a_number_is_the_same_whether_the_number_is_a_tensor()
 def test_a_seed_has_64_bits():
     assert random.key(2**40 + 3).numpy().tolist() == [3, 2**8]
     assert random.key(-1).numpy().tolist() == [2**32 - 1, 2**32 - 1]
-    with pytest.raises(ValueError, match="a seed has 64 bits"):
+    with pytest.raises(ValueError, match="a seed has at most 64 bits"):
         random.key(2**64)
 
 
