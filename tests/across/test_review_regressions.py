@@ -174,7 +174,7 @@ def test_a_tuple_too_many_and_a_shape_for_a_spec_are_named():
 
     with pytest.raises(TypeError, match="adjoint must return Aᵀ gy itself"):
         leaf(1.0, 2.0).apply(Tupled((2, 1)))
-    with pytest.raises(TypeError, match="infer returns a Spec"):
+    with pytest.raises(TypeError, match="infer must return a Spec"):
         leaf(1.0, 2.0).apply(Shapely((2, 1)))
 
 
