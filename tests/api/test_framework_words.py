@@ -37,7 +37,7 @@ def test_places_are_set_and_added_to_in_a_new_tensor(way, index):
 
 def test_gradients_pass_places_that_are_set_and_other_words_are_refused_by_name():
     assert mg.grad((x.at[0].set(5.0) * x).sum(), x)[0].tolist() == [5, 4, 6]
-    with pytest.raises(AttributeError, match=r"get, set and add, and no multiply: write x.at\[i\].set"):
+    with pytest.raises(AttributeError, match=r"get, set and add, but no multiply: use x.at\[i\].set"):
         x.at[0].multiply(2.0)
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 Hook = Callable[[Any], Any]
 
 TRACED = (
-    "register_hook() is Python's, and a graph that is built, or a function that is traced, would run it once: register "
-    "the hook outside, on a tensor that has a value; a rule for a gradient inside is written with custom_gradient"
+    "register_hook() takes a Python function, and a graph or a traced function would run it only once: register the "
+    "hook outside, on a tensor that has a value; for a gradient rule inside the graph, use custom_gradient"
 )
 _ticket = itertools.count().__next__
 
