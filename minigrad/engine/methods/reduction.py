@@ -152,7 +152,7 @@ class Reductions:
         return y if len(x) > 1 else y.reshape(())
 
     def corrcoef(self) -> Self:
-        """Pearson's correlation of each pair of rows: the covariance over both standard deviations."""
+        """Pearson's correlation of each pair of rows: the covariance divided by both standard deviations."""
         y: Any = self.cov()
         if not y.ndim:
             return y / y
@@ -232,7 +232,7 @@ class Reductions:
     @hears_dim
     def sort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> Found:
         """The sorted elements, and their indices in x."""
-        return self._sorted(axis, descending)
+        return self._running(lambda a: ops.ArgSort(a, flag(descending)), axis)
 
     def msort(self) -> Self:
         """The elements sorted along the first axis."""
@@ -242,8 +242,7 @@ class Reductions:
     def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
         """The k largest (or smallest) elements along the axis, and their indices. They are always sorted."""
         x, a = self._single(axis)
-        places = x.apply(ops.ArgTopK(a, unsaid(k), flag(largest)))
-        return x._found(a, places, keepdims=bool(self.ndim))
+        return x._found(a, x.apply(ops.ArgTopK(a, unsaid(k), flag(largest))), keepdims=bool(self.ndim))
 
     @hears_dim
     def kthvalue(self, k: int, axis: int = -1, keepdims: bool = False) -> Found:
@@ -252,8 +251,7 @@ class Reductions:
         n = x.spec.shape[a]
         if out_of_order(1, k := unsaid(k), n):
             raise BoundsError(f"kthvalue of {self.spec} takes k from 1 to {n} along axis {a}, and got {k}")
-        places = x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1)
-        return x._found(a, places, flag(keepdims) and bool(self.ndim))
+        return x._found(a, x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1), flag(keepdims) and bool(self.ndim))
 
     @hears_dim
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -266,8 +264,7 @@ class Reductions:
             others = (self != middle) & (middle == middle)
             return self.masked_fill(others, -inf).amax() if self.spec.is_float else middle
         x, a = self._single(axis)
-        n = x.spec.shape[a]
-        if n == 0:
+        if x.spec.shape[a] == 0:
             raise ShapeError(f"median of {self.spec}: an empty axis has no median. Check the size first")
         places = element(x.apply(ops.ArgSort(a)), a, (x.shape[a] - 1) // 2)
         if x.spec.is_float:
@@ -295,18 +292,13 @@ class Reductions:
             raise BoundsError(f"quantile needs 0 ≤ q ≤ 1 and some elements, and got {level} of {self.spec}")
         if interpolation not in ROUNDED:
             raise ValueError(f"interpolation must be linear, lower, higher, nearest or midpoint, not {interpolation!r}")
-        ordered = x._sorted(a, False).values
+        ordered = x.sort(a).values
         if is_unknown(x.spec.shape[a]) and not learns:
             y = x._between(ordered, a, level, interpolation)
         else:
             needed(f"quantile of {self.spec}, with a gradient for q,", n)
-            up = level * (n - 1)
-            low = min(floor(up), max(n - 2, 0))
-            y, part = ordered.narrow(a, low, 1), ROUNDED[interpolation](up) - low
-            between = ordered.narrow(a, low + 1, 1) if part else y
-            if learns and interpolation == "linear" and up != floor(up):
-                part = q.astype(y.dtype) * (n - 1) - low
-            y = y.lerp(between, part) if between is not y else y
+            slope_in = q if learns and interpolation == "linear" else None
+            y = interpolate_sorted(ordered, a, level, interpolation, slope_in)
         if x.spec.is_float:  # NaN is sorted last, so the last element is NaN if any is
             y = y.where((x == x).all(a, True), element(ordered, a, n - 1))
         kept = tuple(1 if axis is None or i == a else m for i, m in enumerate(self.shape))
@@ -425,11 +417,6 @@ class Reductions:
             dtype = np.int64
         return self._as(dtype)
 
-    def _sorted(self, axis: Any, descending: bool) -> Found:
-        x, a = self._single(axis)
-        places = x.apply(ops.ArgSort(a, flag(descending)))
-        return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
-
     def _extreme(self, op: type[Op], axis: Any, keepdims: bool) -> Found:
         x, a = self._single(axis)
         return x._found(a, x.apply(op(a, True)), flag(keepdims) and bool(self.ndim))  # type: ignore[call-arg]
@@ -454,9 +441,22 @@ class Reductions:
         return x.apply(op(a)).reshape(self.shape)
 
     def _running(self, op: Callable[[int], Op], axis: Any) -> Found:
+        """The elements at the places that op(axis) computes, and these places."""
         x, a = self._single(axis)
         places = x.apply(op(a))
         return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
+
+
+def interpolate_sorted(ordered: Any, axis: int, level: float, interpolation: str, q: Any) -> Any:
+    """The quantile at a level of sorted elements along an axis, with a gradient for the tensor q if it is given."""
+    last = ordered.shape[axis] - 1
+    up = level * last
+    low = min(floor(up), max(last - 1, 0))
+    y, part = ordered.narrow(axis, low, 1), ROUNDED[interpolation](up) - low
+    if not part:
+        return y
+    has_slope = q is not None and up != floor(up)
+    return y.lerp(ordered.narrow(axis, low + 1, 1), q.astype(y.dtype) * last - low if has_slope else part)
 
 
 def element(x: Any, axis: int, place: Any) -> Any:

@@ -34,8 +34,7 @@ Pattern = tuple[Slice | int | EllipsisType | str | None, ...]
 
 def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
     """Parse the index of `x[index]`, for x of that shape: its pattern, and its arrays in order."""
-    parts: list[Any] = []
-    arrays: list[Any] = []
+    parts, arrays = list[Any](), list[Any]()
     whole = index if isinstance(index, tuple) else (index,)
     for position, part in enumerate(whole):
         if isinstance(part, slice):
@@ -45,23 +44,24 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
         elif isinstance(part, int | np.integer | Dimension) and not isinstance(part, bool):
             parts.append(place(part) if isinstance(part, Dimension) else int(part))
         else:
-            part = part if hasattr(part, "dtype") else np.asarray(part, dtype=None if np.size(part) else np.int64)
-            if part.dtype.kind == "b" and part.ndim:
-                found = places_of(part, whole, position, shape)
-                parts.extend([PLACES] * len(found))
-                arrays.extend(found)
-            elif part.dtype == np.uint8:
-                raise DTypeError("an index of uint8 could be a mask, as in PyTorch: use .astype(bool) or .astype(int)")
-            elif part.dtype.kind in "iu":
-                parts.append(ARRAY)
-                arrays.append(part)
-            else:
-                raise DTypeError(
-                    f"an index consists of integers, slices or masks, and this one contains {part.dtype}: {part!r}"
-                )
+            mark, found = arrays_of(part, whole, position, shape)
+            parts.extend([mark] * len(found))
+            arrays.extend(found)
     if arrays and sum(p is not None and p is not Ellipsis for p in parts) == len(shape):
         parts = [p for p in parts if p is not Ellipsis]  # an empty ellipsis: for NumPy it would separate the arrays
     return tuple(parts), arrays
+
+
+def arrays_of(part: Any, whole: tuple[Any, ...], position: int, shape: tuple[int, ...]) -> tuple[str, tuple[Any, ...]]:
+    """The arrays that a mask or an integer array adds to an index, and their mark in the pattern: PLACES or ARRAY."""
+    part = part if hasattr(part, "dtype") else np.asarray(part, dtype=None if np.size(part) else np.int64)
+    if part.dtype.kind == "b" and part.ndim:
+        return PLACES, places_of(part, whole, position, shape)
+    if part.dtype == np.uint8:
+        raise DTypeError("an index of uint8 could be a mask, as in PyTorch: use .astype(bool) or .astype(int)")
+    if part.dtype.kind not in "iu":
+        raise DTypeError(f"an index consists of integers, slices or masks, and this one is {part.dtype}: {part!r}")
+    return ARRAY, (part,)
 
 
 def place(n: Any) -> Any:
@@ -183,9 +183,7 @@ def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ..
 
 
 def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
-    """As region, for unknown lengths. NumPy, with lengths of 1, determines where the axes of the arrays go; the other
-    lengths are computed axis by axis.
-    """
+    """As region, for unknown lengths: NumPy shows where the axes of arrays go, and the other lengths are computed."""
     try:
         where = chosen_at(pattern, x.ndim)
     except IndexError as reason:
@@ -226,28 +224,30 @@ def left(pattern: Pattern, x: Spec) -> list[int]:
 
 
 def extent(n: Any, start: Any, stop: Any, step: Any) -> Any:
-    """The number of places that a slice takes out of n; a Length with a formula if that depends on the run.
-
-    A slice that ends at another unknown length is assumed to end inside; a run in which it does not is refused.
-    """
+    """The number of places that a slice takes out of n; a Length with a formula if that depends on the run."""
     if not any(map(is_unknown, (n, start, stop, step))):
         return len(range(*slice(start, stop, step).indices(n)))
     if start is stop is None and step == -1:
         return n
+    y = run_length(n, start, stop) if step in (None, 1) else None
+    return formula(f"{n}[{span(Slice(start, stop, step))}]", extent, n, start, stop, step) if y is None else y
+
+
+def run_length(n: Any, start: Any, stop: Any) -> Any:
+    """As extent, for step 1; None if that needs a formula. An unknown stop is taken to be inside; runs check that."""
     before, whole = 0 if start is None else start, n if stop is None else stop
-    if step in (None, 1) and all(bounds(m)[0] >= 0 for m in (before, whole - before, n - whole)):
+    if all(bounds(m)[0] >= 0 for m in (before, whole - before, n - whole)):
         return whole - before
     first, end = from_end(start, n, 0), from_end(stop, n, n)
-    if step in (None, 1) and first is not None and end is not None:
+    if first is not None and end is not None:
         (left, from_right), (right, to_right) = first, end
         if to_right and not from_right:
             return clamped(n - left - right)
         if to_right == from_right:
             most = left - right if from_right else right - left
             return clamped(n - (right if from_right else left), 0, most) if most > 0 else 0
-    if step in (None, 1) and is_unknown(whole) and bounds(whole)[0] >= 0 and first is not None and not first[1]:
-        return whole - first[0]
-    return formula(f"{n}[{span(Slice(start, stop, step))}]", extent, n, start, stop, step)
+    ends_inside = is_unknown(whole) and bounds(whole)[0] >= 0
+    return whole - first[0] if ends_inside and first is not None and not first[1] else None
 
 
 def from_end(bound: int | None, n: int, whole: int) -> tuple[int, bool] | None:
@@ -255,13 +255,11 @@ def from_end(bound: int | None, n: int, whole: int) -> tuple[int, bool] | None:
     bound = whole if bound is None else bound
     if not is_unknown(bound):
         return abs(bound), bound < 0
-    after = n - bound
-    return None if is_unknown(after) else (max(after, 0), True)
+    return None if is_unknown(after := n - bound) else (max(after, 0), True)
 
 
 def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]) -> None:
     """Raises ShapeError if a value does not broadcast to x[pattern]."""
     there = region(pattern, x, arrays)
-    fits = broadcast_shape(value.shape, there) == there
-    if not fits:
+    if broadcast_shape(value.shape, there) != there:
         raise ShapeError(f"{written(pattern)} of {x} has shape {there}, to which {value} does not broadcast")
