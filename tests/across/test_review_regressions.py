@@ -159,7 +159,7 @@ def test_a_forgotten_comma_is_named():
         def partials(self, z, x, y):
             return y
 
-    with pytest.raises(TypeError, match=r"Forgotten.partials returns a tuple.*\(slope0, slope1\)"):
+    with pytest.raises(TypeError, match=r"Forgotten.partials must return a tuple.*\(slope0, slope1\)"):
         leaf(1.0, 2.0).apply(Forgotten(), leaf(3.0, 5.0))
 
 

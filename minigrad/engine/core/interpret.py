@@ -2,9 +2,9 @@
 
 interpret(graph, *arrays)           runs each op's own `forward`: slow, and the oracle for everything faster. Every
                                     compiler pass and all generated code must give the same results
-applied(graph, xs, leaf)            applies each op to tensors or symbols: runs and records it, or adds it to
+apply_graph(graph, xs, leaf)        applies each op to tensors or symbols: runs and records it, or adds it to
                                     another graph
-walked(graph, xs, value_of)         computes each node by a given function: to time it, draw it or search for a NaN
+walk_graph(graph, xs, value_of)     computes each node by a given function: to time it, draw it or search for a NaN
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ class Algebra:
         return self.apply(ops.Affine(True), W) if b is None else self.apply(ops.Affine(True), W, b)
 
     def matrix_power(self, n: int) -> Self:
-        """x x … x, n times; the identity for 0, and powers of the inverse below."""
+        """The matrix power xⁿ: the identity for n = 0, a power of the inverse for n < 0."""
         if n < 0:
             return self.inv().matrix_power(-n)
         if n < 2:

@@ -327,7 +327,7 @@ class Indexing:
         return self.lift(counts.astype(x.dtype))
 
     def isin(self, test_elements: Any, *, invert: bool = False) -> Self:
-        """Whether each element is among those; with `invert`, whether it is not."""
+        """Whether each element is in test_elements; with `invert`, whether it is not."""
         x, among = (y._read().astype(wide(y.dtype)) for y in (self, self.lift(test_elements)))
         return self.lift(self.spec.device.xp.isin(x, among, invert=invert))
 

@@ -115,7 +115,7 @@ class Movement:
 
     @hears_dim
     def movedim(self, source: Any, destination: Any) -> Self:
-        """Some axes moved to other places; the rest keep their order."""
+        """Move some axes to other places; the others keep their order."""
         come = [self.axis(a) for a in integers((source,) if isinstance(source, int) else source)]
         go = [self.axis(a) for a in integers((destination,) if isinstance(destination, int) else destination)]
         if len(set(come)) != len(come) or len(set(go)) != len(go) or len(come) != len(go):
@@ -128,7 +128,7 @@ class Movement:
     moveaxis = movedim
 
     def t(self) -> Self:
-        """A matrix transposed; anything smaller as it is."""
+        """Transpose a matrix; a tensor with fewer axes is returned unchanged."""
         if self.ndim > 2:
             raise ShapeError(f"t() transposes a matrix, and this is {self.spec}: name the axes, as in transpose(0, 1)")
         return self.transpose()
@@ -348,7 +348,7 @@ class Movement:
     def sum_to_size(self, *size: Any) -> Self: return self.sum_to(integers(size))
 
     def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape with its one −1, if any, replaced by the length that fits."""
+        """The shape with its −1, if it has one, replaced by the length that fits."""
         if any(n < -1 for n in shape) or shape.count(-1) > 1:
             raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be inferred; this is {shape}")
         if -1 not in shape:

@@ -93,7 +93,7 @@ class Threshold(Elementwise):
 
 
 class Hardtanh(Clamp):
-    """y = x moved into [min, max]; the gradient stops at the bounds themselves"""
+    """y = x clamped to [min, max]; the gradient stops at the bounds themselves"""
 
     def partials(self, y, x): return (x > self.min) & (x < self.max),
 

@@ -108,7 +108,7 @@ class RandomNormal(Random):
 
 @dataclass(frozen=True)
 class RandomTruncatedNormal(Random):
-    """y from N(0, 1), given that it falls between `low` and `high`: Φ⁻¹ of a uniform between Φ(low) and Φ(high)."""
+    """y from N(0, 1) truncated to low … high: Φ⁻¹ of a uniform number between Φ(low) and Φ(high)."""
 
     low: float
     high: float

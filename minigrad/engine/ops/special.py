@@ -219,7 +219,7 @@ class ErfInv(Special):
 
 @dataclass(frozen=True)
 class PolyGamma(Special):
-    """y = the derivative of ln |Γ| of order n + 1 (A & S 6.1.40, 6.3.18, 6.4.11, led to by 6.1.15–17 and 6.4.6–7)"""
+    """y = the derivative of ln |Γ| of order n + 1 (A & S 6.1.40, 6.3.18, 6.4.11, by way of 6.1.15–17, 6.4.6–7)"""
 
     n: int = 0
 

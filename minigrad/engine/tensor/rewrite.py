@@ -52,7 +52,7 @@ def about(*ops: type[Op]) -> Callable[[Rewrite], Rewrite]:
 
 @about(Add, Sub, Mul, Div, Pow)
 def neutral(node: Node) -> Node | None:
-    """x + (−0), x − 0, x · 1, 1 · x, x / 1, x¹  →  x;  of integers also x + 0"""
+    """x + (−0), x − 0, x · 1, 1 · x, x / 1, x¹  →  x;  for integers also x + 0"""
     match node:
         case Node(Add(), (x, Node(Const(0, sign))) | (Node(Const(0, sign)), x)):
             return x if sign < 0 or not x.spec.is_float else None
@@ -224,7 +224,7 @@ def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:
 
 @lru_cache
 def tried_on(op: type[Op], rules: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
-    """The rules for this type of op. A rule without `about` is tried on all."""
+    """The rules for this type of op. A rule without `applies_to` is tried on all."""
     return tuple(rule for rule in rules if op in getattr(rule, "ops", (op,)))
 
 
