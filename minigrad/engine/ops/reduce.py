@@ -224,7 +224,7 @@ class Extreme(Reduction):
 
     def infer(self, x):
         if self.count(x) == 0:
-            raise ShapeError(f"{self} of {x}: it does not exist for 0 elements. Check the size first")
+            raise ShapeError(f"{self} of {x} does not exist, since there are no elements: check the size first")
         return super().infer(x)
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.share(y, x),

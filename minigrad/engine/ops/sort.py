@@ -81,7 +81,7 @@ class ArgMax(Op):
 
     def infer(self, x):
         if x.shape[self.axis] == 0:
-            raise ShapeError(f"{self} of {x}: it does not exist for 0 elements. Check the size first")
+            raise ShapeError(f"{self} of {x} does not exist, since there are no elements: check the size first")
         kept = (1,) if self.keepdims else ()
         return x.with_shape((*x.shape[: self.axis], *kept, *x.shape[self.axis + 1 :])).with_dtype(np.intp)
 
