@@ -1,7 +1,7 @@
-"""The laws every op obeys, each a function that raises AssertionError with both sides of the law.
+"""The laws that every op obeys. Each is a function that raises AssertionError with both sides of the law.
 
-The tests run them over the whole table; an exercise runs them on the learner's op. The grader is the
-engine's own test suite.
+The tests check them for the whole op table; an exercise checks them for the learner's op. So the grader is
+the engine's own test suite.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ NUDGE = 1e-6
 
 
 def infer_foretells_forward(op: Op, *xs: Tensor) -> None:
-    """op.infer gives the shape and dtype that op.forward then has."""
+    """op.infer returns the shape and dtype of the result of op.forward."""
     y = np.asarray(op.forward(np, *(x.numpy() for x in xs)))
     foretold, came = op.infer(*(x.spec for x in xs)), Spec(y.shape, y.dtype)
     assert foretold == came, f"{op}: infer foretells {foretold}, and forward gives {came}"
 
 
 def only_a_view_shares_memory(op: Op, *xs: Tensor) -> None:
-    """The result of an op that does not say is_view is in memory of its own: compiled code may write over it."""
+    """Without is_view, an op's result shares no memory with its operands: compiled code may overwrite it."""
     arrays = [x.numpy() for x in xs]
     y = np.asarray(op.forward(np, *arrays))
     shared = [i for i, x in enumerate(arrays) if np.shares_memory(x, y)]
@@ -36,7 +36,7 @@ def only_a_view_shares_memory(op: Op, *xs: Tensor) -> None:
 
 
 def jvp_is_slope(op: Op, *xs: Tensor) -> None:
-    """J dx = (f(x + h dx) − f(x − h dx)) / 2h, to O(h²) and rounding; not of an op that says an estimate."""
+    """J dx = (f(x + h dx) − f(x − h dx)) / 2h, to O(h²) and rounding. Ops with `estimated` slopes are skipped."""
     if getattr(op, "estimated", False):
         return
     dxs = directions(xs, seed=1)
@@ -48,12 +48,12 @@ def jvp_is_slope(op: Op, *xs: Tensor) -> None:
     )
     y = xs[0].apply(op, *xs[1:])
     pushed, slope = np.broadcast_to(op.jvp(dxs, y, *xs).numpy(), y.shape), (up - down) / (2 * NUDGE)
-    # h² ≈ 1e-12 of curvature, ε/h ≈ 1e-10 of rounding, and room for steep places
+    # h² ≈ 1e-12 from curvature, ε/h ≈ 1e-10 from rounding, plus a margin for steep places
     assert np.allclose(pushed, slope, rtol=1e-5, atol=1e-8), f"{op}: jvp says {pushed}, nudging forward says {slope}"
 
 
 def expanded_is_forward(op: Op, *xs: Tensor) -> None:
-    """What an op says it is made of gives what it gives, and has its gradients; an op that is whole says nothing."""
+    """An op's decomposition has the op's value and gradients. Ops without a decomposition are skipped."""
     if not hasattr(op, "decomposed"):
         return
     leaves = [Tensor(x.value, requires_grad=x.spec.is_float) for x in xs]
@@ -90,7 +90,7 @@ def gradients_fit_operands(op: Op, *xs: Tensor) -> None:
 
 
 def compiled_rule_is_the_rule(op: Op, *xs: Tensor) -> None:
-    """The staged and compiled derivative gives what the rule on tensors gives."""
+    """The staged and compiled derivative gives the same result as the rule on tensors."""
     y = xs[0].apply(op, *xs[1:])
     (gy,) = directions([y], seed=2)
     leaves = [Tensor(x.value, requires_grad=x.spec.is_float) for x in xs]
@@ -114,7 +114,7 @@ ALL = (
 
 
 def check(op: Op, *shapes: tuple[int, ...]) -> None:
-    """Every law, on random operands of these shapes, away from 0 where logs and kinks live.
+    """Check every law on random operands of these shapes, away from 0, where logs and kinks are.
 
     Raises AssertionError with the op, and both sides of the first law it breaks.
     """
@@ -123,13 +123,13 @@ def check(op: Op, *shapes: tuple[int, ...]) -> None:
 
 
 def obeys(op: Op, *xs: Tensor, laws: tuple[Callable[..., None], ...] = ALL) -> None:
-    """The laws, on given operands."""
+    """Check the laws on given operands."""
     for law in laws:
         law(op, *xs)
 
 
 def directions(xs: Any, seed: int) -> list[Tensor]:
-    """A random tensor beside each x; zeros beside integers and booleans, which cannot move."""
+    """A random tensor for each x; zeros for integers and booleans, which have no derivative."""
     rng = np.random.default_rng(seed)
     return [Tensor(rng.normal(size=x.shape) if x.spec.is_float else np.zeros(x.shape)) for x in xs]
 

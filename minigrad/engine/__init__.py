@@ -1,1 +1,1 @@
-"""The compact engine: arrays that remember where they came from. NumPy is all that it imports."""
+"""The compact engine: arrays that remember where they came from. It depends on NumPy only."""

@@ -1,13 +1,13 @@
-"""Random numbers with explicit keys, and the key sequence behind `mg.rand` and its kin.
+"""Random numbers with explicit keys, and the key sequence behind `mg.rand` and similar functions.
 
     key = mg.random.key(0)
     k1, k2 = mg.random.split(key)
     mg.random.normal(k1, (2, 3))              # the same numbers whenever, and wherever, it runs
 
-A key is a tensor, uint32[2]. It is not used up: the same key gives the same numbers again. So a key is
-drawn from once, or split, and not both. Names are those of `jax.random`.
+A key is a tensor, uint32[2]. Using it does not change it: the same key gives the same numbers again. So either
+draw from a key once, or split it. The names are those of `jax.random`.
 
-PyTorch's functions take no key. They draw one from a sequence that `mg.manual_seed` starts: mg.rand,
+PyTorch's functions take no key. They use the next key of a sequence that `mg.manual_seed` starts: mg.rand,
 mg.randn, … in api/functions/random.py, and dropout.
 """
 
@@ -35,17 +35,17 @@ Shape = int | tuple[int, ...] | list[int]
 
 
 def key(seed: int, device: Device | str | None = None) -> Tensor:
-    """The key of a seed: its 64 bits, as two words."""
+    """The key of a seed: its 64 bits as two words."""
     return Tensor(np.array(words(seed), np.uint32), device=device)
 
 
 def split(key: Any, num: int = 2) -> Any:
-    """`num` new keys, uint32[num, 2]: independent streams, of each other and of `key`'s own."""
+    """`num` new keys, uint32[num, 2]. Their streams are independent of each other and of `key`'s own."""
     return operand(key).apply(ops.SplitKey(num))
 
 
 def fold_in(key: Any, n: Any) -> Any:
-    """The key that an integer leads to: one per step, or layer. Of a tensor n, one for each element."""
+    """A new key derived from a key and an integer, such as a step or layer. For a tensor n, one for each element."""
     key = operand(key)
     return key.apply(ops.FoldIn(), Tensor(np.array(n), device=key.spec.device) if isinstance(n, int) else n)
 
@@ -65,17 +65,17 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = np.float64, minval: float 
 
 
 def normal(key: Any, shape: Shape = (), dtype: Any = np.float64) -> Any:
-    """From N(0, 1)."""
+    """Random numbers from N(0, 1)."""
     return operand(key).apply(ops.RandomNormal(lengths((shape,)), np.dtype(dtype)))
 
 
 def truncated_normal(key: Any, lower: float, upper: float, shape: Shape = (), dtype: Any = np.float64) -> Any:
-    """From N(0, 1), given that it falls between the two."""
+    """Random numbers from N(0, 1), truncated to lower … upper."""
     return operand(key).apply(ops.RandomTruncatedNormal(lengths((shape,)), np.dtype(dtype), float(lower), float(upper)))
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
-    """True with probability p, which is a number, or a tensor that broadcasts to the shape."""
+    """True with probability p: a number, or a tensor that broadcasts to the shape."""
     key = operand(key)
     if isinstance(p, int | float):
         shape = () if shape is None else lengths((shape,))
@@ -90,7 +90,7 @@ def randint(key: Any, shape: Shape, minval: int, maxval: int, dtype: Any = np.in
 
 
 def permutation(key: Any, x: Any) -> Any:
-    """0, …, x − 1 in random order; or, of a tensor, its rows."""
+    """0, …, x − 1 in random order; for a tensor x, its rows in random order."""
     if isinstance(x, int):
         return operand(key).apply(ops.RandomPermutation(x))
     x = operand(x)
@@ -98,7 +98,7 @@ def permutation(key: Any, x: Any) -> Any:
 
 
 def choice(key: Any, weights: Any, num: int = 1, replacement: bool = False) -> Any:
-    """`num` indices along the last axis, each with a probability in proportion to its weight."""
+    """`num` indices along the last axis, each drawn with probability proportional to its weight."""
     return operand(key).apply(ops.RandomChoice(num, replacement), operand(weights))
 
 
@@ -106,7 +106,7 @@ def choice(key: Any, weights: Any, num: int = 1, replacement: bool = False) -> A
 
 
 class Generator(Stateful):
-    """A sequence of keys, started at a seed; or another name for one that there is. See engine/core/random_bits.py."""
+    """A sequence of keys that starts at a seed, or a wrapper of an existing one. See engine/core/random_bits.py."""
 
     BATCH = Sequence.BATCH
     unnoted = frozenset({"sequence"})
@@ -115,31 +115,31 @@ class Generator(Stateful):
         self.sequence = Sequence(seed) if sequence is None else sequence
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start over, at this seed."""
+        """Restart at this seed."""
         self.sequence.set_state((seed, 0))
         return self
 
     def initial_seed(self) -> int:
-        """The seed it began at."""
+        """The seed it started at."""
         return self.sequence.state[0]
 
     def get_state(self) -> tuple[int, int]:
-        """(seed, how many keys were given out): with `set_state`, to draw the same again."""
+        """(seed, number of keys returned so far). Passing it to `set_state` repeats the numbers that follow."""
         return self.sequence.state
 
     def set_state(self, new_state: tuple[int, int]) -> None:
-        """Go on from there."""
+        """Continue from a state that get_state() returned."""
         self.sequence.set_state(new_state)
 
     def next_key(self, device: Device | str | None = None) -> Tensor:
-        """The next key of the sequence; while a graph is built, the next at each of its runs."""
+        """The next key of the sequence. In a graph, each run takes the next key."""
         if (builder := current.mode.builder) is not None:
             key = builder.apply(ops.NextKey(self.sequence), (0,))
             return key if device is None else key.apply(ops.Move(device_called(device)))  # type: ignore[no-any-return]
         return Tensor(self.sequence.next_words(), device=device)
 
 
-# The default sequence, behind mg.rand, mg.randn, … and dropout: what it is asked are functions of `mg` as well.
+# The default sequence, behind mg.rand, mg.randn, … and dropout. Its methods are also functions of `mg`.
 default_generator = Generator(sequence=default_sequence)
 manual_seed, initial_seed = default_generator.manual_seed, default_generator.initial_seed
 get_rng_state, set_rng_state = default_generator.get_state, default_generator.set_state
@@ -148,7 +148,7 @@ next_key = default_generator.next_key
 
 @contextmanager
 def fork_rng() -> Iterator[None]:
-    """A block after which the default sequence goes on as if nothing had been drawn in it."""
+    """A block that restores the state of the default sequence at its end."""
     state = default_generator.get_state()
     try:
         yield

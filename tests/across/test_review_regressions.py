@@ -159,7 +159,7 @@ def test_a_forgotten_comma_is_named():
         def partials(self, z, x, y):
             return y
 
-    with pytest.raises(TypeError, match=r"Forgotten.partials returns a tuple.*\(slope0, slope1\)"):
+    with pytest.raises(TypeError, match=r"Forgotten.partials must return a tuple.*\(slope0, slope1\)"):
         leaf(1.0, 2.0).apply(Forgotten(), leaf(3.0, 5.0))
 
 
@@ -172,9 +172,9 @@ def test_a_tuple_too_many_and_a_shape_for_a_spec_are_named():
         def infer(self, x):
             return self.shape
 
-    with pytest.raises(TypeError, match="adjoint returns Aᵀ gy itself"):
+    with pytest.raises(TypeError, match="adjoint must return Aᵀ gy itself"):
         leaf(1.0, 2.0).apply(Tupled((2, 1)))
-    with pytest.raises(TypeError, match="infer returns a Spec"):
+    with pytest.raises(TypeError, match="infer must return a Spec"):
         leaf(1.0, 2.0).apply(Shapely((2, 1)))
 
 

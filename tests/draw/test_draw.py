@@ -382,7 +382,7 @@ def test_where_nothing_can_be_written_nothing_is_lost(monkeypatch, tmp_path: Pat
     with pytest.raises(PermissionError, match=r"The file is read-only.*graph\.svg"):
         drawing.save(old)
 
-    assert raised.value.__notes__ == [f"{old} was not written; a file that was there before is as it was"]
+    assert raised.value.__notes__ == [f"{old} was not written; a file that was there before is unchanged"]
     assert old.read_text() == "old"
     assert {path.name for path in tmp_path.iterdir()} == {"graph.svg", "folder.svg"}
 

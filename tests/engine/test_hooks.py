@@ -106,7 +106,7 @@ def test_a_hook_that_changes_shape_or_dtype_is_refused():
     for hook in (lambda g: g.sum(), lambda g: g.astype("f4"), lambda g: 3.0):
         y = leaf(1.0, 2.0) * 1
         y.register_hook(hook)
-        with pytest.raises(errors.ShapeError, match="returns a gradient of that spec"):
+        with pytest.raises(errors.ShapeError, match="must return a gradient of that spec"):
             y.sum().backward()
 
 
@@ -114,7 +114,7 @@ def test_a_hook_on_what_no_gradient_passes_is_refused():
     for ask in ("register_hook", "register_post_accumulate_grad_hook"):
         with pytest.raises(errors.NoGradientError, match="requires_grad is False"):
             getattr(mg.tensor([1.0]), ask)(print)
-    with pytest.raises(errors.NoGradientError, match="on leaves"):
+    with pytest.raises(errors.NoGradientError, match="only leaves"):
         (leaf(1.0) * 2).register_post_accumulate_grad_hook(print)
 
 
@@ -276,7 +276,7 @@ def test_inputs_name_who_has_a_gradient_and_hooks_are_told():
     assert b.grad is None
     assert len(seen) == 1
     a.register_post_accumulate_grad_hook(lambda a: at_end(print))
-    with pytest.raises(errors.NoGradientError, match="without it"):
+    with pytest.raises(errors.NoGradientError, match="without inputs"):
         (a * b).backward(inputs=[a])
 
 
@@ -352,7 +352,7 @@ def test_under_create_graph_gradients_accumulate_in_a_new_tensor_with_a_history(
 
 def test_backward_to_no_input_or_to_one_that_wants_none_is_refused():
     y = (leaf(1.0) * 2).sum()
-    with pytest.raises(errors.NoGradientError, match="names no tensor"):
+    with pytest.raises(errors.NoGradientError, match="got no tensors"):
         y.backward(inputs=[])
     with pytest.raises(errors.NoGradientError, match="input 0"):
         y.backward(inputs=[mg.tensor([1.0])])

@@ -296,7 +296,7 @@ def test_data_that_takes_in_something_recorded_is_no_longer_a_leaf():
 
 
 def test_broadcast_memory_is_not_written_to():
-    with pytest.raises(errors.EditedError, match="several elements are one"):
+    with pytest.raises(errors.EditedError, match="several of its elements share memory"):
         (leaf() * 1).broadcast_to(2, 3).add_(1)
 
 

@@ -147,7 +147,7 @@ def test_a_key_folded_with_a_number_is_the_same_whether_the_number_is_a_tensor()
 def test_a_seed_has_64_bits():
     assert random.key(2**40 + 3).numpy().tolist() == [3, 2**8]
     assert random.key(-1).numpy().tolist() == [2**32 - 1, 2**32 - 1]
-    with pytest.raises(ValueError, match="a seed has 64 bits"):
+    with pytest.raises(ValueError, match="a seed has at most 64 bits"):
         random.key(2**64)
 
 
@@ -158,10 +158,10 @@ test_what_makes_no_sense_is_refused_by_name = mistakes(
     [
         (lambda: random.normal(mg.tensor([1, 2]), (3,)), DTypeError, r"draws from a key, u32\[2\], and got i64\[2\]"),
         (lambda: random.bits(random.split(KEY), (3,)), ShapeError, r"u32\[2, 2\]"),
-        (lambda: random.uniform(KEY, (3,), "i8"), DTypeError, "int64 was asked"),
+        (lambda: random.uniform(KEY, (3,), "i8"), DTypeError, "and got dtype int64"),
         (lambda: random.bernoulli(KEY, 1.5, (3,)), ValueError, "probability from 0 to 1"),
         (lambda: random.randint(KEY, (3,), 4, 4), ValueError, "low < high"),
-        (lambda: random.randint(KEY, (3,), 0, 300, "u1"), DTypeError, "0 to 299, and uint8 does not hold them all"),
+        (lambda: random.randint(KEY, (3,), 0, 300, "u1"), DTypeError, "0 to 299, which do not all fit into uint8"),
         (lambda: random.uniform(KEY, (-1,)), ValueError, "lengths of 0 or more"),
         (lambda: random.choice(KEY, mg.tensor([1.0, 2.0]), 3), ShapeError, "cannot draw 3 of 2"),
         (lambda: random.fold_in(KEY, mg.tensor([1.5])), DTypeError, "takes an integer"),

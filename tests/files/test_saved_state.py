@@ -335,7 +335,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(tmp_path):
 
     said = output_of(code, tmp_path / "s")
 
-    assert said == f"OSError {tmp_path / 's'} was not written; a file that was there before is as it was\n"
+    assert said == f"OSError {tmp_path / 's'} was not written; a file that was there before is unchanged\n"
     assert mg.load(tmp_path / "s") == {"n": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["s"]
 

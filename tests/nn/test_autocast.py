@@ -193,7 +193,7 @@ def test_what_is_no_device_is_named(given):
     sentence = r"@autocast\(\), or autocast of a device or a dtype, and got (True|'mps'|<func)"
     with pytest.raises(DTypeError, match=sentence):
         mg.autocast(given)
-    with pytest.raises(DeviceError, match="wanted a device, one of"):
+    with pytest.raises(DeviceError, match="expected a device, one of"):
         mg.autocast(given, mg.float16)
 
 

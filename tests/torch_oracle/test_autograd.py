@@ -398,5 +398,5 @@ def test_a_hook_of_a_node_that_returns_something_else_is_refused():
     for wrong in ((mg.ones(3),), (mg.ones(2), mg.ones(2)), 3.0):
         y = (x * 2).exp()
         y.grad_fn.register_hook(lambda sent, came, wrong=wrong: wrong)
-        with pytest.raises(mg.errors.ShapeError, match="ExpBackward returns gradients like those it was given"):
+        with pytest.raises(mg.errors.ShapeError, match="ExpBackward must return gradients like those it got"):
             y.sum().backward()

@@ -1,4 +1,4 @@
-"""A damaged state ends load_state_dict in a StateError, and never in the KeyError or TypeError of some line in it."""
+"""Make load_state_dict raise a StateError for a damaged state, instead of a KeyError or TypeError from its own code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def refuse_by_name(load: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a load_state_dict so that every failure is a MinigradError."""
+    """Decorate a load_state_dict so that every failure raises a MinigradError."""
 
     @wraps(load)
     def loading(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -24,7 +24,7 @@ def refuse_by_name(load: Callable[P, R]) -> Callable[P, R]:
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             name = type(args[0]).__name__
             raise StateError(
-                f"{name} cannot load this state, which {name}.state_dict() did not make: {error}"
+                f"{name} cannot load this state, which was not made by {name}.state_dict(): {error}"
             ) from error
 
     return loading

@@ -1,12 +1,12 @@
-"""Where arrays live, and the one home of what differs between NumPy and CuPy.
+"""The devices that hold arrays. All differences between NumPy and CuPy are handled in this file.
 
 CPU          NumPy
-GPU          CuPy, imported when a GPU tensor is first asked for: a machine without one never needs it
-SIMULATED    NumPy under CuPy's strict rules, counting what a GPU would make expensive (graph/backends/simulated.py)
-META         arrays without elements, for models that are counted and not run (graph/backends/meta.py)
+GPU          CuPy, imported when the first GPU tensor is made, so a machine without a GPU does not need it
+SIMULATED    NumPy with CuPy's strict rules; counts what is expensive on a GPU (graph/backends/simulated.py)
+META         arrays without elements, for models that are measured but not run (graph/backends/meta.py)
 
-An op is written once, against `xp`. Where the two modules differ in meaning, not in name, the op asks
-the device: how indices are checked, how repeated indices are added, how a value is read.
+Each op is written once, for an array module `xp`. Where NumPy and CuPy behave differently, the op calls the
+device instead: to check indices, to add at repeated indices, to read a value.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .dtypes import HALVES
 from .errors import DeviceError
 
 
-@dataclass(frozen=True, eq=False)  # two devices are equal if they are the same one
+@dataclass(frozen=True, eq=False)  # devices compare by identity
 class Device:
     """A place for arrays, and the name of the NumPy-like module that computes there.
 
-    block      how many elements a loop over cache-sized pieces takes at once
-    programs   the class that makes a graph a program for it (compiler/)
-    doubts     what may be wrong there and is not yet told: message → the error, and whether, a 0-d boolean array
+    block      number of elements per step, in loops over cache-sized blocks
+    programs   the class that compiles a graph for this device, as "module:class"
+    doubts     checks whose result has not been read yet: message → (the error, whether it applies: a 0-d boolean array)
     """
 
     name: str
@@ -43,7 +43,7 @@ class Device:
     def xp(self) -> Any:
         """The array module: `numpy`, or `cupy` with a usable GPU behind it.
 
-        Raises DeviceError where the module or its hardware is missing.
+        Raises DeviceError if the module or its hardware is missing.
         """
         from .hardware import keep_freed_memory, require_gpu
 
@@ -55,9 +55,9 @@ class Device:
         return module.xp if self is SIMULATED else module
 
     def program(self, graph: Any, threads: int = 1, into: Any = None) -> Any:
-        """A graph compiled for this device: (array of each input) → (array of each output).
+        """The graph compiled for this device: (array of each input) → (array of each output).
 
-        into    output → input, in whose own array it is written
+        into    output → the input whose array receives it
         """
         module, name = self.programs.split(":")
         return getattr(importlib.import_module(module), name)(graph, threads, into)
@@ -65,16 +65,16 @@ class Device:
     # -- in and out ---------------------------------------------------------------------------
 
     def array(self, data: Any, dtype: Any = None) -> Any:
-        """`data` as an array on this device; the same memory where it already is one."""
+        """`data` as an array on this device; no copy if it is one already."""
         home = device_of(data)
         if home is not self and home is not CPU:
             data = home.read(data)
         return self.xp.asarray(data, dtype)
 
     def read(self, array: Any) -> np.ndarray:
-        """An array of this device as a NumPy array: on a GPU a copy, which waits until it is computed.
+        """An array of this device as a NumPy array. On a GPU this waits for the result and copies it.
 
-        Raises what `refuse` was told to raise meanwhile.
+        Raises the error of any earlier `refuse` call whose check has failed.
         """
         if self is CPU:
             return np.asarray(array)
@@ -91,8 +91,8 @@ class Device:
     def refuse(self, wrong: Any, error: Exception) -> None:
         """Raises the error if any element of the boolean array `wrong` is true.
 
-        To ask would stop a GPU. There the question is put, and its answer heard when a value is next read,
-        as CUDA's own assertions are.
+        Reading the answer now would stall a GPU. There the error is raised when a value is next read, as with
+        CUDA's own assertions.
         """
         found = wrong.any()
         if self is not CPU:
@@ -102,14 +102,14 @@ class Device:
             raise error
 
     def check_range(self, x: Any, low: float, high: float, error: type[Exception], wanted: str) -> None:
-        """Refuses an array that leaves low … high, or has what is no number in it."""
+        """Refuses an array with elements outside low … high, or with NaN."""
         if self is not CPU:
             self.refuse(~((x >= low) & (x <= high)), error(wanted))
         elif x.size and not (low <= x.min() and x.max() <= high):
             raise error(f"{wanted}, and got {x.min()} to {x.max()}")
 
     def scatter_add(self, y: Any, index: Any, x: Any) -> None:
-        """y[index] += x, where a place named twice receives twice. Half precision is summed in single."""
+        """y[index] += x; repeated indices add up. Half precision is summed in float32."""
         if y.dtype in HALVES:
             total = y.astype(np.float32)
             self.scatter_add(total, index, x.astype(np.float32))
@@ -124,13 +124,13 @@ class Device:
     # -- what it costs ------------------------------------------------------------------------------
 
     def counts(self) -> AbstractContextManager[Any]:
-        """What a block makes the simulated device do: `with device('simulated').counts() as n: …; n.launches`."""
+        """Count the simulated device's work in a block: `with device('simulated').counts() as n: …; n.launches`."""
         if self is not SIMULATED:
-            raise DeviceError(f"only the simulated device counts, and this is {self}: use device('simulated')")
+            raise DeviceError(f"counts() needs the simulated device, and this is {self}: use device('simulated')")
         return importlib.import_module(self.module).counting()  # type: ignore[no-any-return]
 
     def __enter__(self) -> Device:
-        """A block in which tensors are made here, where nothing else is said."""
+        """A block in which new tensors are on this device by default."""
         blocks.devices = (*blocks.devices, self)
         return self
 
@@ -142,7 +142,7 @@ class Device:
         """Its name."""
         return self.name
 
-    def __reduce__(self) -> Any:  # copied or read back, a device is the one that there is
+    def __reduce__(self) -> Any:  # copying and unpickling return the same object
         return device, (self.name,)
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ HOMES = {device.module: device for device in (GPU, SIMULATED, META)}  # by the m
 
 
 class DeviceStack(threading.local):
-    """Of this thread: the devices whose blocks are open, the innermost last, behind one that says nothing."""
+    """The devices of this thread's open `with device:` blocks, the innermost last; None stands for no block."""
 
     devices: tuple[Device | None, ...] = (None,)
 
@@ -172,14 +172,14 @@ blocks = DeviceStack()
 
 @cache
 def device(name: str | Device) -> Device:
-    """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), 'simulated' or 'meta'; 'worker:1' of a process."""
+    """The device with this name: 'cpu', 'gpu' (or 'cuda'), 'simulated', 'meta', or 'worker:1' for another process."""
     if isinstance(name, Device):
         return name
     if name not in NAMES and not (str(name)[:7] == "worker:" and str(name)[7:].isdecimal()):
-        raise DeviceError(f"wanted a device, one of {sorted(NAMES)}, and got {name!r}")
+        raise DeviceError(f"expected a device, one of {sorted(NAMES)}, and got {name!r}")
     return NAMES[name] if name in NAMES else importlib.import_module("minigrad.tracing.worker").Worker(name, "")
 
 
 def device_of(array: Any) -> Device:
-    """The device an array lives on; whatever is no array of another device is on the CPU."""
+    """The device of an array. Anything that is not an array of another device counts as on the CPU."""
     return HOMES.get(type(array).__module__, CPU)

@@ -1,13 +1,13 @@
-"""A length that is known only when the graph runs: the None in `placeholder("f8", (None, 784))`. It calculates by rule.
+"""Arithmetic with lengths that are known only when the graph runs: the None in `placeholder("f8", (None, 784))`.
 
-    Length      a whole number made of lengths: a polynomial. Shapes and the fields of ops have it in the place of an
-                int. It is equal by value; its order is that of every run, or, where runs differ, that of long lengths.
-                Only `infer` may decide by that: it is asked again in each run, see graph/compiler/passes/specialise.py
-    Formula     what any other operation gives: the float 1 / n; or, in a Length, n // 2, or the length of x[:9]
-    Dimension   one of these as Python code has it, in `x.shape`. What cannot be calculated without a value is refused:
+    Length      an integer polynomial of unknown lengths. It takes the place of an int in shapes and in fields of ops.
+                Equal polynomials are equal. `<` gives the answer that holds in every run, or else for large lengths.
+                Only `infer` may branch on it, as each run calls it again: see graph/compiler/passes/specialise.py
+    Formula     the result of any other operation: the float 1 / n; or, inside a Length, n // 2 or the length of x[:9]
+    Dimension   a Length or Formula as user code sees it, in `x.shape`. Whatever needs its value raises LengthError:
                 `range(n)`, `np.zeros(n)`, `math.sqrt(n)`, `x * 2 if n > 3 else x`
 
-Compositions and derivatives have a Dimension like everybody else, and so decide by none.
+Composite functions and derivatives see a Dimension, as user code does, so they cannot branch on a length.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ OF_FLOATS = (operator.add, operator.sub, operator.mul, operator.truediv, operato
 MOST_POWER = 8
 Operation = Callable[..., Any]
 Bounds = tuple[float, float]
-Product = tuple[Any, ...]  # of names, and of Formulas, in the order of their texts; () is 1
+Product = tuple[Any, ...]  # the factors: names and Formulas, sorted by their text; () is 1
 
 _fresh = count(1)
 
 
 def both_ways(operation: Operation) -> tuple[Any, Any]:
-    """An operator, and the same where the other number is on the left."""
+    """An operator method, such as __add__, and its reflected one, __radd__."""
     return lambda self, o: calculated(operation, self, o), lambda self, o: calculated(operation, o, self)
 
 
@@ -48,7 +48,7 @@ def refused(what: str) -> Any:
 
 
 class Unknown:
-    """A number that is made of lengths not known yet: it calculates, and has no value."""
+    """A number computed from unknown lengths: it supports arithmetic, but has no value yet."""
 
     __slots__ = ()
 
@@ -78,11 +78,11 @@ class Unknown:
         return self.refuse(f"np.{ufunc.__name__} of {self}")
 
     def refuse(self, what: str) -> Any:
-        """Raises LengthError: that has no value before a run."""
+        """Raises LengthError, since `what` has no value before a run."""
         raise LengthError(
-            f"the length {self} is known only when the graph runs, and so is {what}: say the length when the graph is "
-            "built, or make a tensor of it, mg.tensor(n), and let the graph calculate. What +, -, *, /, //, % and ** "
-            "make of lengths and Python's numbers can be followed"
+            f"the length {self} is known only when the graph runs, and so is {what}: give the length when the graph is "
+            "built, or make a tensor of it, mg.tensor(n), and compute in the graph. Before a run, only +, -, *, /, //, "
+            "% and ** of lengths and Python numbers are possible"
         )
 
 
@@ -91,10 +91,10 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Formula(Unknown):
-    """A number to be worked out in a run: what an operation gives on others, some of which are not known yet.
+    """The result of an operation on numbers of which some are unknown; each run evaluates it.
 
-    text        as it is written, which tells 0.0 from −0.0 and 1 from 1.0
-    low, high   what it lies between
+    text        the expression, part of the comparison: it distinguishes 0.0 from −0.0 and 1 from 1.0
+    low, high   bounds of the value
     """
 
     operation: Operation
@@ -119,9 +119,9 @@ def ordered(operation: Operation) -> Any:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Length(Unknown):
-    """A whole number that is not known yet: Σ coefficient · product of names and formulas.
+    """An unknown integer: Σ coefficient · product of names and formulas.
 
-    terms    (product, coefficient), the highest degree first, and no coefficient 0: equal polynomials are equal
+    terms    (product, coefficient), the highest degree first, without coefficients of 0, so equal polynomials are equal
     """
 
     terms: tuple[tuple[Product, int], ...]
@@ -141,22 +141,22 @@ class Length(Unknown):
 
 
 def named(name: str) -> Length:
-    """The length of that name, the same wherever it is said."""
+    """The unknown length with this name; equal names give equal lengths."""
     return Length((((name,), 1),))
 
 
 def fresh() -> Length:
-    """A length of its own, which no other is said to equal."""
+    """A new anonymous length, different from every other."""
     return named(f"?{next(_fresh)}")
 
 
 def formula(text: str, operation: Operation, *numbers: Any, low: float = 0, high: float = inf) -> Length:
-    """What an operation gives, as a length from low to high."""
+    """The result of an operation as a Length, with bounds low and high."""
     return Length((((Formula(operation, numbers, text, low, high),), 1),))
 
 
 def beside(n: Any) -> str:
-    """A number as part of a longer formula."""
+    """A number as text inside a longer formula, in parentheses if needed."""
     match n:
         case Length((((factor,), 1),)):
             return beside(factor)
@@ -168,7 +168,7 @@ def beside(n: Any) -> str:
 
 
 def polynomial(terms: Mapping[Product, int]) -> int | Length:
-    """The sum of these terms: a number, if no length is left in it."""
+    """The sum of these terms: an int if no unknown length is left in it."""
     left = sorted((t for t in terms.items() if t[1]), key=lambda term: (-len(term[0]), [*map(str, term[0])]))
     return Length(tuple(left)) if left and left[0][0] else sum(n for _, n in left)
 
@@ -196,7 +196,7 @@ def multiplied(n: Any, m: Any) -> int | Length:
 
 
 def quotient(n: Any, m: Any) -> Any:
-    """The polynomial q with n = q · m, if there is one: by long division."""
+    """The polynomial q with n = q · m, by long division; None if there is none."""
     if isinstance(n, int) and isinstance(m, int):
         return None if n % m else n // m
     (divisor, b), *_ = terms_of(m).items()
@@ -216,7 +216,7 @@ def quotient(n: Any, m: Any) -> Any:
 
 
 def worked_out(operation: Operation, n: Any, m: Any) -> Any:
-    """What an operation gives on numbers, Lengths and Formulas: of what is no polynomial, a Formula."""
+    """The result of an operation on numbers, Lengths and Formulas: a Formula if it is not a polynomial."""
     is_whole = isinstance(n, int | Length) and isinstance(m, int | Length)
     if not is_whole or operation is operator.truediv or (operation is operator.pow and isinstance(m, int) and m < 0):
         text = f"{beside(n)} {SIGNS[operation]} {beside(m)}"
@@ -232,14 +232,14 @@ def worked_out(operation: Operation, n: Any, m: Any) -> Any:
             return m.refuse(f"{n} ** {m}")
         case operator.floordiv | operator.mod if isinstance(m, int) and m:
             constant = terms_of(n).get((), 0)
-            if (q := quotient(n - constant, m)) is not None:  # whatever the lengths are
+            if (q := quotient(n - constant, m)) is not None:  # exact for all lengths
                 return constant % m if operation is operator.mod else q + constant // m
     low = 0 if min(bounds(n)[0], bounds(m)[0]) >= 0 else -inf
     return formula(f"{beside(n)} {SIGNS[operation]} {beside(m)}", operation, n, m, low=low)
 
 
 def at(n: Any, lengths: Mapping[str, int]) -> Any:
-    """A number, once lengths are known: those that are still unknown stay."""
+    """The number with known values put in for lengths; lengths that are still unknown stay."""
     match n:
         case (str() | Length() | Formula()) if str(n) in lengths:
             return lengths[str(n)]
@@ -253,7 +253,7 @@ def at(n: Any, lengths: Mapping[str, int]) -> Any:
 
 
 def bounds(n: Any) -> Bounds:
-    """The least and the most that a whole number can be, as far as they are easily told."""
+    """A lower and an upper bound of an integer; they need not be tight."""
     if not isinstance(n, Length):
         return n, n
     low: float = 0
@@ -274,12 +274,12 @@ def apart(n: Any, m: Any) -> Bounds:
 
 
 def out_of_order(*ns: Any) -> bool:
-    """Whether these numbers do not grow from one to the next, whatever lengths a run brings."""
+    """Whether some number is smaller than the one before it in every run."""
     return any(bounds(m - n)[1] < 0 for n, m in pairwise(ns))
 
 
 def clamped(n: Any, low: float = 0, high: float = inf) -> Any:
-    """n, or what is nearest to it from low to high: a length of its own where that depends on the run."""
+    """n clamped to low … high: a new length with a formula if the result depends on the run."""
     least, most = bounds(n)
     if low <= least and most <= high:
         return n
@@ -300,19 +300,19 @@ def clamped(n: Any, low: float = 0, high: float = inf) -> Any:
 
 
 def is_unknown(n: Any) -> bool:
-    """Whether it is a length that is not known yet, or was calculated from one."""
+    """Whether n is an unknown length, or was computed from one."""
     return isinstance(n, Length)
 
 
 def fits(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Whether a shape is the wanted one, of which some lengths may be unknown."""
+    """Whether a shape matches the wanted one; an unknown length matches any."""
     return len(shape) == len(wanted) and all(isinstance(m, Length) or n == m for n, m in zip(shape, wanted))
 
 
 def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any, ...]:
-    """A shape as one says it: whole numbers, None for a length not known yet, a string for one that has a name.
+    """Read a shape that a user gave: integers, None for an unknown length, a string for a named one.
 
-    axis_names    what None means on an axis: the name of a length, or None for one of its own
+    axis_names    axis → the name to use for None there, or None for a new anonymous length
     """
     lengths: list[Any] = []
     for axis, n in enumerate(map(unsaid, shape)):
@@ -325,18 +325,18 @@ def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any
             lengths.append(n if is_unknown(n) else int(n))
         else:
             raise ShapeError(
-                f"a length is a whole number, None where a run says it, or a word, as in ('rows', 3), and got {n!r}"
+                f"a length is an integer, None if only a run knows it, or a name, as in ('rows', 3), and got {n!r}"
             )
     return tuple(lengths)
 
 
 def needed(what: str, *ns: Any) -> None:
-    """Raises LengthError where one of these lengths is unknown, and no graph can be built without it."""
+    """Raises LengthError if one of these lengths is unknown, since the graph cannot be built without it."""
     for n in map(unsaid, ns):
         if is_unknown(n):
             raise LengthError(
                 f"{what} needs the length {n} when the graph is built, and it is known only when the graph "
-                "runs: say the length, or do this outside the graph"
+                "runs: give the length, or do this outside the graph"
             )
 
 
@@ -344,7 +344,7 @@ def needed(what: str, *ns: Any) -> None:
 
 
 def decided(operation: Operation, sign: str) -> Any:
-    """A comparison, which answers if the answer is the same in every run. Raises LengthError where it is not."""
+    """A comparison method. It raises LengthError unless the answer is the same in every run."""
 
     def compared(self: Dimension, o: Any) -> Any:
         n, m = self.number, unsaid(o)
@@ -357,8 +357,8 @@ def decided(operation: Operation, sign: str) -> Any:
         is_within = operation in (operator.eq, operator.ne) and low < high and low <= 0 <= high
         if at_ends[0] != at_ends[1] or is_within:
             raise LengthError(
-                f"whether {self} {sign} {o} is known only when the graph runs, and Python would decide now: say the "
-                "length when the graph is built, or let the graph decide, with mg.cond or where on a tensor: "
+                f"whether {self} {sign} {o} is known only when the graph runs, and Python would decide now: give the "
+                "length when the graph is built, or decide inside the graph, with mg.cond or where on a tensor: "
                 "mg.tensor(n)"
             )
         return at_ends[0]
@@ -367,12 +367,12 @@ def decided(operation: Operation, sign: str) -> Any:
 
 
 def rounded(what: str) -> Any:
-    """A whole number as it is; of a float nothing is known yet."""
+    """A rounding method, such as __round__: returns an integer unchanged, and raises LengthError for a float."""
     return lambda self, *_: self if isinstance(self.number, Length) else self.refuse(what.format(self))
 
 
 class Dimension(Unknown):
-    """A length not known yet, or a number that was calculated from one: a Length or a Formula that decides nothing."""
+    """An unknown length, or a number computed from one, as user code sees it: Python cannot branch on its value."""
 
     __slots__ = ("number",)
 
@@ -406,9 +406,9 @@ class Dimension(Unknown):
 
 
 def calculated(operation: Operation, a: Any, b: Any) -> Any:
-    """What an operation gives on two numbers, one of which is not known yet; a Dimension, where one is.
+    """The result of an operation on two numbers, one of them unknown; a Dimension if either operand is one.
 
-    Raises GraphError for a Dimension beside a number that is not Python's own: what NumPy makes of it has a dtype.
+    Raises LengthError if the other number is NumPy's, since the result would need a dtype.
     """
     n, m, known = unsaid(a), unsaid(b), b if isinstance(a, Unknown) else a
     if isinstance(known, np.generic) or not isinstance(known, int | float | Unknown):
@@ -419,22 +419,22 @@ def calculated(operation: Operation, a: Any, b: Any) -> Any:
 
 
 def unsaid(n: Any) -> Any:
-    """A number as the engine has it: what a Dimension stands for, and anything else as it is."""
+    """The Length or Formula inside a Dimension; anything else is returned unchanged."""
     return n.number if isinstance(n, Dimension) else n
 
 
 def said(n: Any) -> Any:
-    """A number as Python code has it: a Dimension, if it is not known yet."""
+    """A number as user code sees it: wrapped in a Dimension if it is unknown."""
     return Dimension(n) if isinstance(n, Length | Formula) else n
 
 
 def divided(a: Any, n: Any) -> Any:
-    """a / n, and no number where n is not above 0."""
+    """a / n, and NaN unless n > 0."""
     if isinstance(n, Unknown):
         return said(Formula(divided, (a, unsaid(n)), f"{a!r} / {beside(unsaid(n))}"))
     return a / n if n > 0 else nan
 
 
 def at_least(n: Any, low: int) -> Any:
-    """max(n, low), whatever n will be."""
+    """max(n, low); n may be unknown."""
     return said(clamped(unsaid(n), low))

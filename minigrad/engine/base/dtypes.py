@@ -1,4 +1,4 @@
-"""The types of elements, by PyTorch's names: NumPy's dtypes, which every `dtype=` takes."""
+"""Element types under PyTorch's names. They are NumPy dtypes; every `dtype=` argument accepts them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 float64 = double = np.dtype(np.float64)
 float32 = float = np.dtype(np.float32)
 float16 = half = np.dtype(np.float16)
-bfloat16 = np.dtype(ml_dtypes.bfloat16)  # float32's range in 16 bits, with 8 binary digits: NumPy has none of its own
+bfloat16 = np.dtype(ml_dtypes.bfloat16)  # float32's range in 16 bits, with 8 significant bits; not built into NumPy
 int64 = long = np.dtype(np.int64)
 int32 = int = np.dtype(np.int32)
 int16 = short = np.dtype(np.int16)
@@ -18,13 +18,13 @@ int8 = np.dtype(np.int8)
 uint8 = np.dtype(np.uint8)
 bool = np.dtype(np.bool_)
 
-HALVES = (float16, bfloat16)  # what is computed in float32 and rounded once, as tensor cores do: Op.widens
+HALVES = (float16, bfloat16)  # computed in float32 and rounded once, as tensor cores do: see Op.widens
 
 iinfo = np.iinfo
 
 
 def kind(dtype: np.dtype[Any]) -> str:
-    """NumPy's letter for it, b, i, u or f, which of bfloat16 says "V", as of what it does not know."""
+    """NumPy's kind letter: b, i, u or f. For bfloat16 it is f, where NumPy itself says "V"."""
     return "f" if dtype == bfloat16 else dtype.kind
 
 
@@ -34,24 +34,24 @@ def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def rounded(found: np.dtype[Any], of: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of what was computed in `wide(of)`: rounded to `of` again, if that left it as it was."""
+    """The dtype of a result computed in `wide(of)`: `of`, if `of` is a half type and the result is float32."""
     return of if of in HALVES and found == float32 else found
 
 
 def finfo(dtype: Any = float64) -> Any:
-    """What a floating dtype can say: eps, tiny, min, max, bits."""
+    """The limits of a floating dtype: eps, tiny, min, max, bits."""
     return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
-    """The dtype that holds what both hold: NumPy's rules (NEP 50)."""
+    """The dtype both types are promoted to, by NumPy's rules (NEP 50)."""
     return result_type(np.dtype(type1), np.dtype(type2))
 
 
 def result_type(*of: Any) -> np.dtype[Any]:
-    """The dtype of what is made of these dtypes, arrays and Python numbers, which take what they meet (NEP 50).
+    """The dtype of an op on these dtypes, arrays and Python numbers; the latter adapt to the others (NEP 50).
 
-    bfloat16 takes float16's place in NumPy's rules, and beside float16 itself gives float32, as in PyTorch.
+    bfloat16 follows NumPy's rules for float16. Combined with float16 it gives float32, as in PyTorch.
     """
     dtypes = [x if isinstance(x, np.dtype) else getattr(x, "dtype", x) for x in of]
     if bfloat16 not in [x for x in dtypes if isinstance(x, np.dtype)]:

@@ -1,23 +1,23 @@
-"""Everything minigrad raises on purpose: each error is the builtin it resembles, and a RuntimeError where PyTorch's is.
+"""Every error minigrad raises on purpose. Each subclasses the builtin it resembles, and RuntimeError if PyTorch's does.
 
 MinigradError
 ├── ShapeError        operands whose shapes do not fit the op
-│   └── AxisError     an axis that is not there
+│   └── AxisError     an axis that does not exist
 ├── BoundsError       an index past the end of its axis
-├── SingularError     a matrix that has no inverse, or no Cholesky factor
-├── DTypeError        operands whose dtype cannot do what is asked: integers asked for gradients, say
-├── DeviceError       operands that live on different devices, or a device this machine has not
-├── NoValueError      a value was asked of a tensor that has none: it is symbolic
-├── NoGradientError   a derivative was asked of something that has none
+├── SingularError     a matrix without an inverse, or without a Cholesky factor
+├── DTypeError        operands whose dtype does not support the operation: gradients of integers, for example
+├── DeviceError       operands on different devices, or a device that this machine lacks
+├── NoValueError      the value of a symbolic tensor was requested, and it has none
+├── NoGradientError   a derivative was requested that does not exist
 ├── FreedError        a second backward over a graph whose saved values the first one freed
-├── StateError        a state that does not fit what it is loaded into
-├── SavedFileError    a file that is cut short or changed, or that nobody saved as such
-├── EditedError       an in-place edit of what backward will need, or of a leaf that is being recorded
-├── AnomalyError      a NaN that detect_anomaly() met on the way back
-├── GraphError        a graph that was built, or run, in a way that it cannot be
-│   └── LengthError   a number was asked of a length that only a run knows; a NoValueError too
-├── CycleError        a node that would need its own result first
-├── ConversionError   Python code that AutoGraph cannot make part of a graph
+├── StateError        a state that does not fit the object it is loaded into
+├── SavedFileError    a file that is truncated or altered, or was not saved in the expected format
+├── EditedError       an in-place edit of an array that backward needs, or of a leaf that is being recorded
+├── AnomalyError      a NaN that detect_anomaly() found during backward
+├── GraphError        a graph that was built or run in an invalid way
+│   └── LengthError   the value of an unknown length was requested before a run; also a NoValueError
+├── CycleError        a node that depends on its own result
+├── ConversionError   Python code that AutoGraph cannot convert to a graph
 └── GradcheckError    a derivative that finite differences contradict
 """
 
@@ -25,7 +25,7 @@ MinigradError
 class MinigradError(Exception):
     """Base class: catch this to catch them all.
 
-    located    whether it names the node of a graph at which it was raised
+    located    whether the message names the graph node at which the error was raised
     """
 
     located = False
@@ -36,7 +36,7 @@ class ShapeError(MinigradError, ValueError, RuntimeError):
 
 
 class AxisError(ShapeError, IndexError):
-    """An axis that is not there."""
+    """An axis that does not exist."""
 
 
 class BoundsError(MinigradError, IndexError, RuntimeError):
@@ -44,23 +44,23 @@ class BoundsError(MinigradError, IndexError, RuntimeError):
 
 
 class SingularError(MinigradError, ValueError, RuntimeError):
-    """A matrix that has no inverse, or no Cholesky factor."""
+    """A matrix without an inverse, or without a Cholesky factor."""
 
 
 class DTypeError(MinigradError, TypeError, RuntimeError):
-    """Operands whose dtype cannot do what is asked."""
+    """Operands whose dtype does not support the operation."""
 
 
 class DeviceError(MinigradError, RuntimeError):
-    """Operands that live on different devices, or a device this machine has not."""
+    """Operands on different devices, or a device that this machine lacks."""
 
 
 class NoValueError(MinigradError, RuntimeError):
-    """A value was asked of a tensor that has none: it is symbolic."""
+    """The value of a symbolic tensor was requested, and it has none."""
 
 
 class NoGradientError(MinigradError, RuntimeError):
-    """A derivative was asked of something that has none."""
+    """A derivative was requested that does not exist."""
 
 
 class FreedError(MinigradError, RuntimeError):
@@ -68,35 +68,35 @@ class FreedError(MinigradError, RuntimeError):
 
 
 class StateError(MinigradError, RuntimeError, ValueError):
-    """A state that does not fit what it is loaded into: names, shapes or kinds differ."""
+    """A state that does not fit the object it is loaded into: names, shapes or kinds differ."""
 
 
 class SavedFileError(MinigradError, ValueError, RuntimeError):
-    """A file that is cut short or changed, or that nobody saved as such. Nothing of it was taken."""
+    """A file that is truncated or altered, or was not saved in the expected format. Nothing was loaded from it."""
 
 
 class EditedError(MinigradError, RuntimeError):
-    """An in-place edit of what backward will need, or of a leaf that is being recorded."""
+    """An in-place edit of an array that backward needs, or of a leaf that is being recorded."""
 
 
 class AnomalyError(MinigradError, ArithmeticError, RuntimeError):
-    """A NaN that detect_anomaly() met on the way back."""
+    """A NaN that detect_anomaly() found during backward."""
 
 
 class GraphError(MinigradError, ValueError, RuntimeError):
-    """A graph that is built before it runs was built, or run, in a way that it cannot be."""
+    """A static graph that was built or run in an invalid way."""
 
 
 class LengthError(GraphError, NoValueError):
-    """A number was asked of a length that only a run knows."""
+    """The value of an unknown length was requested; it is known only in a run."""
 
 
 class CycleError(MinigradError, ValueError):
-    """A node that would need its own result first: no order of computing exists."""
+    """A node that depends on its own result, so that no order of evaluation exists."""
 
 
 class ConversionError(MinigradError, TypeError):
-    """Python code that AutoGraph cannot make part of a graph."""
+    """Python code that AutoGraph cannot convert to a graph."""
 
 
 class GradcheckError(MinigradError, AssertionError):

@@ -1,4 +1,4 @@
-"""Arguments of any structure: the tensors in nested tuples, lists and dictionaries, in order, and back."""
+"""Pytrees: nested tuples, lists and dictionaries. Flatten them into a list of leaves, and rebuild them from one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import ShapeError
 
 
 def leaves(tree: Any) -> list[Any]:
-    """What is in the tree that is no tuple, list or dictionary, from left to right."""
+    """The leaves of the tree, from left to right: everything in it that is not a tuple, list or dictionary."""
     match tree:
         case tuple() | list():
             return [leaf for branch in tree for leaf in leaves(branch)]
@@ -19,9 +19,9 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def leaves_beside(tree: Any, other: Any) -> list[Any]:
-    """The leaves of `other` in the order of `tree`'s, which has the same structure.
+    """The leaves of `other`, in the order of the leaves of `tree`.
 
-    Raises ShapeError where it has not.
+    Raises ShapeError if the two structures differ.
     """
     match tree:
         case tuple() | list() if isinstance(other, tuple | list) and len(other) == len(tree):
@@ -36,9 +36,9 @@ def leaves_beside(tree: Any, other: Any) -> list[Any]:
 
 
 def spread(tree: Any, prefix: Any) -> list[Any]:
-    """For each leaf of the tree what `prefix` says there, or of the branch that it is on.
+    """For each leaf of the tree, the value that `prefix` has for it or for a branch that contains it.
 
-    Raises ShapeError where `prefix` has branches that the tree has not.
+    Raises ShapeError if `prefix` has branches that the tree lacks.
     """
     match tree, prefix:
         case (tuple() | list(), tuple() | list()) if len(prefix) == len(tree):
@@ -47,11 +47,11 @@ def spread(tree: Any, prefix: Any) -> list[Any]:
             return [said for name, branch in tree.items() for said in spread(branch, prefix[name])]
         case _ if not isinstance(prefix, tuple | list | dict):
             return [prefix] * len(leaves(tree))
-    raise ShapeError(f"wanted the structure of {outline(tree)}, or its beginning, and got that of {outline(prefix)}")
+    raise ShapeError(f"wanted the structure of {outline(tree)}, or a prefix of it, and got that of {outline(prefix)}")
 
 
 def paths(tree: Any, name: str) -> list[str]:
-    """For each leaf, how it is reached from what is called `name`: `name[0]["h"]`."""
+    """For each leaf, the expression that reaches it from the variable `name`: `name[0]["h"]`."""
     match tree:
         case tuple() | list():
             return [path for i, branch in enumerate(tree) for path in paths(branch, f"{name}[{i}]")]
@@ -61,7 +61,7 @@ def paths(tree: Any, name: str) -> list[str]:
 
 
 def outline(tree: Any) -> str:
-    """A tree with a point for each leaf."""
+    """The structure of a tree as text, with a dot for each leaf."""
     match tree:
         case tuple():
             return f"({', '.join(map(outline, tree))}{',' * (len(tree) == 1)})"
@@ -73,7 +73,7 @@ def outline(tree: Any) -> str:
 
 
 def planted(tree: Any, new: Iterator[Any]) -> Any:
-    """A tree of the same structure with other leaves."""
+    """A tree of the same structure, whose leaves are taken from the iterator `new`."""
     match tree:
         case tuple() if hasattr(tree, "_fields"):
             return type(tree)(*(planted(branch, new) for branch in tree))
@@ -85,11 +85,11 @@ def planted(tree: Any, new: Iterator[Any]) -> Any:
 
 
 def substituted(tree: Any, is_chosen: Callable[[Any], bool], new: Iterable[Any]) -> Any:
-    """The tree with others, in order, in the place of the leaves that are chosen."""
+    """The tree with each leaf for which `is_chosen` is true replaced by the next value of `new`."""
     others = iter(new)
     return planted(tree, iter([next(others) if is_chosen(leaf) else leaf for leaf in leaves(tree)]))
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """The tree of f(leaf, its counterparts in others of the same structure)."""
+    """Apply f to each leaf, together with the corresponding leaves of other trees of the same structure."""
     return planted(tree, map(f, leaves(tree), *(leaves_beside(tree, other) for other in others)))

@@ -1,4 +1,4 @@
-"""What is known of a tensor before it is computed: its shape, its dtype and its device."""
+"""Spec: the shape, dtype and device of a tensor, which are known before its value is computed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Spec:
     nbytes      bytes of storage, contiguous
     is_float    whether it can carry a gradient: integers and booleans cannot
     is_half     whether it is float16 or bfloat16
-    is_known    whether every length is; one that is not is a Length
-    lengths     the shape as Python code has it, in which one that is not known is a Dimension
+    is_known    whether every length is known; an unknown length is a Length
+    lengths     the shape as user code sees it: an unknown length is a Dimension
 
-    Equal specs are one object, so that to compare two, or to look one up, takes no longer than `is`.
+    Equal specs are the same object, so comparing two specs, or looking one up, is as fast as `is`.
     """
 
     __slots__ = "__weakref__ device dtype is_float is_half is_known lengths nbytes ndim shape size".split()  # noqa: SIM905
@@ -57,12 +57,12 @@ class Spec:
 
     @classmethod
     def _made(cls, shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Spec:
-        """The one spec of that description, made unless another thread was quicker."""
+        """Look up the spec of that description, or make it; the lock keeps two threads from making it twice."""
         with _making:
             spec = _known.get((shape, dtype, device))
             if spec is None:
                 if dtype == bfloat16 and device not in (CPU, META):
-                    raise DTypeError(f"bfloat16 is computed on the CPU, and {device} was asked: take float16 there")
+                    raise DTypeError(f"bfloat16 is supported on the CPU only, and got {device}: use float16 there")
                 spec = object.__new__(cls)
                 spec.is_known = not any(map(is_unknown, shape))
                 spec.shape = shape
@@ -97,8 +97,8 @@ class Specs(tuple[Spec, ...]):
 
     __slots__ = ()
 
-    shape = dtype = None  # it has as many as it has results
-    is_float = is_half = False  # gradients come to its pieces, and each is of a dtype of its own
+    shape = dtype = None  # each result has its own
+    is_float = is_half = False  # gradients arrive at the single results, each with its own dtype
     size = property(lambda self: sum(s.size for s in self), doc="Number of elements, of all results.")
     nbytes = property(lambda self: sum(s.nbytes for s in self), doc="Bytes of storage, of all results.")
     device = property(lambda self: self[0].device if self else CPU, doc="Where they live.")
@@ -115,7 +115,7 @@ def spec_of(array: Any) -> Spec:
 def broadcast(op: object, *specs: Spec) -> Spec:
     """The common spec of elementwise operands, by NumPy's rules for shapes and dtypes (NEP 50).
 
-    op    who asks, for the error text
+    op    the op named in the error message
 
     Raises ShapeError if two axes differ and neither is 1, DeviceError if the devices differ.
     """
@@ -134,20 +134,20 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
     """The shape that all of these broadcast to; None if there is none."""
     lengths = [{n for n in axis if n != 1} for axis in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
     if any(len(axis) > 1 for axis in lengths):
-        lengths = [{n for n in axis if not is_unknown(n) or bounds(n)[1] > 1} for axis in lengths]  # x[:1] beside x
+        lengths = [{n for n in axis if not is_unknown(n) or bounds(n)[1] > 1} for axis in lengths]  # x[:1] with x
         if any(len(axis) > 1 for axis in lengths):
             return None
     return tuple(axis.pop() if axis else 1 for axis in reversed(lengths))
 
 
 def as_places(index: Any) -> Any:
-    """An index in NumPy's own integers, of 32 bits in a browser: what is longer stays outside, and is not cut off."""
+    """An index as NumPy's own integers, which have 32 bits in a browser. Larger values are clamped, not truncated."""
     fits = index.dtype.itemsize <= PLACE.itemsize
     return index if fits else np.minimum(np.maximum(index, np.iinfo(PLACE).min), np.iinfo(PLACE).max).astype(PLACE)
 
 
 def common_device(op: object, *specs: Spec) -> Device:
-    """The one device all operands live on. Raises DeviceError where they differ."""
+    """The device of all operands. Raises DeviceError if they differ."""
     devices = {s.device for s in specs}
     if len(devices) > 1:
         came = " with ".join(map(str, specs))

@@ -1,4 +1,4 @@
-"""A table to read: as text, and for a notebook as HTML that says the same."""
+"""A table that prints as text, and as HTML with the same content in a notebook."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """Values in rows, under headings, and a sentence below them.
+    """Rows of values under headings, with a note below them.
 
-    head    heading → how its values are written, as `format` takes it: {"layer": "", "zeros": ",", "share": ".1%"};
-            the first column and those of "<" are words, which begin at the left
-    rows    the values; the first of each says what the row is about
+    head    heading → format specification of its values, as in {"layer": "", "zeros": ",", "share": ".1%"};
+            the first column and those with "<" hold words and are left-aligned
+    rows    the values; the first value of a row is its heading
     """
 
     head: dict[str, str]
@@ -22,12 +22,12 @@ class Table:
 
     @property
     def cells(self) -> list[list[str]]:
-        """The rows as they are written."""
+        """The rows as formatted text."""
         return [[format(x, how) for x, how in zip(row, self.head.values(), strict=True)] for row in self.rows]
 
     @property
     def columns(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The side at which each begins, and what is in it, its heading first."""
+        """For each column its alignment ("left" or "right") and its cells, the heading first."""
         sides = ["right" if i and how != "<" else "left" for i, how in enumerate(self.head.values())]
         return [*zip(sides, zip(self.head, *self.cells, strict=True))]
 

@@ -1,4 +1,4 @@
-"""Threads, and who works where none can be started: in a browser Python has one, and no more."""
+"""Thread pools, and a replacement where no thread can be started: in a browser, Python has a single thread."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def can_start() -> bool:
 
 
 def pool(workers: int, name: str) -> Executor:
-    """So many threads that work; or nobody, and each does at once what it submits."""
+    """A pool of that many threads; where threads cannot be started, an executor that runs each task on submission."""
     return ThreadPoolExecutor(workers, name) if can_start() else AtOnce()
 
 
 class AtOnce(Executor):
-    """No threads: a task is done when it is submitted. None may wait for one that comes later."""
+    """An executor without threads: it runs each task on submission. A task must not wait for a later one."""
 
     def submit(self, task: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         done = Future[Any]()

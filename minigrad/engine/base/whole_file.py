@@ -1,8 +1,8 @@
-"""Files that are written whole or not at all: a kill, a full disk or a power cut leaves the old file as it was.
+"""Atomic file writes: after a kill, a full disk or a power cut the old file is unchanged.
 
-The new content goes into a temporary file beside the old one, and then takes its place. The writer keeps a lock on the
-temporary file. A kill frees the lock, so the next writer in the folder can remove what killed writers left there, and
-never what a living process writes.
+The new content goes into a temporary file in the same folder, which then replaces the old one. The writer holds a lock
+on the temporary file. If it is killed, the lock is released, so the next writer in the folder can remove the files
+that killed writers left there, but never a file that a running process is writing.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{8}(\.minigrad)?\.tmp", re.DOTALL)
-LONGEST = 40  # characters of the file's name in that of its temporary file: a name has 255 bytes
-OLD = 24 * 3600.0  # seconds after which a temporary file counts as left behind where files have no locks
+LONGEST = 40  # the temporary file's name repeats this many characters of the file's: a name has at most 255 bytes
+OLD = 24 * 3600.0  # age in seconds at which a temporary file counts as abandoned on systems without file locks
 
 
 def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
-    """Write these pieces of bytes as the file of that path, in the place of an older one.
+    """Write these pieces of bytes to the file at `path`, replacing an older one.
 
     Mode and owner stay, and a symbolic link stays a link. Another hard link to the file keeps the old content.
-    Raises OSError with this path where the disk or the folder does not take it.
+    Raises OSError with this path if the file cannot be written.
     """
     path = Path(path)
     try:
@@ -42,7 +42,7 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
         if path.is_dir():
             raise IsADirectoryError(EISDIR, "It is a folder: choose another name", path)
         old = path.stat() if path.exists() else None
-        if old is not None and not S_ISREG(old.st_mode):  # a pipe or a device cannot be exchanged
+        if old is not None and not S_ISREG(old.st_mode):  # a pipe or a device cannot be replaced
             with path.open("wb") as file:
                 file.writelines(pieces)
             return
@@ -52,13 +52,13 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
     except BaseException as error:
         if isinstance(error, OSError):
             error.filename = str(path)
-            del error.filename2  # that of the temporary file
-        error.add_note(f"{path} was not written; a file that was there before is as it was")
+            del error.filename2  # the temporary file's
+        error.add_note(f"{path} was not written; a file that was there before is unchanged")
         raise
 
 
 def exchange(path: Path, old: os.stat_result | None, pieces: Iterable[Any]) -> None:
-    """Write the temporary file, and let it take the place of the old one."""
+    """Write the temporary file, then replace the old file with it."""
     sweep(path.parent, path.name[:LONGEST])
     beside, handle = begin(path, 0o666 if old is None else 0o600)
     try:
@@ -68,7 +68,7 @@ def exchange(path: Path, old: os.stat_result | None, pieces: Iterable[Any]) -> N
             if old is not None and hasattr(os, "fchown"):
                 keep_access(handle, old)
             os.fsync(handle)
-            if fcntl is not None:  # while the lock is held; Windows exchanges no file that is open
+            if fcntl is not None:  # while the lock is held; Windows cannot replace an open file
                 beside.replace(path)
         if fcntl is None:
             beside.replace(path)
@@ -76,7 +76,7 @@ def exchange(path: Path, old: os.stat_result | None, pieces: Iterable[Any]) -> N
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
-    if hasattr(os, "O_DIRECTORY"):  # the name is on the disk too; Windows sees to that by itself
+    if hasattr(os, "O_DIRECTORY"):  # write the folder's entry to disk as well; Windows does so by itself
         with suppress(OSError):
             folder = os.open(path.parent, os.O_RDONLY)
             try:
@@ -86,7 +86,7 @@ def exchange(path: Path, old: os.stat_result | None, pieces: Iterable[Any]) -> N
 
 
 def begin(path: Path, mode: int) -> tuple[Path, int]:
-    """Make a temporary file and lock it; its path and its handle."""
+    """Make a temporary file and lock it. Returns its path and its handle."""
     while True:
         beside = path.with_name(f".{path.name[:LONGEST]}.{secrets.token_hex(4)}.minigrad.tmp")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
@@ -95,9 +95,9 @@ def begin(path: Path, mode: int) -> tuple[Path, int]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if fcntl is None or os.fstat(handle).st_nlink:
                 return beside, handle
-        except BlockingIOError:  # another writer has found it before it was locked, and removes it
+        except BlockingIOError:  # another writer found it before it was locked, and is removing it
             pass
-        except OSError:  # this disk has no locks, and nothing is swept there
+        except OSError:  # this disk has no locks, so no writer removes files there
             return beside, handle
         os.close(handle)
 
@@ -113,7 +113,7 @@ def keep_access(handle: int, old: os.stat_result) -> None:
 
 
 def sweep(folder: Path, name: str) -> None:
-    """Remove temporary files that killed writers left: all that bear our mark, and older ones of this name."""
+    """Remove temporary files of killed writers: any with ".minigrad" in the name, and those of this file without it."""
     with suppress(OSError):
         for path in [*folder.iterdir()]:
             ours = TEMPORARY.fullmatch(path.name)
@@ -129,7 +129,7 @@ def remove_if_dead(path: Path) -> None:
         return
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where its writer lives
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if its writer is still running
         path.unlink()
     finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""Backpropagation, whole: one loop, for arrays, tensors and symbols alike."""
+"""Backpropagation: one loop that works on arrays, tensors and symbols alike."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Pull = Callable[[Any, Any], tuple[Any, ...]]
 
 
 def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[Node] = (), plus: Any = iadd) -> Grads:
-    """The gradients of the leaves, and of the nodes to `keep`, from those of some results.
+    """The gradients of the leaves, and of the nodes in `keep`, given the gradients of some results.
 
-    order    every op between, inputs before users
-    grads    node → the gradient that arrives there from outside; used up
-    pull     (node, gy) → the gradients it sends to its inputs, None where it sends nothing
-    plus     adds to a gradient that was made here by adding, and so may be added to in place
+    order    every op between results and leaves, inputs before users
+    grads    node → the gradient that arrives there from outside; emptied by the loop
+    pull     (node, gy) → the gradients of its inputs, None for an input that gets none
+    plus     adds to a sum that was made in this loop, so it may work in place
     """
     sums: set[Node] = set()
     for node in reversed(order):
@@ -43,10 +43,10 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
 
 
 def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: bool, keep: Any) -> Grads:
-    """`pullback` over recorded ops: on arrays, or on tensors where the gradients shall have a graph of their own.
+    """Run `pullback` over recorded ops: on arrays, or on tensors if create_graph asks for a graph of the gradients.
 
-    keep    the nodes whose gradients are asked for; None for the leaves, which accumulate theirs
-    Raises FreedError or EditedError, before anything is changed, where what a rule reads is no longer there.
+    keep    the nodes whose gradients are requested; None for the leaves, which accumulate theirs
+    Raises FreedError or EditedError, before changing anything, if an array that a rule reads is freed or edited.
     """
     refuse_freed(order)
     refuse_edited(order)
@@ -61,12 +61,12 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
 
 
 def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """What `node` sends to its inputs, by its compiled rule on the arrays it kept."""
+    """The gradients of the node's inputs, by its compiled rule on the saved arrays."""
     return node.rule.pull(gy, *node.saved)
 
 
 def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """The same, after which what was kept is let go."""
+    """As compiled_pull, and frees the saved arrays."""
     saved = node.saved
     if saved:
         node.saved = None
@@ -74,12 +74,12 @@ def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 
 def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """The same by the rule run on tensors: an expression that is itself recorded."""
+    """As compiled_pull, but runs the rule on tensors, so the gradients are recorded too."""
     return node.rule.trace(node, gy, *node.saved)
 
 
 def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """The same, after which what was kept is let go; what the expression reads of it, its own record keeps."""
+    """As tensor_pull, and frees the saved arrays; those the gradient's own graph reads live on in its records."""
     saved = node.saved
     if saved:
         node.saved = None
@@ -87,7 +87,7 @@ def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 
 def watched(pull: Pull) -> Pull:
-    """`pull`, telling the watchers of the current mode: those with `passing()` by their `pulled` of the pass."""
+    """`pull`, which also notifies the watchers, by the function that `passing()` returns or by `on_pullback`."""
     watchers = modes.current.mode.watchers
     if not watchers:
         return pull
@@ -103,7 +103,7 @@ def watched(pull: Pull) -> Pull:
 
 
 def refuse_freed(order: list[Record]) -> None:
-    """Raises FreedError if any node's saved arrays are gone."""
+    """Raises FreedError if the saved arrays of any node are freed."""
     if None in map(attrgetter("saved"), order):
         node = next(node for node in order if node.saved is None)
         raise FreedError(
@@ -113,7 +113,7 @@ def refuse_freed(order: list[Record]) -> None:
 
 
 def refuse_edited(order: list[Record]) -> None:
-    """Raises EditedError if an array that a rule will read was edited in place since it was kept."""
+    """Raises EditedError if an array that a rule will read was edited in place after it was saved."""
     if not order or not any_edit_since(order[0].born):
         return
     for node in order:

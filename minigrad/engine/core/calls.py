@@ -1,6 +1,6 @@
-"""Which module is being called, by its path: noted where somebody follows, which every graph that is built does.
+"""Track the path of the module that is being called, inside `following()`; every graph under construction does so.
 
-And blocks that have a name, such as an optimiser's step: told to those watchers that want to hear of them.
+Also named blocks, such as an optimiser's step: watchers with an `opened` method are notified of them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .modes import current, in_mode
 
 
 def following() -> AbstractContextManager[None]:
-    """A block in which calls of modules are noted."""
+    """A block in which the calls of modules are tracked."""
     return in_mode(calls=current.mode.calls or ())
 
 
 def module_path() -> str:
-    """The module that is being called, as in `GPT.blocks.0.mlp`: the outermost by its class. Empty outside of any."""
+    """The path of the module being called, as `GPT.blocks.0.mlp`; it starts with a class. Empty outside of calls."""
     calls = current.mode.calls
     return calls[-1][1] if calls else ""
 
@@ -33,13 +33,13 @@ def calling(module: Any) -> Iterator[None]:
         try:
             yield
         except MinigradError as error:
-            if not hasattr(error, "__notes__"):  # of the innermost, where it was raised
+            if not hasattr(error, "__notes__"):  # only the innermost module is named
                 error.add_note(f"in the module {path}")
             raise
 
 
 class told(ContextDecorator):
-    """A block, or a function, with a name: watchers that have `opened(kind, name)` give what is called at its end."""
+    """A named block or function. A watcher's `opened(kind, name)` returns the function to call at its end."""
 
     def __init__(self, kind: str, name: str):
         self.kind, self.name = kind, name
@@ -55,12 +55,12 @@ class told(ContextDecorator):
             close()
 
     def _recreate_cm(self) -> told:
-        return told(self.kind, self.name)  # each call of a decorated function, in whatever thread, is its own
+        return told(self.kind, self.name)  # a separate block for each call of a decorated function, in any thread
 
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:
-    """Its path below the innermost of the calls that holds it; its class where none does."""
-    with in_mode(builder=None):  # so that a trace does not note this walk as reads
+    """The module's path, below the innermost open call that contains it; its class name if none does."""
+    with in_mode(builder=None):  # so that a trace does not record this walk as reads
         inside = ((path, name) for caller, path in reversed(calls) for name, x in caller.named_modules() if x is module)
         path, name = next(inside, (type(module).__name__, ""))
     return f"{path}.{name}" if name else path

@@ -1,8 +1,8 @@
-"""Writing instead of computing.
+"""Write the formula of an op instead of computing it.
 
-`forward` is ordinary code against a module `xp`. Given numpy or cupy it computes; given names it
-writes the formula it would have computed. The text is a line of compiled code (compiler/), the
-label of a drawing, and what `cost` counts.
+`forward` is ordinary code for an array module `xp`. Called with numpy or cupy it computes; called with an
+`Ink` it writes the formula of the computation. That text becomes a line of compiled code (compiler/) or the
+label of a drawing, and `cost` counts its operations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Ink:
-    """A formula. Operating on it, or calling its methods, writes a longer one."""
+    """A formula. An operator or a method call on it returns a longer formula."""
 
     __slots__ = ("text",)
 
@@ -44,7 +44,7 @@ class Ink:
 
 
 class Call(Ink):
-    """A function's name, waiting for its arguments; or a plain attribute, if none come."""
+    """The name of a function that can be called with arguments, or of a plain attribute."""
 
     __slots__ = ()
 
@@ -53,23 +53,23 @@ class Call(Ink):
         return Ink(f"{self.text}({', '.join(written)})")
 
 
-XP = Ink("xp")  # stands where numpy stands
+XP = Ink("xp")  # in place of the numpy module
 
 
 def write(forward: Callable[..., Any], *operands: str) -> str:
-    """The formula `forward` computes, over the given operand names: valid Python, `xp` being the array module."""
+    """The formula that `forward` computes from operands with these names: valid Python, with the array module `xp`."""
     text = str(forward(XP, *map(Ink, operands)))
     return text[1:-1] if is_wrapped(text) else text
 
 
 def cost(forward: Callable[..., Any], arity: int) -> int:
-    """Number of scalar operations per element in an elementwise `forward`: each operator and each call is one."""
+    """The number of scalar operations per element of an elementwise `forward`: one per operator and per call."""
     text = str(forward(XP, *(Ink(f"x{i}") for i in range(arity))))
     return len(re.findall(r"[(]", text))
 
 
 def is_wrapped(text: str) -> bool:
-    """Whether the first parenthesis closes at the very end, so that the pair can go."""
+    """Whether the first parenthesis closes at the very end, so the pair is redundant."""
     depth = 0
     for i, c in enumerate(text):
         depth += (c == "(") - (c == ")")

@@ -1,4 +1,4 @@
-"""A Graph: what to compute, from named inputs to outputs; not yet when or where."""
+"""Graph: a computation from named inputs to outputs. When and where it runs is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .node import Node, toposort
 
 @dataclass(frozen=True)
 class Graph:
-    """A program as a function: what happens depends on its inputs alone.
+    """A program that is a pure function of its inputs.
 
     inputs     Input nodes, in the order of the arguments
     outputs    what a run returns; None where it returns None
@@ -27,7 +27,7 @@ class Graph:
 
     @cached_property
     def readers(self) -> dict[Node, list[Node]]:
-        """Node → those that read it, in order, each once."""
+        """Node → the nodes that read it, in order, each once."""
         readers: dict[Node, list[Node]] = {node: [] for node in self.nodes}
         for node in self.nodes:
             for x in dict.fromkeys(node.inputs):
@@ -35,14 +35,14 @@ class Graph:
         return readers
 
     def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
-        """The graph with these outputs, each one of its nodes or computed from them."""
-        return self if outputs == self.outputs else replace(self, outputs=outputs)  # whose nodes are sorted already
+        """The graph with these outputs, each a node of the graph or computed from its nodes."""
+        return self if outputs == self.outputs else replace(self, outputs=outputs)  # self has its nodes cached
 
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
-        """The graph made anew: each node becomes make(node, its new inputs), inputs first.
+        """Rebuild the graph: each node becomes make(node, its new inputs), inputs first.
 
-        What is put in the place of named nodes takes over the name and the line of the first of them.
-        Nodes that nothing uses any more are not reached: dead code needs no pass.
+        A node that replaces several named nodes takes over the name and the line of the first of them.
+        Nodes that are no longer used are not reached, so dead code needs no pass.
         """
         new: dict[Node, Node] = {}
         named: dict[Node, Node] = {}

@@ -1,4 +1,4 @@
-"""Hooks: functions that a gradient passes through where it arrives."""
+"""Hooks: user functions that see, and may replace, a gradient when it arrives at a tensor."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 Hook = Callable[[Any], Any]
 
 TRACED = (
-    "register_hook() is Python's, and a graph that is built, or a function that is traced, would run it once: register "
-    "the hook outside, on a tensor that has a value; a rule for a gradient inside is written with custom_gradient"
+    "register_hook() takes a Python function, and a graph or a traced function would run it only once: register the "
+    "hook outside, on a tensor that has a value; for a gradient rule inside the graph, use custom_gradient"
 )
 _ticket = itertools.count().__next__
 
@@ -18,12 +18,12 @@ _ticket = itertools.count().__next__
 class Hooks:
     """The hooks of one tensor.
 
-    arriving    shown the gradient, which they may replace; in the order they were registered
-    retain      keeps the gradient that came out of them: retain_grad()
-    sent        given what goes on to the operands, and what arrived; they return what goes on
-    after       shown the leaf, once the gradient has been added to its `.grad`
-    sending     passes what goes on through `sent`, if any node ever had one of these: engine/tensor/grad_fn.py
-    early       has leaves wait for theirs in a backward pass, if any leaf ever had one of these: engine/tensor/early.py
+    arriving    called with the gradient, which they may replace; in the order of registration
+    retain      stores the gradient that the arriving hooks return: retain_grad()
+    sent        called with the operands' gradients and the arriving one; return the operands' gradients to use
+    after       called with the leaf, once the gradient has been added to its `.grad`
+    sending     runs the `sent` hooks; None until a node gets one: engine/tensor/grad_fn.py
+    early       runs the `after` hooks during a backward pass; None until a leaf gets one: engine/tensor/early.py
     """
 
     __slots__ = ("after", "arriving", "retain", "sent")
@@ -37,7 +37,7 @@ class Hooks:
         self.retain: Hook | None = None
 
     def __call__(self, gy: Any) -> Any:
-        """The gradient that the node goes on with."""
+        """Run the arriving hooks; returns the gradient to propagate."""
         for hook in [*self.arriving.values()]:
             gy = hook(gy)
         if self.retain is not None:
@@ -46,14 +46,14 @@ class Hooks:
 
 
 class Handle:
-    """A registered hook, to be removed by remove(), or by leaving a `with` block."""
+    """A registered hook. remove(), or leaving a `with` block, unregisters it."""
 
     def __init__(self, book: dict[int, Any], hook: Any):
         self.book, self.ticket = book, _ticket()
         book[self.ticket] = hook
 
     def remove(self) -> None:
-        """Forget the hook; a second time does nothing."""
+        """Unregister the hook. A second call does nothing."""
         self.book.pop(self.ticket, None)
 
     def __enter__(self) -> Handle:

@@ -1,11 +1,10 @@
-"""The interpreter: a graph run op by op. One walk, and whoever runs a graph op by op reads it in a way of their own.
+"""The interpreter: run a graph op by op. All functions share one walk over the nodes.
 
-interpret(graph, *arrays)           each op by its own `forward`: slow, and the oracle of all that is fast. Whatever
-                                    a pass makes of a graph, and whatever code is generated for it, gives what this
-                                    gives
-applied(graph, xs, leaf)            each op applied to tensors or symbols: run where it is recorded, or written down
-                                    in another graph
-walked(graph, xs, value_of)         each node by what is said: timed, drawn, searched for a NaN
+interpret(graph, *arrays)           runs each op's own `forward`: slow, and the oracle for everything faster. Every
+                                    compiler pass and all generated code must give the same results
+apply_graph(graph, xs, leaf)        applies each op to tensors or symbols: runs and records it, or adds it to
+                                    another graph
+walk_graph(graph, xs, value_of)     computes each node by a given function: to time it, draw it or search for a NaN
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from .op import Op
 
 
 def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
-    """The outputs for these inputs, arrays of the graph's devices; None where an output is None."""
+    """The outputs for these input arrays, on the graph's devices; None for an output that is None."""
     return walked(graph, arrays, lambda node, xs: value(node, *xs))
 
 
 def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequence[Any]], Any]) -> tuple[Any, ...]:
-    """The outputs, where each node is worth what value_of(node, values of its inputs) says."""
+    """The outputs, with the value of each node computed by value_of(node, values of its inputs)."""
     values: dict[Node, Any] = dict(zip(graph.inputs, arrays, strict=True))
     for node in graph.nodes:
         if node not in values:
@@ -35,26 +34,26 @@ def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequen
 
 
 def applied(graph: Graph, xs: Sequence[Any], leaf: Callable[[Node], Any]) -> tuple[Any, ...]:
-    """The outputs for operands that ops are applied to.
+    """The outputs, with each op applied to tensors or symbols.
 
-    leaf    a node without operands → what it is among such
+    leaf    a node without operands → its tensor or symbol
     """
     return walked(graph, xs, lambda node, xs: xs[0].apply(node.op, *xs[1:]) if xs else leaf(node))
 
 
 def value(node: Node, *xs: Any) -> Any:
-    """What a node makes of its operands' arrays; of constants, which have a value, the array."""
+    """The array that a node computes from its operands' arrays; for a constant, its value as an array."""
     device = node.spec.device
     if is_constant(node):
         return device.array(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
     if not node.inputs and hasattr(node.op, "name"):
-        raise TypeError(f"input {node.op.name!r} is read, and is not among the graph's inputs")
+        raise TypeError(f"input {node.op.name!r} is read, but is not among the graph's inputs")
     y = array_function(node.op, node.spec, *(x.spec for x in node.inputs))(device.xp, *xs)
-    return y if isinstance(node.spec, Specs) else device.array(y)  # NumPy gives numbers for arrays of no axes
+    return y if isinstance(node.spec, Specs) else device.array(y)  # NumPy returns scalars for 0-d arrays
 
 
 def array_function(op: Op, y: Spec, *xs: Spec) -> Callable[..., Any]:
-    """(xp, arrays of x₁, x₂, …) → that of y: `op.forward`, by way of float32 where that is how it computes."""
+    """The function (xp, arrays of x₁, x₂, …) → the array of y: `op.forward`, computed in float32 if the op widens."""
     if not op.widens(y, *xs):
         return op.forward
 
@@ -66,5 +65,5 @@ def array_function(op: Op, y: Spec, *xs: Spec) -> Callable[..., Any]:
 
 
 def is_constant(node: Node) -> bool:
-    """Whether the node has its value in itself."""
+    """Whether the node is a constant, which holds its own value."""
     return not node.inputs and hasattr(node.op, "value")

@@ -1,6 +1,6 @@
-"""What a running op consults: is it recorded, and who is watching?
+"""The mode that every op reads when it runs: is it recorded, and which watchers are notified?
 
-A mode holds for a `with` block, for a decorated function, or from a call on; in one thread, or one task; blocks nest.
+A mode applies to a `with` block, to a decorated function, or from a call on, in one thread or task. Blocks nest.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Told of every op as it runs, and of every derivative as backward passes it."""
+    """Notified of every op that runs, and of every derivative that backward computes."""
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         """Forward: y is the result of op on xs."""
 
     def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
-        """Backward: gradient gy reached `node`, which sends gxs on to its inputs (None where it sends nothing)."""
+        """Backward: gradient gy reached `node`, whose inputs get the gradients gxs (None for an input without one)."""
 
 
-@dataclass(slots=True)  # not frozen, and no tuple: each op reads it four times, and each block makes one
+@dataclass(slots=True)  # neither frozen nor a tuple: each op reads it four times, and each block makes one
 class Mode:
-    """How ops run just now.
+    """How ops run at the moment.
 
-    recording    whether what backward needs is kept
-    tracked      what a result is told that was not recorded: False, or None where it never may be
-    watchers     who is told, the outermost first
-    builder      the graph being built, which takes every op instead of its being run; None if there is none
-    autocast     who casts the operands of each op (nn/amp/autocast.py); None where nobody does
-    door         who is given each op first, and gives it on: autocast, or the builder
-    calls        (module, its path) of the calls that are open, the innermost last; None where nobody follows them
+    recording    whether ops are recorded for backward
+    tracked      `tracked` of a result that is not recorded: False, or None if it may never be part of a recorded op
+    watchers     the objects to notify, the outermost first
+    builder      the graph under construction, which takes ops instead of running them; None if there is none
+    autocast     the object that casts the operands of each op (nn/amp/autocast.py); None outside of autocast
+    door         the object that gets each op first: autocast, which forwards it, or the builder
+    calls        (module, its path) of the open module calls, the innermost last; None if calls are not tracked
     """
 
     recording: bool = True
@@ -55,12 +55,12 @@ class Mode:
 
     @property
     def is_traced(self) -> bool:
-        """Whether Python runs once for many runs of the graph it leaves: in a traced function, a branch, a loop."""
+        """Whether Python runs once to build a graph that runs many times: in a traced function, a branch, a loop."""
         return self.builder is not None and self.builder.once
 
 
 class Current(Mode):
-    """The mode of this thread, and of this task of asyncio: itself, where none was opened. Calls are of C: see Exit."""
+    """Holds the mode of this thread or asyncio task, by default itself. It is set by C functions only: see Exit."""
 
     opened: ClassVar[ContextVar[Mode]] = ContextVar("mode")
     __call__ = opened.set
@@ -71,27 +71,27 @@ current = Current()
 
 
 class Exit:
-    """The way out of a block: no Python function begins, for there an interrupt would keep it from its work."""
+    """`__exit__` of a mode block. It runs in C, so Ctrl-C cannot strike before the mode is restored."""
 
     def __get__(self, block: Any, owner: type) -> Callable[..., None]:
         if block is None:
             return lambda block, *raised: self.__get__(block, owner)(*raised)
         left = block.leaving()
         next(left)
-        return partial(max, None, key=left.send)  # written in C, called with anything, and gives None
+        return partial(max, None, key=left.send)  # a C function that takes any arguments and returns None
 
 
 class in_mode:
-    """A block in which the mode is another, and what else is said there of the mode stays said.
+    """A block with some fields of the mode changed. At its end these fields are restored; other changes stay.
 
-    Of a function: its calls are such blocks; of a generator: each of its steps is.
+    As a decorator it wraps every call of a function, and every step of a generator.
     """
 
     def __init__(self, **changes: Any):
         self.changes = changes
-        self.open: Any = None  # (the mode before, the mode inside, the same of the time before): one for each time
+        self.open: Any = None  # a linked list, one entry per entry into the block: (mode before, mode inside, next)
 
-    # Ctrl-C is heard where a function of Python begins, and where a call ends: the mode is changed after all of them.
+    # Python raises KeyboardInterrupt when a function begins and when a call ends: change the mode after all of them.
 
     def __enter__(self) -> None:
         self.open = current.mode, replace(current.mode, **self.changes), self.open
@@ -116,7 +116,7 @@ class in_mode:
             yield 0
 
     def again(self) -> in_mode:
-        """A block of its own with the same changes."""
+        """A new block with the same changes."""
         return in_mode(**self.changes)
 
     def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,7 +145,7 @@ class in_mode:
 
 
 def no_grad(f: Callable[..., Any] | None = None) -> Any:
-    """A block, or a function, whose ops are computed and not recorded: no backward, and no memory kept for one."""
+    """A block, or a function, whose ops are not recorded: they cannot be differentiated, and save no memory for it."""
     return block(f, recording=False)
 
 
@@ -155,17 +155,17 @@ def enable_grad(f: Callable[..., Any] | None = None) -> Any:
 
 
 def inference_mode(mode: Callable[..., Any] | bool = True) -> Any:
-    """no_grad for good: what is made in the block, or the function, can never take part in a recorded op."""
+    """As no_grad, for ever: a tensor made in the block, or the function, can never take part in a recorded op."""
     return block(mode if callable(mode) else None, recording=not mode, tracked=None if mode else False)
 
 
 def block(f: Callable[..., Any] | None, **changes: Any) -> Any:
-    """The mode of a block; of a function, if one is given."""
+    """A block with a changed mode, or the function f decorated with one."""
     return in_mode(**changes) if f is None else in_mode(**changes)(f)
 
 
 class set_grad_enabled(in_mode):
-    """Whether ops are recorded: from this call on, in the block that it opens, or in the function below it."""
+    """Set whether ops are recorded: from this call on, in the block it opens, or in the function it decorates."""
 
     def __init__(self, mode: bool):
         super().__init__(recording=mode)
@@ -182,13 +182,13 @@ class set_grad_enabled(in_mode):
 
 @contextmanager
 def watching(watcher: Any) -> Iterator[Any]:
-    """A block that tells the watcher of each op and each derivative."""
+    """A block that notifies the watcher of each op and each derivative."""
     with in_mode(watchers=(*current.mode.watchers, watcher)):
         yield watcher
 
 
 def followed() -> bool:
-    """Whether a watcher must see the ops of a backward pass, which is then run on tensors: forward mode over it."""
+    """Whether a watcher must see the ops of backward itself, so that it has to run on tensors: forward over reverse."""
     return any(getattr(watcher, "follows", False) for watcher in current.mode.watchers)
 
 

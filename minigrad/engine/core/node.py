@@ -1,7 +1,7 @@
 """The one intermediate representation: a Node is an op applied to nodes.
 
-The same nodes are recorded behind eager tensors (to run backward), written down by a rule or a trace (to
-optimise and compile) and drawn on the screen. A graph is whatever can be reached from a node.
+Eager ops record nodes (to run backward), rules and traces build them (to optimise and compile), and the
+drawings show them. A graph consists of everything that can be reached from a node.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ENGINE = str(Path(__file__).parents[2]), *(str(sys.modules[x].__file__) for x in
 
 
 class BackwardRule(Protocol):
-    """The rule by which a record answers a gradient: compiled from its op (engine/tensor/rules.py), or written by hand.
+    """The derivative of a recorded op: compiled from the op (engine/tensor/rules.py), or written by hand.
 
-    spec     of the gradient that arrives
-    reads    which slots are kept: 0 is the result, 1, 2, … the operands; None for what no slot holds
+    spec     the spec of the gradient that arrives
+    reads    the saved slots: 0 is the result, 1, 2, … the operands; None for another array
     """
 
     @property
@@ -36,10 +36,10 @@ class BackwardRule(Protocol):
     def reads(self) -> tuple[int | None, ...]: ...
 
     def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        """One gradient for each input, as arrays; None where there is none."""
+        """One gradient for each input, as arrays; None for an input without one."""
 
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        """The same as tensors, recorded, for a gradient gy that is a tensor."""
+        """As pull, for a gradient gy that is a tensor: returns tensors, and records the computation."""
 
 
 class Node:
@@ -65,11 +65,11 @@ class Node:
         self.spec: Spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
-        """The same op on other nodes; itself if they are its own."""
+        """The same op on other nodes; self if the inputs are unchanged."""
         return self if inputs == self.inputs else Node(self.op, inputs)
 
     def naming(self, node: Node, suffix: str = "") -> Node:
-        """The node, under the name and place of this one, if it has any; as a part of it, with a suffix."""
+        """`node` with the name and place of this one, if it has any; the suffix is added to the name."""
         return node
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Node:
 
 
 class Place(NamedTuple):
-    """Where in the user's code something was written, and in whose call, if calls were followed: see calls.py."""
+    """A line of the user's code, and the module whose call it belongs to, if calls are tracked: see calls.py."""
 
     file: str
     line: int
@@ -89,14 +89,14 @@ class Place(NamedTuple):
 
 
 def spot(file: str, line: int) -> str:
-    """A line of the user's code as errors call it: `file:line`; in a notebook `Cell In[5], line 4`, as in IPython's."""
+    """A line of the user's code as error messages name it: `file:line`; in a notebook `Cell In[5], line 4`."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     cell = None if shell is None else shell.compile.format_code_name(file)
     return f"{file}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 
 
 def place() -> Place | None:
-    """The line of the user's code that runs just now: the first outside the engine."""
+    """The line of the user's code that is running: the innermost frame outside the engine."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(ENGINE):
         frame = frame.f_back  # type: ignore[assignment]
@@ -105,10 +105,10 @@ def place() -> Place | None:
 
 
 class NamedNode(Node):
-    """A node of a graph that is built before it runs: it knows its name, and the line and the moment that built it.
+    """A node of a graph that is built before it runs. It records its name, and where and when it was built.
 
-    name     unique in its graph; `place` is the user's line, `worker` the process in whose block it was made
-    part     the checkpoint that it is in, and that backward computes again; None outside of any
+    name     unique in its graph; `place` is the user's line, `worker` the process of the device block it was built in
+    part     the checkpoint it belongs to, which backward computes again; None outside of checkpoints
     """
 
     __slots__ = ("born", "name", "part", "place", "worker")
@@ -121,19 +121,19 @@ class NamedNode(Node):
         return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
     def naming(self, node: Node, suffix: str = "") -> Node:
-        """The same node, under this name, in this place and part."""
+        """`node` with this name, place and part."""
         named = NamedNode(node.op, node.inputs, node.spec, self.name + suffix, self.place, self.born)
         named.part, named.worker = self.part, self.worker
         return named
 
 
 class Source(Node):
-    """A leaf, where a graph begins: a tensor that no recorded op made.
+    """A leaf, where a graph begins: the node of a tensor that was not computed by a recorded op.
 
-    needs_grad    whether it was asked for a gradient
-    tensor        a weak reference to it
-    saved         its array, if that is small: a graph of numbers can then always be drawn
-    hooks         what its gradient passes through: see hooks.py
+    needs_grad    whether the tensor requires a gradient
+    tensor        a weak reference to the tensor
+    saved         its array, if small, so that a graph of numbers can always be drawn
+    hooks         the hooks on its gradient: see hooks.py
     """
 
     __slots__ = ("hooks", "needs_grad", "saved", "tensor")
@@ -145,12 +145,12 @@ class Source(Node):
 
 
 class Record(Node):
-    """An op that ran, and what backward needs of it.
+    """An op that has run, with the data that backward needs.
 
-    rule     its derivative, compiled
-    saved    the arrays that rule reads; None once a backward has freed them
-    born     when it ran: later than all it was made from
-    hooks    what its gradient passes through on arrival; None for none
+    rule     its compiled derivative
+    saved    the arrays that the rule reads; None once a backward has freed them
+    born     when it ran, by the engine's clock: later than everything it depends on
+    hooks    the hooks on its gradient, or None
     """
 
     __slots__ = ("born", "hooks", "rule", "saved")
@@ -165,13 +165,13 @@ class Record(Node):
 
 
 def history(*outputs: Node) -> list[Record]:
-    """Every recorded op the outputs came from, oldest first: inputs before users, each once.
+    """Every recorded op that the outputs depend on, oldest first: inputs before users, each once.
 
-    No recursion, and no search for an order: the clock has kept it. They are found nearly in order, the youngest first,
-    and what is nearly in order is quickly sorted.
+    There is no recursion and no topological sort, because `born` gives the order. The nodes are found nearly in order,
+    youngest first, and sorting a nearly sorted list is fast.
     """
     found, reached = dict[Node, None](), [*outputs]
-    for node in reached:  # which grows meanwhile
+    for node in reached:  # the loop extends this list
         if node.inputs and node not in found and node.needs_grad:
             found[node] = None
             reached += node.inputs
@@ -181,8 +181,8 @@ def history(*outputs: Node) -> list[Record]:
 def toposort(*outputs: Node) -> list[Node]:
     """Every node the outputs depend on, inputs before users, each once.
 
-    Iterative: a chain of 100,000 nodes must not meet Python's recursion limit.
-    Raises CycleError where a node depends on itself.
+    Iterative, so that a chain of 100,000 nodes does not exceed Python's recursion limit.
+    Raises CycleError if a node depends on itself.
     """
     order: list[Node] = []
     placed: dict[Node, bool] = {}  # node → whether it is in `order`; False while its inputs are being placed
@@ -205,7 +205,7 @@ def toposort(*outputs: Node) -> list[Node]:
 
 
 def depending_on(order: Iterable[Node], sources: Iterable[Node]) -> set[Node]:
-    """Those nodes of `order` (inputs before users) that are sources or are made from one."""
+    """The nodes of `order` (inputs before users) that are sources or depend on one."""
     found = set(sources)
     for node in order:
         if not found.isdisjoint(node.inputs):

@@ -1,24 +1,24 @@
-"""What an operation must say about itself.
+"""Op: the interface of an operation.
 
     infer     specs of the operands → spec of the result        (checks; never computes)
     forward   arrays → array                                    (written once, against `xp`)
     vjp       gy, the gradient (cotangent) of the result → gx, the gradients of the operands
     jvp       dx, the tangents of the operands → dy, the tangent of the result
     flops     specs → number of scalar operations
-    macs      specs → how many of these pairs are a multiply and an add of a product of matrices, or of a convolution
+    macs      specs → number of multiply-add pairs among these, in matrix products and convolutions
 
-An op is a frozen dataclass: its fields are its static parameters (axes, exponents…), so two equal
-ops are interchangeable, and `repr(op)` is its text in every listing.
+An op is a frozen dataclass. Its fields are its static parameters (axes, exponents…), so equal ops are
+interchangeable, and `repr(op)` is its text in every listing.
 
-Three families cover nearly the whole table, and each fixes what its members have in common:
+Nearly every op belongs to one of two families, which define most of these methods:
 
-    Elementwise   y[i] = f(x[i], …)   says `partials`; vjp, jvp, infer and flops follow
-    Linear        y = A x             says `adjoint`, which is Aᵀ; jvp is A itself
-    Op            anything else       says everything
+    Elementwise   y[i] = f(x[i], …)   defines `partials`; vjp, jvp, infer and flops follow
+    Linear        y = A x             defines `adjoint`, which is Aᵀ; jvp is A itself
+    Op            anything else       defines everything
 
-Rules receive tensors (y, x₁, x₂, …) and use only their methods and operators. So this module and the
-table import no Tensor, and the same rule serves eager backward, compiled rules, static graphs and
-second derivatives. An op whose `forward` is one NumPy ufunc is found out, and its plan calls that (`ufunc_of`).
+Derivative rules receive tensors (y, x₁, x₂, …) and use only their methods and operators. So this module and
+engine/ops/ import no Tensor, and the same rule serves eager backward, compiled rules, static graphs and
+second derivatives. If `forward` is a single NumPy ufunc, `ufunc_of` detects it and the plan calls it directly.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 class Interned(type):
-    """Equal calls give one instance: `Sum((0,)) is Sum((0,))`, so that what is planned for it once is found again.
+    """Equal calls return the same instance: `Sum((0,)) is Sum((0,))`, so an op finds the plans made for it earlier.
 
-    Bounded: of ops with thousands of different parameters the oldest are forgotten, and planned again.
+    The cache is bounded: of thousands of ops with different parameters, the oldest are dropped and planned again.
     """
 
     __call__ = lru_cache(maxsize=4096, typed=True)(type.__call__)
@@ -54,13 +54,13 @@ class Interned(type):
 class Op(metaclass=Interned):
     """An operation with its parameters.
 
-    symbol    the sign in drawings; None for the class name in small letters
-    method    what it is called as `x.exp()` and `mg.exp(x)`, both of which scripts/phrasebook writes; None for by hand
-    inline    whether `forward` is one expression, which compiled code may write in place of a call
-    is_view   whether the result may look at the operand's own memory
-    effect    whether running it does more than give its result: such an op is neither shared nor folded
-    autocast   its list in a block of autocast: "lower" or "float32"; None for the dtypes that come
-    is_product    whether it adds up products: a GPU's tensor cores do that in float32 by themselves
+    symbol    the symbol in drawings; None for the class name in lower case
+    method    its name in `x.exp()` and `mg.exp(x)`, which scripts/phrasebook generates; None if written by hand
+    inline    whether `forward` is one expression, which compiled code may insert in place of a call
+    is_view   whether the result may share the operand's memory
+    effect    whether it has side effects: such an op is neither shared nor folded
+    autocast   the dtype it runs in under autocast: "lower" or "float32"; None for the dtypes of its operands
+    is_product    whether it sums products: a GPU's tensor cores do that in float32 by themselves
     """
 
     symbol: ClassVar[str | None] = None
@@ -72,10 +72,10 @@ class Op(metaclass=Interned):
     is_product: ClassVar[bool] = False
 
     def infer(self, *xs: Spec) -> Spec:
-        raise NotImplementedError(f"{self} does not say the shape of its result: write {type(self).__name__}.infer")
+        raise NotImplementedError(f"{self} does not define the shape of its result: write {type(self).__name__}.infer")
 
     def forward(self, xp: Any, *xs: Any) -> Any:
-        raise NotImplementedError(f"{self} does not say how to compute: write {type(self).__name__}.forward")
+        raise NotImplementedError(f"{self} does not define how to compute: write {type(self).__name__}.forward")
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.vjp")
@@ -84,13 +84,13 @@ class Op(metaclass=Interned):
         raise NoGradientError(f"{self} has no forward derivative: write {type(self).__name__}.jvp")
 
     def flops(self, y: Spec, *xs: Spec) -> int:
-        raise NotImplementedError(f"{self} does not say what it costs: write {type(self).__name__}.flops")
+        raise NotImplementedError(f"{self} does not define its cost: write {type(self).__name__}.flops")
 
     def macs(self, y: Spec, *xs: Spec) -> int:
-        return 0  # only products have multiply-adds; 1 MAC = 2 FLOPs, and `flops` has them already
+        return 0  # only products have multiply-adds; 1 MAC = 2 FLOPs, which `flops` includes
 
     def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-        """`vjp` as backward wants it: one gradient per operand, in that operand's dtype; None for integers."""
+        """`vjp` in the form backward needs: one gradient per operand, in the operand's dtype; None for integers."""
         slots = (gy, y, *xs)
         if self.widens(y.spec, *(x.spec for x in xs)):
             slots = tuple(x.astype(float32) if x.spec.is_half else x for x in slots)
@@ -101,9 +101,9 @@ class Op(metaclass=Interned):
         )
 
     def widens(self, y: Spec, *xs: Spec) -> bool:
-        """Whether it computes with half precision: in float32 then, to be rounded once. What only moves needs none.
+        """Whether half-precision operands are computed in float32 and rounded once. Ops that only move data do not.
 
-        A GPU does so by itself in products, and in the ufuncs of its array module.
+        A GPU widens by itself in products, and in the ufuncs of its array module.
         """
         halves = [x.dtype for x in xs if x.is_half]
         if not halves or self.is_view or self.effect or isinstance(y, Specs):
@@ -111,21 +111,21 @@ class Op(metaclass=Interned):
         if y.device not in (CPU, META) and (self.is_product or ufunc_of(self, len(xs))):
             return False
         is_moved = all(dtype == y.dtype for dtype in halves) and type(self).flops is not Op.flops
-        return not is_moved or self.flops(y, *xs) != 0 or any(0 in x.shape for x in (y, *xs))  # 0 flops say nothing
+        return not is_moved or self.flops(y, *xs) != 0 or any(0 in x.shape for x in (y, *xs))  # empty: 0 flops anyway
 
     @cached_property
     def plans(self) -> dict[tuple[Spec, ...], Plan]:
-        """What is decided once per operand specs: see engine/tensor/rules.py."""
+        """Operand specs → the plan for them: see engine/tensor/rules.py."""
         return {}
 
     @property
     def label(self) -> str:
-        """What stands for it in drawings: its symbol, or its class in small letters."""
+        """Its text in drawings: its symbol, or its class name in lower case."""
         return self.symbol or type(self).__name__.lower()
 
     @property
     def kind(self) -> str:
-        """What kind of op it is, in one word."""
+        """The name of the op's class."""
         return type(self).__name__
 
     def __str__(self) -> str:
@@ -138,11 +138,11 @@ class Elementwise(Op):
     inline = True
 
     def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
-        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None where there is none to speak of; a mask for slopes of 1 and 0."""
+        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None for an operand without one; a boolean mask for slopes of 1 and 0."""
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.partials")
 
     def infer(self, *xs: Spec) -> Spec:
-        # The dtype is what `forward` itself gives on empty arrays: no second rule to keep in step.
+        # Running `forward` on empty arrays gives the dtype, so there is no second rule to keep consistent.
         try:
             nothing = self.forward(np, *(np.empty(0, wide(x.dtype)) for x in xs))
         except TypeError as reason:
@@ -151,7 +151,7 @@ class Elementwise(Op):
         return y.with_dtype(rounded(nothing.dtype, y.dtype))
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-        # Broadcasting copied a value; the gradients of the copies add up.
+        # Broadcasting copies a value, so the gradients of the copies are summed.
         partials = one_each(self, "partials", self.partials(y, *xs), xs)
         return tuple(None if p is None else scaled(gy, p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
 
@@ -165,7 +165,7 @@ class Elementwise(Op):
 
 
 def scaled(g: Any, p: Any) -> Any:
-    """g · ∂y/∂x. A mask chooses, and where all is flat nothing is left: 0 · ∞ would be no number."""
+    """g · ∂y/∂x. Where a slope is 0, by a mask or everywhere, so is the result, also for infinite g: 0 · ∞ is NaN."""
     if isinstance(p, int) and p == 0:
         return g.where(False, 0)
     return g.where(p, 0) if not isinstance(p, int | float) and p.dtype == np.bool_ else g * p
@@ -177,14 +177,14 @@ class Linear(Op):
     inline = True
 
     def adjoint(self, gy: Any, x: Any) -> Any:
-        """Aᵀ gy. Only the spec of x is known here: a linear map keeps nothing for backward."""
+        """Aᵀ gy. Only the spec of x is available: a linear map saves nothing for backward."""
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.adjoint")
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         (x,) = xs
         gx = self.adjoint(gy, x)
         if isinstance(gx, tuple):
-            raise TypeError(f"{self}.adjoint returns Aᵀ gy itself, and it gave a tuple: {gx!r}")
+            raise TypeError(f"{self}.adjoint must return Aᵀ gy itself, and it returned a tuple: {gx!r}")
         return (gx,)
 
     def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
@@ -196,18 +196,18 @@ class Linear(Op):
 
 
 def one_each(op: Op, rule: str, said: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a rule said, if it is one thing for each operand. Raises TypeError otherwise: a comma is soon forgotten."""
+    """The result of a rule, if it is a tuple with one entry per operand; else TypeError: a comma is soon forgotten."""
     if isinstance(said, tuple) and len(said) == len(xs) and not any(isinstance(entry, tuple) for entry in said):
         return said
     entries = "gradient" if rule == "vjp" else "slope"
     wanted = f"({entries},)" if len(xs) == 1 else f"({', '.join(f'{entries}{i}' for i in range(len(xs)))})"
     raise TypeError(
-        f"{op}.{rule} returns a tuple, one {entries} for each of its operands, as {wanted}; it gave {said!r}"
+        f"{op}.{rule} must return a tuple, one {entries} for each of its operands, as {wanted}; it returned {said!r}"
     )
 
 
 class Noted(NDArrayOperatorsMixin):
-    """An operand, or the one ufunc that was applied to operands."""
+    """A placeholder operand for `forward`, or the result of one ufunc on such operands."""
 
     def __init__(self, ufunc: np.ufunc | None = None, inputs: tuple[Any, ...] = ()):
         self.ufunc, self.inputs = ufunc, inputs
@@ -224,7 +224,7 @@ def ufunc_of(op: Op, arity: int) -> Callable[..., Any] | None:
     operands = tuple(Noted() for _ in range(arity))
     try:
         result = op.forward(np, *operands)
-    except (TypeError, AttributeError):  # something that is no ufunc
+    except (TypeError, AttributeError):  # something that is not a ufunc
         return None
     if isinstance(result, Noted) and len(result.inputs) == arity and all(map(is_same, result.inputs, operands)):
         return result.ufunc
@@ -232,5 +232,5 @@ def ufunc_of(op: Op, arity: int) -> Callable[..., Any] | None:
 
 
 def is_same(x: Any, y: Any) -> bool:
-    """x is y: the operands answer == by a ufunc."""
+    """x is y. Comparing operands by == would apply a ufunc."""
     return x is y

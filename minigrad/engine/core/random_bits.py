@@ -2,20 +2,20 @@
 
     Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3
 
-A generator with a state must be asked in order. This one is a table too long to store: entry number
-`counter` of table number `key` is computed when it is wanted, so it is the same on every device, in
-every order, and when a forward pass is run again. An entry is four words; ten rounds of
+A generator with a state must be called in a fixed order. This one acts as a table too long to store: entry
+`counter` of table `key` is computed on demand, so it is the same on every device, in any order, and when a
+forward pass runs again. An entry is four words. Ten rounds of
 
     c₀, c₁, c₂, c₃  ←  hi(M₁ c₂) ^ c₁ ^ k₀,  lo(M₁ c₂),  hi(M₀ c₀) ^ c₃ ^ k₁,  lo(M₀ c₀)
 
-scramble the counter, hi and lo being the halves of a 64-bit product, and the key growing from round to
-round. Rounds are bijections: under one key no two counters give the same entry. The paper's generator
+scramble the counter. hi and lo are the halves of a 64-bit product, and a constant is added to the key in each
+round. Rounds are bijections: with one key, no two counters give the same entry. The paper's generator
 passes TestU01's BigCrush.
 
-It is written in uint64 arithmetic against `xp`, so NumPy and CuPy give the same bits; in place, and
-a block at a time, so that on a CPU the work stays in the cache.
+The code uses uint64 arithmetic on `xp`, so NumPy and CuPy give the same bits. It works in place and on one
+block at a time, so that on a CPU the data stay in the cache.
 
-What is drawn without a key (mg.rand, dropout, x.normal_()) takes the next one of a `Sequence`.
+Random functions without a key (mg.rand, dropout, x.normal_()) take the next key of a `Sequence`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 GROWTH = 0x9E3779B9, 0xBB67AE85  # of the key's two words, per round
 WORD = 0xFFFFFFFF
 
-# The counter's last word says what the bits are for, so that no use can meet another's.
+# The counter's last word states what the bits are for, so that no two uses share bits.
 DRAW, SPLIT, FOLD, SEQUENCE = range(4)
 
 
 def scramble(xp: Any, counter: tuple[Any, Any, Any, Any], keys: Any) -> None:
-    """Ten rounds, in place, on counters given as their four words: uint64[n] each, of which 32 bits count.
+    """Ten rounds, in place, on counters given as their four words: uint64[n] each, of which the low 32 bits are used.
 
-    One axis, and constants as arrays of none: so NumPy needs no iterator to broadcast, which is half the time.
+    The words have one axis and the constants are 0-d arrays, so NumPy broadcasts without an iterator: half the time.
     """
     c0, c1, c2, c3 = counter
     p0, p1 = xp.empty_like(c0), xp.empty_like(c0)
@@ -61,25 +61,25 @@ def scramble(xp: Any, counter: tuple[Any, Any, Any, Any], keys: Any) -> None:
 
 @cache
 def constants(xp: Any) -> tuple[Any, ...]:
-    """The two multipliers, 32, and a word of ones."""
+    """The two multipliers, 32, and a word whose bits are all 1."""
     return tuple(xp.asarray(n, dtype=xp.uint64) for n in (*MULTIPLIERS, 32, WORD))
 
 
 def round_keys(xp: Any, key: Any) -> Any:
-    """The keys that uint32[2] grows into, one for each round: uint64[10, 2]."""
+    """The round keys of a key uint32[2]: uint64[10, 2]."""
     return growth(xp) + key.astype(xp.uint64) & WORD
 
 
 @cache
 def growth(xp: Any) -> Any:
-    """What has been added to the key by each round."""
+    """The total added to the key before each round."""
     return xp.arange(ROUNDS, dtype=xp.uint64)[:, None] * xp.asarray(GROWTH, dtype=xp.uint64)
 
 
 def draws(xp: Any, key: Any, n: int, width: int = 1) -> Iterator[tuple[slice, Any]]:
-    """n random integers of 32 · width bits, in pieces: (where the piece goes, its uint32 or uint64).
+    """n random integers of 32 · width bits, in pieces: (slice of the result, its values as uint32 or uint64).
 
-    The array of a piece is overwritten by the next.
+    The array of a piece is overwritten by the next piece.
     """
     keys = round_keys(xp, key)
     counters = -(-n * width // 4)
@@ -99,9 +99,9 @@ def draws(xp: Any, key: Any, n: int, width: int = 1) -> Iterator[tuple[slice, An
 
 
 def subkeys(xp: Any, key: Any, numbers: Any, purpose: int) -> Any:
-    """One key for each of some uint64 numbers, uint32[n, 2]: the first half of their entries.
+    """One key for each uint64 in `numbers`, uint32[n, 2]: the first half of its entry.
 
-    Half an entry is 64 bits: of n keys, some two are equal with a probability of n² / 2⁶⁵.
+    Half an entry has 64 bits, so two of n keys are equal with probability n² / 2⁶⁵.
     """
     c0, c1 = numbers & WORD, numbers >> 32
     c2, c3 = xp.zeros_like(c0), xp.full_like(c0, purpose)
@@ -110,11 +110,11 @@ def subkeys(xp: Any, key: Any, numbers: Any, purpose: int) -> Any:
 
 
 class Sequence:
-    """Keys, as two words each: the n-th is a function of the seed and n, and is given out once.
+    """A sequence of keys, two words each. The n-th key is a function of the seed and n, and is returned once.
 
-    One lock guards the count, so no two threads get one key. Which of them gets which is not decided:
-    threads that must be reproducible split a key and take one each. The sequence is of the process, not of
-    a context: in a notebook each cell may run in a context of its own, and a seed set in one must hold in the next.
+    A lock guards the count, so no two threads get the same key. Which thread gets which key is not determined:
+    threads that must be reproducible split a key and take one part each. The sequence belongs to the process, not to
+    a context: in a notebook each cell may run in its own context, and a seed set in one must hold in the next.
     """
 
     BATCH = 64  # making one key costs as much as making sixty-four
@@ -124,7 +124,7 @@ class Sequence:
         self.set_state((seed, 0))
 
     def set_state(self, state: tuple[int, int]) -> None:
-        """Go on at (seed, how many keys were given out)."""
+        """Continue at (seed, number of keys returned so far)."""
         words(state[0])
         with self.lock:
             self.state = state
@@ -143,7 +143,7 @@ class Sequence:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Sequence, (), self.state  # the copy makes its own lock: locks cannot be copied
+        return Sequence, (), self.state  # the copy has its own lock: locks cannot be copied
 
     __setstate__ = set_state
 
@@ -155,9 +155,9 @@ class Sequence:
 
 
 def words(seed: int) -> tuple[int, int]:
-    """A seed's lower and upper 32 bits. Raises ValueError where it has more than 64."""
+    """A seed's lower and upper 32 bits. Raises ValueError if it has more than 64."""
     if not -(2**63) <= seed < 2**64:
-        raise ValueError(f"a seed has 64 bits, and this one is {seed}")
+        raise ValueError(f"a seed has at most 64 bits, and got {seed}")
     return seed & WORD, seed >> 32 & WORD
 
 

@@ -1,4 +1,4 @@
-"""What a graph asks of a module, which is why it needs no part of nn: what it holds, and whether that has changed.
+"""The interface of a module as graphs see it: its parameters, and whether it has changed. It does not import nn.
 
 While a function is traced, the builder is notified of each attribute of a module that Python reads.
 """
@@ -14,19 +14,19 @@ from .modes import current
 
 
 class Stateful:
-    """An object of minigrad's whose attributes a function may read while it is traced: then they are noted."""
+    """A minigrad object whose attributes a traced function may read; the trace records these reads."""
 
-    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run
+    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run, so not recorded
 
 
 class ModuleLike(Stateful):
-    """What a traced function calls, and reads parameters from: nn.Module is one.
+    """A callable with parameters, such as nn.Module, as a traced function uses it.
 
-    forward             what a call of it runs, and what AutoGraph converts
-    modules             itself and the modules below
-    named_parameters    prefix → (name, tensor) of what it learns
+    forward             the function that a call runs, and that AutoGraph converts
+    modules             itself and all submodules
+    named_parameters    prefix → (name, tensor) of its parameters
     named_buffers       prefix → (name, tensor) of its other state
-    _changes            how often an attribute or a part was set or removed
+    _changes            how often an attribute or a submodule was set or removed
     """
 
     _changes = 0
@@ -38,8 +38,8 @@ class ModuleLike(Stateful):
 
 
 MISSING = type("Missing", (), {"__slots__": ()})()  # the value of an attribute that is not set
-PYTHON = {*dir(object), "__weakref__", "__module__"}  # what each object has
-BOOKS = "_parameters", "_buffers"  # read by walks through a module, whose results are noted instead
+PYTHON = {*dir(object), "__weakref__", "__module__"}  # attributes of every object
+BOOKS = "_parameters", "_buffers"  # read by walks through a module; the results of the walks are recorded instead
 
 
 def note_change(module: Any, name: str, before: Any) -> None:
@@ -54,7 +54,7 @@ def read_attribute(module: Any, name: str) -> Any:
     """Return the attribute, and notify the builder: this is Stateful.__getattribute__ during a trace."""
     builder = current.mode.builder
     skipped = name in PYTHON or name in BOOKS or name in type(module).unnoted
-    if name == "__dict__":  # which the engine reads all the time
+    if name == "__dict__":  # the engine itself reads it often
         skipped = sys._getframe(1).f_globals.get("__name__", "").startswith("minigrad.")
     if not (builder is None or skipped or builder.is_own(module)):
         builder.note_read(module, name)

@@ -1,7 +1,7 @@
-"""One clock for ops and edits: what happened first, and what was written to since.
+"""One clock for ops and in-place edits: which came first, and which arrays were edited since.
 
-An op is younger than all it reads, so the order of birth is a topological order; and an array that was
-edited after an op kept it is no longer what that op's derivative needs.
+An op is younger than everything it reads, so the order of birth is a topological order. If an array was
+edited after an op saved it, that op's derivative can no longer use it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ now = itertools.count(1).__next__
 
 @dataclass(slots=True)
 class Edits:
-    """The edits of one piece of memory.
+    """The in-place edits of one piece of memory.
 
     memory    a weak reference to the array that owns it
-    count     how many there were: PyTorch's `_version`
-    last      when the last one was
+    count     the number of edits: PyTorch's `_version`
+    last      the time of the last edit
     """
 
     memory: ref[Any]
@@ -30,12 +30,12 @@ class Edits:
     last: int = 0
 
 
-_counting = Lock()  # two threads may edit one array, and both edits count
-edited: dict[int, Edits] = {}  # id of the owning array → its edits; the entry goes when the array does
+_counting = Lock()  # two threads may edit the same array, and both edits count
+edited: dict[int, Edits] = {}  # id of the owning array → its edits; the entry is removed with the array
 
 
 def edit(*arrays: Any) -> None:
-    """Note that arrays were written to in place."""
+    """Record that these arrays were edited in place."""
     with _counting:
         moment = now()
         for array in arrays:
@@ -46,20 +46,20 @@ def edit(*arrays: Any) -> None:
 
 
 def begun(memory: Any) -> Edits:
-    """The edits of memory that had none: they are forgotten when it goes."""
+    """Start counting the edits of an array. The entry is removed when the array is freed."""
     key = id(memory)
     edits = edited[key] = Edits(ref(memory, partial(edited.pop, key)))
     return edits
 
 
 def edits_of(array: Any) -> int:
-    """How often the array's memory was edited, through whatever view."""
+    """How often the array's memory was edited, through any view."""
     edits = edited.get(id(owner(array)))
     return 0 if edits is None else edits.count
 
 
 def any_edit_since(birth: int) -> bool:
-    """Whether anything at all was edited after that moment."""
+    """Whether any array was edited after that moment."""
     return any(edits.last > birth for edits in [*edited.values()])
 
 
@@ -70,11 +70,11 @@ def edited_since(array: Any, birth: int) -> bool:
 
 
 def owner(array: Any) -> Any:
-    """The array whose memory a view looks at; the array itself if it is no view."""
+    """The array that owns the memory of a view; the array itself if it is not a view."""
     kind = type(array)
     while (base := array.base) is not None:
         if type(base) is not kind:
-            base = getattr(base, "base", None)  # what NumPy's as_strided puts between
+            base = getattr(base, "base", None)  # as_strided puts another object in between
             if type(base) is not kind:
                 break
         array = base

@@ -1,15 +1,15 @@
-"""Operand: what ops apply to. Operators and methods, one line each: the op says the rest.
+"""Operand: the base class of everything that ops apply to. Most operators and methods are one line that applies an op.
 
-Two things are operands: a Tensor, which has a value (engine/tensor/tensor.py), and a Symbol, which has only a place
-in a graph (engine/tensor/symbol.py). The rules of the op table use what is written here and nothing else, so they
-cannot tell the two apart. What every operand has is in this file, and the methods in those beside it:
+There are two operands: a Tensor, which has a value (engine/tensor/tensor.py), and a Symbol, which only has a place
+in a graph (engine/tensor/symbol.py). Derivative rules use only the methods defined in this folder, so they work
+on both. This file contains the basics of every operand, the others its methods:
 
     pointwise     functions of each element
-    movement      the same elements in other places; pieces
-    indexing      some of the elements; which there are
-    reduction     many elements to one; the larger; running totals
-    algebra       sums of products, said in letters; what square matrices hide
-    arguments     how axes, lengths and flags are read
+    movement      moving elements: other shapes, other orders, pieces
+    indexing      selecting and writing elements; unique elements and counts
+    reduction     reductions; maxima; sorting; running totals
+    algebra       einsum and matrix products; linear algebra of square matrices
+    arguments     parsing of axes, lengths and flags
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .reduction import Reductions
 
 
 class Sized:
-    """`x.size` is how many elements, as in NumPy. It may be called: `x.size()` is PyTorch's word for the shape."""
+    """`x.size` is the number of elements, as in NumPy. Called, `x.size()` is the shape, as in PyTorch."""
 
     __slots__ = ()
     spec: Spec
@@ -49,11 +49,11 @@ class Sized:
 
 
 class Count(Sized, int):
-    """How many elements."""
+    """A number of elements."""
 
 
 class UnknownCount(Sized, Dimension):
-    """How many elements, where a length is not known yet."""
+    """A number of elements that depends on an unknown length."""
 
 
 def count(spec: Spec) -> Count | UnknownCount:
@@ -64,10 +64,10 @@ def count(spec: Spec) -> Count | UnknownCount:
 
 
 class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
-    """Something with a spec that ops can be applied to."""
+    """An object with a spec to which ops can be applied."""
 
     __slots__ = ()
-    __array_priority__ = 100  # so that ndarray + Tensor comes to us
+    __array_priority__ = 100  # so that ndarray + Tensor calls our __radd__
     __array_ufunc__ = None
 
     spec: Spec
@@ -77,7 +77,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
         raise NotImplementedError
 
     def lift(self, o: Any) -> Self:
-        """o as an operand of self's kind; a Python number takes the dtype it has beside self (NEP 50)."""
+        """o as an operand of self's kind; a Python number takes the dtype it has next to self (NEP 50)."""
         raise NotImplementedError
 
     shape = property(lambda self: self.spec.lengths, doc="Length of each axis.")
@@ -107,10 +107,10 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     # -- its dtype, its device, others like it ------------------------------------------------------
 
     def astype(self, dtype: Any) -> Self:
-        """The same numbers in another dtype; self if it is its own."""
+        """The same numbers in another dtype; self if that is its dtype already."""
         to = self.spec.with_dtype(dtype)
         if kind(to.dtype) not in "fiub":
-            raise DTypeError(f"a tensor holds real numbers, integers or booleans, and {to.dtype} was asked")
+            raise DTypeError(f"a tensor holds real numbers, integers or booleans, and got dtype {to.dtype}")
         return self if to == self.spec else self.apply(ops.Cast(to.dtype))
 
     def double(self) -> Self: return self.astype("f8")
@@ -133,9 +133,9 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     def to(
         self: Any, *where: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False
     ) -> Any:
-        """The same numbers on another device, or in another dtype, or both; self where nothing changes, unless copy.
+        """The same numbers on another device, in another dtype, or both; self if nothing changes, unless copy.
 
-        non_blocking is heard, and needs no saying: nothing waits for a device until a value is read.
+        non_blocking is accepted and ignored: nothing waits for a device until a value is read.
         """
         x = self
         places, flags = [w for w in where if not isinstance(w, bool)], [w for w in where if isinstance(w, bool)]
@@ -155,32 +155,32 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     def new_full(
         self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
     ) -> Any:
-        """All one value, of that shape; dtype and device are self's unless said otherwise."""
+        """A tensor of one value in that shape; dtype and device are self's unless given."""
         raise NotImplementedError
 
     def new_zeros(self, *lengths: Any, size: Any = None, **options: Any) -> Any:
-        """All 0; options as in new_full."""
+        """A tensor of zeros; options as in new_full."""
         return self.new_full(integers(lengths if size is None else (size,)), 0, **options)
 
     def new_ones(self, *lengths: Any, size: Any = None, **options: Any) -> Any:
-        """All 1; options as in new_full."""
+        """A tensor of ones; options as in new_full."""
         return self.new_full(integers(lengths if size is None else (size,)), 1, **options)
 
     def new_empty(self, *lengths: Any, size: Any = None, **options: Any) -> Any:
-        """To be filled, and all 0 until then; options as in new_full."""
+        """A tensor to be filled, of zeros until then; options as in new_full."""
         return self.new_zeros(*lengths, size=size, **options)
 
     # -- reading arguments ------------------------------------------------------------------
 
     def axis(self, axis: Any) -> builtins.int:
-        """An axis counted from the left. Raises AxisError where there is none of that number."""
+        """An axis counted from the left. Raises AxisError if there is no such axis."""
         return axis_of(self.spec, axis)
 
     def axes(self, axis: Any) -> tuple[builtins.int, ...]:
-        """One axis, several, or all if None: counted from the left, in order, each once."""
+        """One axis, several, or all if None: counted from the left, sorted, each once."""
         chosen = range(self.ndim) if axis is None else integers((axis,))
         return tuple(sorted({self.axis(a) for a in chosen}))
 
     def _read(self) -> np.ndarray:
-        """The array. A symbol, having none, raises NoValueError."""
+        """The array. Raises NoValueError for a symbol, which has none."""
         return self.value if hasattr(self, "value") else self.numpy()

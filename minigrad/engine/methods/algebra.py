@@ -1,14 +1,14 @@
-"""Products of matrices and vectors, what square matrices hide, and Einstein's summation of them all.
+"""Products of matrices and vectors, einsum, and linear algebra of square matrices.
 
-In `einsum("bij,bjk->bik", x, y)` letters stand for axes, and those not in the result are summed over. It is brought to
-what one op can say, letter by letter:
+In `einsum("bij,bjk->bik", x, y)` letters stand for axes, and letters that are not in the result are summed over.
+First the operands are simplified until one op can express each product:
 
-    …                 becomes letters of its own, lined up from the right
+    …                 is replaced by new letters, aligned from the right
     ii                the diagonal is taken
     length 1          an axis that broadcasts is dropped
-    only one has it   and the result has not: summed at once
+    a single operand  a letter that occurs there only, and not in the result, is summed at once
 
-Then operands are contracted in pairs, from the left, each pair one matrix product (engine/ops/matmul.py).
+Then operands are contracted in pairs, from the left. Each pair is one matrix product (engine/ops/matmul.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .arguments import integers, listed
 
 
 def einsum(equation: str, *xs: Any) -> Any:
-    """Σ of products of elements of xs, as the equation says. Raises ShapeError where it does not fit them."""
+    """The sum of products of elements of xs given by the equation. Raises ShapeError if it does not fit them."""
     terms, out = parsed(equation, tuple([x.ndim for x in xs]))
     sizes: dict[str, int] = {}
     for term, x in zip(terms, xs):
@@ -43,21 +43,21 @@ def einsum(equation: str, *xs: Any) -> Any:
 
 
 def contracted(left: str, x: Any, right: str, y: Any, out: str) -> Any:
-    """x and y contracted, after letters that only one of them has, and the result has not, are summed."""
+    """Contract x and y. A letter that only one of them has, and the result lacks, is summed first."""
     left, x = without(left, x, [i for i in left if i not in right + out])
     right, y = without(right, y, [i for i in right if i not in left + out])
     return x.apply(ops.Contract(left, right, out), y)
 
 
 def without(term: str, x: Any, gone: list[str]) -> tuple[str, Any]:
-    """x summed over the letters that go."""
+    """x summed over the letters in `gone`, with its new term."""
     if not gone:
         return term, x
     return "".join(i for i in term if i not in gone), x.sum(tuple(term.index(i) for i in gone))
 
 
 def single(term: str, x: Any, sizes: dict[str, int]) -> tuple[str, Any]:
-    """x with each letter once, and no axis that broadcasts."""
+    """x with each letter once and without axes that broadcast, with its new term."""
     while len(set(term)) < len(term):
         letter = next(i for i in term if term.count(i) > 1)
         i, j = term.index(letter), term.rindex(letter)
@@ -73,7 +73,7 @@ def single(term: str, x: Any, sizes: dict[str, int]) -> tuple[str, Any]:
 
 
 def arranged(term: str, x: Any, out: str, sizes: dict[str, int]) -> Any:
-    """x with the axes of the result, in their order."""
+    """x with its axes in the order of the result, broadcast to their sizes."""
     if term == out:
         return x
     term, x = without(term, x, [i for i in term if i not in out])
@@ -85,7 +85,7 @@ def arranged(term: str, x: Any, out: str, sizes: dict[str, int]) -> Any:
 
 @lru_cache(maxsize=1024)
 def parsed(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
-    """The letters of each operand, and of the result, with an ellipsis written as letters. Raises ShapeError."""
+    """The letters of each operand and of the result, with ellipses replaced by letters. Raises ShapeError."""
     left, arrow, right = equation.replace(" ", "").replace("...", "…").partition("->")
     terms = left.split(",")
     got = f"einsum {equation!r} of operands with {', '.join(map(str, ndims))} axes"
@@ -106,19 +106,19 @@ def parsed(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
         return written, dots + "".join(sorted(i for i, times in count.items() if times == 1 and i not in dots))
     out = right.replace("…", dots)
     if len(set(out)) != len(out) or set(out) - set("".join(written)):
-        raise ShapeError(f"{got}: each letter of the result {right!r} stands in it once, and in some operand")
+        raise ShapeError(f"{got}: each letter of the result {right!r} must occur in it once, and in some operand")
     return written, out
 
 
 class Eigen(NamedTuple):
-    """What a symmetric matrix only stretches, and by how much: L = V diag(λ) Vᵀ."""
+    """Eigenvalues λ and eigenvectors V of a symmetric matrix: x = V diag(λ) Vᵀ."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class SignLog(NamedTuple):
-    """The sign of a determinant, and the logarithm of its size, which does not overflow."""
+    """The sign of a determinant, and the logarithm of its absolute value, which does not overflow."""
 
     sign: Any
     logabsdet: Any
@@ -150,7 +150,7 @@ class Algebra:
     vdot = dot
 
     def _of_axes(self, name: str, left: int, o: Self, right: int) -> Self:
-        """self @ o. Raises ShapeError where they have not the number of axes that the name promises."""
+        """self @ o. Raises ShapeError if they do not have the number of axes that this method requires."""
         batched = left == 3 and self.shape[:1] != o.shape[:1]
         if (self.ndim, o.ndim) != (left, right) or batched:
             promise = f"{left} and {right} axes" + ", the first of equal length" * (left == 3)
@@ -165,7 +165,7 @@ class Algebra:
         return self.reshape(-1, 1) * y
 
     def inner(self, other: Any) -> Self:
-        """Σ x[…, k] y[…, k] over the last axes, for each pair of what is before: (*a, k), (*b, k) → (*a, *b)."""
+        """Σ x[…, k] y[…, k] over the last axes, for each pair of leading indices: (*a, k), (*b, k) → (*a, *b)."""
         y = self.lift(other)
         return self.tensordot(y, ([-1], [-1])) if self.ndim and y.ndim else self.apply(ops.Mul(), y)
 
@@ -204,7 +204,7 @@ class Algebra:
 
     @listed("lower")
     def _plus(self, product: Any, beta: float = 1, alpha: float = 1) -> Self:
-        """β self + α times a product, in its shape; where β is 0, self may be no number."""
+        """β self + α times a product, in its shape; if β is 0, self may contain NaN."""
         x: Any = self.broadcast_to(product.shape)
         y = product if alpha == 1 else product * alpha
         return y if beta == 0 else y + (x if beta == 1 else x * beta)
@@ -218,7 +218,7 @@ class Algebra:
         return self.apply(ops.Affine(True), W) if b is None else self.apply(ops.Affine(True), W, b)
 
     def matrix_power(self, n: int) -> Self:
-        """x x … x, n times; the identity for 0, and powers of the inverse below."""
+        """The matrix power xⁿ: the identity for n = 0, a power of the inverse for n < 0."""
         if n < 0:
             return self.inv().matrix_power(-n)
         if n < 2:
@@ -252,12 +252,12 @@ class Algebra:
         return (L @ L.mT).solve(self)
 
     def logdet(self) -> Self:
-        """ln det x: not a number where the determinant is negative."""
+        """ln det x: NaN where the determinant is negative."""
         sign: Any = self.apply(ops.SignDet())
         return self.apply(ops.LogAbsDet()).where(sign >= 0, float("nan"))
 
     def solve(self, B: Any, *, left: bool = True) -> Self:
-        """x with self x = b, or x self = b, for b (…, n, k) or vectors (…, n), as many as there are matrices."""
+        """x with self x = b, or x self = b, for b (…, n, k), or vectors (…, n), one for each matrix."""
         b = self.lift(B)
         if not left:
             return self.mT.solve(b.mT).mT
@@ -266,9 +266,9 @@ class Algebra:
         return x.reshape(x.shape[:-1]) if vector else x
 
     def solve_triangular(self, b: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Self:
-        """x with self x = b, or x self = b if not left; self being triangular, its other triangle is not read.
+        """x with self x = b, or x self = b if not left; self is triangular, and its other triangle is not read.
 
-        NumPy has no substitution of its own: its elimination finds nothing to eliminate, and does the same.
+        NumPy has no triangular solver. Its general one gives the same result: there is nothing to eliminate.
         """
         b = self.lift(b)
         if not left:
@@ -279,9 +279,9 @@ class Algebra:
         return a.apply(ops.Solve(), b)
 
     def eigh(self, UPLO: str | None = None) -> Eigen:
-        """Eigenvalues, growing, and the orthonormal eigenvectors, as columns, of a symmetric matrix.
+        """Eigenvalues, in ascending order, and orthonormal eigenvectors, as columns, of a symmetric matrix.
 
-        UPLO    'L' or 'U': the triangle that is read, the other being its mirror image; if None, the mean of the two
+        UPLO    'L' or 'U': the triangle that is read, and mirrored to the other; if None, the mean of the two
         """
         x = self._mirrored(UPLO)
         return Eigen(x.apply(ops.Eigenvalues()), x.apply(ops.Eigenvectors()))
@@ -291,7 +291,7 @@ class Algebra:
     def _mirrored(self, UPLO: str | None) -> Self:
         """The symmetric matrix that has this triangle."""
         if UPLO not in (None, "L", "U"):
-            raise ValueError(f"UPLO is 'L', the lower triangle, or 'U', the upper, and got {UPLO!r}")
+            raise ValueError(f"UPLO must be 'L', the lower triangle, or 'U', the upper, and got {UPLO!r}")
         if UPLO is None:
             return self
         return self.tril() + self.tril(-1).mT if UPLO == "L" else self.triu() + self.triu(1).mT

@@ -1,6 +1,6 @@
-"""Reading the arguments of a method: axes, lengths, flags, two spellings of one word, and autocast's casts.
+"""Parse the arguments of methods: axes, lengths, flags and alternative spellings; and apply autocast's casts.
 
-The array API's `axis` is ours, and PyTorch's `dim` is heard too.
+Our parameters are named `axis`, as in the array API. PyTorch's `dim` is accepted too.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def axis_of(spec: Spec, axis: Any) -> int:
-    """An axis of a spec, counted from the left. Raises AxisError where there is none of that number."""
+    """An axis of a spec, counted from the left. Raises AxisError if there is no such axis."""
     n = whole(axis)
     if not -spec.ndim <= n < spec.ndim:
         has = f"axes 0 to {spec.ndim - 1}" if spec.ndim else "no axes"
-        raise AxisError(f"{spec} has {has}, and axis {n} was asked")
+        raise AxisError(f"{spec} has {has}, and got axis {n}")
     return n % spec.ndim
 
 
 def whole(n: Any) -> int:
     """An axis or a length. Raises DTypeError on True and False, which Python counts as 1 and 0."""
     if isinstance(n, bool):
-        raise DTypeError(f"an axis or a length is a number, and {n} came: say a flag by its name, as in keepdims={n}")
+        raise DTypeError(f"an axis or a length is a number, and got {n}: pass a flag by name, as in keepdims={n}")
     return operator.index(n)
 
 
 def length(n: Any) -> Any:
-    """The same of a length that may not be known yet."""
+    """As whole(), for a length that may be unknown."""
     n = unsaid(n)
     return n if is_unknown(n) else whole(n)
 
 
 def flag(given: Any) -> bool:
-    """A flag. Raises DTypeError on what is neither True nor False: in sum(0, 1), 1 was meant for an axis."""
+    """A flag. Raises DTypeError unless it is True or False: in sum(0, 1), the user meant 1 as an axis."""
     if isinstance(given, bool | np.bool_):
         return bool(given)
-    raise DTypeError(f"a flag is True or False, and {given!r} came: several axes are a tuple, as in sum((0, 1))")
+    raise DTypeError(f"a flag is True or False, and got {given!r}: pass several axes as a tuple, as in sum((0, 1))")
 
 
 def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ SYNONYMS = {
 
 
 def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A method, or a function, where other words for its arguments may be used as well: other word → its own."""
+    """Decorate a function to accept other names for its parameters: other name → its own name."""
 
     def of(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
@@ -89,7 +89,7 @@ def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
                 return method(*given)
             ours = {synonyms.get(word, word): value for word, value in options.items()}
             if len(ours) < len(options):
-                raise TypeError(f"{method.__name__} takes one of two spellings, and both came: {', '.join(options)}")
+                raise TypeError(f"{method.__name__} takes one of two spellings, and got both: {', '.join(options)}")
             return method(*given, **ours)
 
         return heard
@@ -101,7 +101,7 @@ hears_dim = hears(**SYNONYMS)
 
 
 def listed(to: str) -> Callable[[F], F]:
-    """A function of several ops on a list of autocast (engine/core/op.py): its operands are cast, nothing inside."""
+    """Decorate a function of several ops: autocast casts its operands to `to` (see Op.autocast), but nothing inside."""
 
     def of(f: F) -> F:
         @wraps(f)
@@ -121,29 +121,29 @@ def listed(to: str) -> Callable[[F], F]:
 
 
 def compare(x: Any, op: Op, o: Any) -> Any:
-    """op of each element. NotImplemented if o holds no numbers: Python makes False of it for ==, and True for !=."""
+    """op of each element; NotImplemented if o holds no numbers, so that Python returns False for == and True for !=."""
     if isinstance(o, Number | Dimension) or hasattr(o, "lift") or hasattr(o, "__array__"):
         return x.apply(op, o)
     try:
         return x.apply(op, x.lift(o)) if isinstance(o, list | tuple | range) else NotImplemented
-    except DTypeError:  # of a list with None or text in it
+    except DTypeError:  # a list that contains None or text
         return NotImplemented
 
 
 def shift_left(x: Any, o: Any) -> Any:
-    """x · 2ⁿ in as many bits as x has: 0 for an n that is negative, or not below their number."""
+    """x · 2ⁿ in the bits of x; 0 if n is negative, or at least the number of bits."""
     x, factor, fits = shift(x, o, left=True)
     return x * (factor if fits is True else factor * fits)
 
 
 def shift_right(x: Any, o: Any) -> Any:
-    """⌊x / 2ⁿ⌋: the sign, −1 or 0, for an n that is negative, or not below the number of x's bits."""
+    """⌊x / 2ⁿ⌋; −1 or 0, by the sign of x, if n is negative, or at least the number of bits of x."""
     x, factor, fits = shift(x, o, left=False)
     return x // factor if fits is True else (x // factor).where(fits, -(x < 0).astype(x.dtype))
 
 
 def shift(x: Any, o: Any, left: bool) -> tuple[Any, Any, Any]:
-    """x, 2ⁿ in x's dtype, and whether n is a place of x's bits. To divide by 2ⁿ, it may not be the sign's."""
+    """x, 2ⁿ in x's dtype, and whether n is the index of a bit of x: for a right shift, not that of the sign bit."""
     n = int(o) if isinstance(o, int) and not (o is True and x.dtype == bool) else x.lift(o)
     dtype = result_type(x.dtype, n if isinstance(n, int) else n.dtype)
     if kind(dtype) not in "iu":

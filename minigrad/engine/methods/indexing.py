@@ -1,14 +1,14 @@
-"""Choosing elements by their places, and writing there. Names and meaning are PyTorch's; x.at[i].set(v) is JAX's.
+"""Indexing: read and write elements. Names and semantics are PyTorch's; x.at[i].set(v) is JAX's.
 
     by any index      x[…]  index_set  index_put
     along one axis    select narrow index_select index_add index_copy index_fill
     element by element along an axis    gather take_along_dim scatter scatter_add
     by a mask         masked_select masked_fill nonzero
-    counted through   take
-    told apart        unique unique_consecutive bincount histc isin
+    by flat index     take put
+    counting          unique unique_consecutive bincount histc isin
 
-Nothing here changes its operand: what writes gives a new tensor, with gradients to what was there and to what is
-written. Integers outside their axis are refused. Negative ones count from the end, but for gather and scatter.
+No method changes its operand: those that write return a new tensor, with gradients for the old elements and for the
+written ones. Indices outside their axis are refused. Negative ones count from the end, except in gather and scatter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .arguments import hears_dim
 
 
 class At:
-    """Places of x; what is said of them gives a new tensor, and x stays as it is."""
+    """The places x.at[index]. Its methods return a new tensor and leave x unchanged."""
 
     def __init__(self, x: Any, index: Any = None):
         self.x, self.index = x, index
@@ -39,16 +39,16 @@ class At:
         return self.x[self.index]
 
     def set(self, values: Any) -> Any:
-        """x with these values there."""
+        """A copy of x with these values at the index."""
         return self.x.index_set(self.index, values)
 
     def add(self, values: Any) -> Any:
-        """x with these added there; a place named twice receives twice."""
+        """A copy of x with these values added at the index; repeated indices add up."""
         places = self.index if isinstance(self.index, tuple) else (self.index,)
         return self.x.index_put(places, values, accumulate=True)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"x.at[i] has get, set and add, and no {name}: write x.at[i].set(…) of what x[i] becomes")
+        raise AttributeError(f"x.at[i] has get, set and add, but no {name}: use x.at[i].set(…) with the new value")
 
 
 class Indexing:
@@ -66,10 +66,10 @@ class Indexing:
             x = x.apply(ops.Index(pattern), *arrays)
         return x
 
-    at = property(At, doc="Its places: x.at[i].set(v), as JAX says x.index_set(i, v).")
+    at = property(At, doc="JAX's syntax for updates: x.at[i].set(v) is x.index_set(i, v).")
 
     def index_set(self, index: Any, value: Any) -> Self:
-        """`x[index] = value` as a function: a copy of x in which the value, broadcast, is written there."""
+        """`x[index] = value` as a function: a copy of x with the value, broadcast, at the index."""
         if self._is_mask(index) and not np.ndim(value):
             return self.masked_fill(index, value)
         *before, (pattern, arrays) = ops.steps_of(index, self.shape)
@@ -80,7 +80,7 @@ class Indexing:
         return self.apply(ops.IndexSet(pattern), value, *arrays)
 
     def index_put(self, indices: tuple[Any, ...], values: Any, accumulate: bool = False) -> Self:
-        """The same for a tuple of index tensors; with `accumulate` the values are added."""
+        """index_set for a tuple of index tensors; with `accumulate` the values are added."""
         if not accumulate:
             return self.index_set(tuple(indices), values)
         pattern, arrays = ops.pattern_of(tuple(indices), self.shape)
@@ -90,7 +90,7 @@ class Indexing:
 
     @hears_dim
     def select(self, axis: int, index: int) -> Self:
-        """The slice at one place of an axis, which is gone. A view."""
+        """The slice at one place of an axis, without that axis. A view."""
         return self[(*_before(self.axis(axis)), index.reshape(()) if hasattr(index, "spec") else index)]
 
     @hears_dim
@@ -103,7 +103,7 @@ class Indexing:
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
         if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
             if isinstance(start, int) and start < 0:  # unknown length: each run refuses places before the axis
-                places = np.arange(start, start + max(length, 1))  # of no places, too, the first must be inside
+                places = np.arange(start, start + max(length, 1))  # even if empty, the start must be inside
                 return self[(*_before(axis), places)].narrow(axis, 0, length)
             needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
             return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
@@ -111,14 +111,14 @@ class Indexing:
 
     @hears_dim
     def index_select(self, axis: int, index: Any) -> Self:
-        """The places of an axis that the index names, a vector of integers."""
+        """The slices at the places of an axis given by the index, a vector of integers."""
         (x, axis), index = self._single(axis), self._places(index, "index_select")
         y = x.apply(ops.Index(_along(axis)), index)
         return y if self.ndim else y.reshape(())
 
     @hears_dim
     def index_add(self, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Self:
-        """A copy with alpha · source added at the places of an axis; those named twice receive twice."""
+        """A copy with alpha · source added at the places of an axis; repeated indices add up."""
         (x, axis), index = self._single(axis), self._places(index, "index_add")
         source = x._beside(source, axis, index.size, "index_add")
         scaled = source if alpha == 1 else source * alpha
@@ -147,14 +147,14 @@ class Indexing:
 
     @hears_dim
     def take_along_dim(self, indices: Any, axis: int | None = None) -> Self:
-        """`gather`, where the index broadcasts against x along the other axes; with no axis said, of all elements."""
+        """`gather` with an index that broadcasts against x along the other axes; without an axis, of all elements."""
         index: Any = self.lift(indices)
         if axis is None:
             return self.ravel().gather(0, index.ravel())
         axis = self.axis(axis)
         if index.ndim != self.ndim:
             raise ShapeError(f"take_along_dim needs an index with as many axes as {self.spec}, and got {index.spec}")
-        index = index.where(index >= 0, index + self.shape[axis])  # what is negative counts from the end
+        index = index.where(index >= 0, index + self.shape[axis])  # negative ones count from the end
         ours, its = list(self.spec.shape), list(index.spec.shape)
         ours[axis] = its[axis] = 1
         shape = list(np.broadcast_shapes(tuple(ours), tuple(its)))
@@ -179,14 +179,14 @@ class Indexing:
         if reduce == "add":
             return self.scatter_add(axis, index, source.broadcast_to(index.shape))
         if reduce is not None:
-            raise ShapeError(f"scatter writes, or with reduce='add' adds, and {reduce!r} was asked")
+            raise ShapeError(f"scatter takes reduce='add' or None, and got {reduce!r}")
         return x.apply(ops.Scatter(axis), source, index).reshape(self.shape)
 
     @hears_dim
     def scatter_reduce(self, axis: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-        """Each element and all src[i, j] whose index[i, j] names it: their 'sum', 'prod', 'mean', 'amax' or 'amin'.
+        """Reduce each element and all src[i, j] whose index[i, j] names it: 'sum', 'prod', 'mean', 'amax' or 'amin'.
 
-        include_self    False leaves out an element that an index names. The memory is that of all pairs of the two.
+        include_self    whether the old element counts too. Memory grows with elements times indices along the axis.
         """
         (x, axis), index, src = self._single(axis), _row(self.lift(index)), _row(self._written(src))
         src, index, rows = (z.movedim(axis, -1) for z in (x._cut(src, index), index, x))
@@ -195,10 +195,10 @@ class Indexing:
         least, most = (-inf, inf) if self.spec.is_float else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
         nothing = {"sum": 0, "mean": 0, "prod": 1, "amax": least, "amin": most}.get(reduce)
         if nothing is None:
-            raise ValueError(f"what meets is reduced by 'sum', 'prod', 'mean', 'amax' or 'amin', and got {reduce!r}")
+            raise ValueError(f"reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', and got {reduce!r}")
         src = src.apply(ops.Pad(tuple((0, a - b) for a, b in zip(shape, src.shape))))
         given = src.unsqueeze(-1).where(named, nothing)
-        include_self = include_self or not index.size  # without indices: an extreme of no elements does not exist
+        include_self = include_self or not index.size  # without indices there would be no elements to reduce
         given = rows.unsqueeze(-2).apply(ops.Concatenate(x.ndim - 1), given) if include_self else given
         y = getattr(given, "sum" if reduce == "mean" else reduce)(-2)
         if reduce == "mean":
@@ -208,7 +208,7 @@ class Indexing:
 
     @hears_dim
     def index_reduce(self, axis: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Self:
-        """scatter_reduce of the slices of the source to the places of an axis."""
+        """scatter_reduce of slices of the source, to the places of an axis given by the index."""
         (x, axis), index = self._single(axis), self._places(index, "index_reduce")
         source = x._beside(source, axis, index.size, "index_reduce")
         index = index.reshape(-1, *(1,) * (x.ndim - axis - 1)).broadcast_to(source.shape)
@@ -236,7 +236,7 @@ class Indexing:
     def masked_select(self, mask: Any) -> Self:
         """The elements where the mask is True, in one axis; both broadcast."""
         mask = self._mask(mask, "masked_select")
-        needed("choosing by a mask, of which the number of elements comes,", *self.spec.shape, *mask.spec.shape)
+        needed("choosing by a mask, to count the elements,", *self.spec.shape, *mask.spec.shape)
         shape = np.broadcast_shapes(self.shape, mask.shape)
         pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # one axis: the fastest
         return self.broadcast_to(shape).ravel().apply(ops.Index(pattern), *arrays)
@@ -253,8 +253,8 @@ class Indexing:
         return self._written(source).take(places).reshape(mask.shape).where(mask, self)
 
     def nonzero(self, as_tuple: bool = False) -> Any:
-        """The places of what is not zero, a row for each; or one vector of places for each axis."""
-        needed(f"nonzero of {self.spec}, of which the number of places comes,", *self.spec.shape)
+        """The indices of the nonzero elements, a row for each element; or one vector of indices for each axis."""
+        needed(f"nonzero of {self.spec}, to count the elements,", *self.spec.shape)
         array = self._read()
         if as_tuple:
             return tuple(self.lift(places) for places in array.reshape(self.shape or 1).nonzero())
@@ -267,33 +267,33 @@ class Indexing:
 
     argwhere = nonzero
 
-    # -- counted through ----------------------------------------------------------------------
+    # -- by flat index ------------------------------------------------------------------------
 
     @hears_dim
     def take(self, index: Any, axis: int | None = None) -> Self:
-        """The elements at those places, counted through the whole tensor, in the index's shape; or along an axis."""
+        """The elements at flat indices into the whole tensor, in the index's shape; or slices along an axis."""
         if axis is None:
             return self.ravel().apply(ops.Index(_along(0)), index)
         return self.apply(ops.Index(_along(self.axis(axis))), index)
 
     def put(self, index: Any, source: Any, accumulate: bool = False) -> Self:
-        """A copy with the source written, or added, at places counted through the whole tensor."""
+        """A copy with the source written, or added, at flat indices into the whole tensor."""
         places, values = (self.lift(x).ravel() for x in (index, source))
         return self.ravel().index_put((places,), values, accumulate).reshape(self.shape)
 
-    # -- which there are, and how often: no gradient passes, a nudge changes no count ------------------
+    # -- unique elements and counts: no gradient passes, since small changes do not change a count ------
 
     @hears_dim
     def unique(
         self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
     ) -> Any:
-        """The different elements, or slices along an axis, in order, whether `sorted` is asked or not.
+        """The distinct elements, or slices along an axis. They are always sorted, also if `sorted` is False.
 
-        return_inverse    also where each element of x is among them
-        return_counts     also how often each of them is in x
+        return_inverse    also return the index of each element of x among them
+        return_counts     also return how often each of them occurs in x
         """
         xp, a = self.spec.device.xp, None if axis is None else self.axis(axis)
-        x = self._read().astype(wide(self.dtype))  # NaN has no place in the order of bfloat16
+        x = self._read().astype(wide(self.dtype))  # bfloat16 defines no order for NaN
         found, places, counts = xp.unique(x, return_inverse=True, return_counts=True, axis=a)
         places = places.reshape(self.shape if a is None else self.shape[a]) if return_inverse else None
         return self._asked(found.astype(self.dtype), places, counts if return_counts else None)
@@ -302,7 +302,7 @@ class Indexing:
     def unique_consecutive(
         self, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
     ) -> Any:
-        """The elements, or slices along an axis, in order, each run of equal ones as one; results as in unique."""
+        """The elements, or slices along an axis, with each run of equal ones reduced to one; results as in unique."""
         xp, a = self.spec.device.xp, None if axis is None else self.axis(axis)
         x = self._read().reshape(-1) if a is None else xp.moveaxis(self._read(), a, 0)
         begins = xp.ones(len(x), bool)
@@ -313,40 +313,40 @@ class Indexing:
         return self._asked(found, run.reshape(self.shape if a is None else -1) if return_inverse else None, counts)
 
     def bincount(self, weights: Any = None, minlength: int = 0) -> Self:
-        """How often each of 0, 1, 2, … is in a vector of integers, or the sum of its weights."""
+        """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of its weights."""
         if self.dtype.kind not in "iub" or self.ndim != 1:
             raise DTypeError(f"bincount needs a vector of integers, and got {self.spec}: use .astype(int) or .ravel()")
         w = None if weights is None else self.lift(weights)._read()
         return self.lift(self.spec.device.xp.bincount(self._read(), w, minlength))
 
     def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
-        """How many elements fall into each of `bins` equal parts of min to max; of the whole range if they are one."""
+        """The number of elements in each of `bins` equal parts of min … max; of the data's range if min == max."""
         x = self._read()
         low, high = (min, max) if min != max or not x.size else (float(x.min()), float(x.max()))
         counts, _ = self.spec.device.xp.histogram(x, bins, (low - (low == high), high + (low == high)))
         return self.lift(counts.astype(x.dtype))
 
     def isin(self, test_elements: Any, *, invert: bool = False) -> Self:
-        """Whether each element is among those; with `invert`, whether it is not."""
+        """Whether each element is in test_elements; with `invert`, whether it is not."""
         x, among = (y._read().astype(wide(y.dtype)) for y in (self, self.lift(test_elements)))
         return self.lift(self.spec.device.xp.isin(x, among, invert=invert))
 
     # -- reading arguments --------------------------------------------------------------------
 
     def _places(self, index: Any, name: str) -> Self:
-        """An index that is a vector of integers; one number counts as a vector of one."""
+        """An index as a vector of integers; a single number becomes a vector of one."""
         index = self.lift(np.asarray(index, np.int64) if isinstance(index, int | list | tuple) else index)
         if index.dtype.kind not in "iu" or index.ndim > 1:
             raise DTypeError(f"{name} needs a vector of integers for its index, and got {index.spec}")
         return index.reshape(index.size)
 
     def _is_mask(self, index: Any) -> bool:
-        """Whether an index is a mask of every element, in more axes than one."""
+        """Whether an index is a boolean mask in self's shape, with more than one axis."""
         kind = getattr(getattr(index, "dtype", None), "kind", None)
         return kind == "b" and index.ndim == self.ndim > 1 and index.shape == self.shape
 
     def _mask(self, mask: Any, name: str) -> Self:
-        """A mask of booleans. Raises DTypeError where it is of numbers."""
+        """A mask of booleans. Raises DTypeError if it contains numbers."""
         mask = self.lift(np.asarray(mask) if isinstance(mask, bool | list | tuple) else mask)
         if mask.dtype.kind != "b":
             raise DTypeError(f"{name} needs a mask of booleans, and got {mask.spec}: compare, as in x > 0")
@@ -357,7 +357,7 @@ class Indexing:
         return self.lift(value).astype(self.dtype)
 
     def _stretching(self, value: Any) -> Self:
-        """The same without leading axes of 1, which broadcasting adds where they are needed."""
+        """The value without leading axes of length 1, which broadcasting adds as needed."""
         value = self._written(value)
         extra = next((a for a, n in enumerate(value.spec.shape) if n != 1), value.ndim)
         return value.reshape(value.shape[extra:])
@@ -370,7 +370,7 @@ class Indexing:
         return value
 
     def _cut(self, src: Any, index: Self) -> Self:
-        """What a scatter writes: of src as much as there is index. A number stays one."""
+        """The values a scatter writes: src cut to the shape of the index. A single number stays one."""
         src = self._written(src)
         if src.ndim != index.ndim or src.shape == index.shape:
             return src
@@ -379,7 +379,7 @@ class Indexing:
         return src.apply(ops.Index(tuple(ops.Slice(0, n) for n in index.shape)))
 
     def _beside(self, source: Any, axis: int, length: int, name: str) -> Self:
-        """A source that has self's shape but along the axis, where it has one place for each of the index."""
+        """A source with self's shape, except for one place per index along the axis. Raises ShapeError otherwise."""
         source = self._written(source)
         wanted = (*self.shape[:axis], length, *self.shape[axis + 1 :])
         if source.shape != wanted and not (length == 1 and source.shape == self.shape[:axis] + self.shape[axis + 1 :]):
@@ -387,18 +387,18 @@ class Indexing:
         return source.reshape(wanted)
 
     def _asked(self, found: Any, *more: Any) -> Any:
-        """The arrays that were asked for as tensors: several, or one alone."""
+        """The arrays that are not None as tensors: a tuple, or a single tensor."""
         given = [self.lift(array) for array in (found, *more) if array is not None]
         return given[0] if len(given) == 1 else tuple(given)
 
 
 def _row(x: Any) -> Any:
-    """A number as a row of one."""
+    """x with at least one axis: a 0-d tensor becomes a row of one."""
     return x if x.ndim else x.reshape(1)
 
 
 def _before(axis: int) -> tuple[slice, ...]:
-    """Whole axes, up to the one that is meant."""
+    """Full slices for the axes before `axis`."""
     return (slice(None),) * axis
 
 

@@ -1,4 +1,4 @@
-"""Moving elements: the same numbers in other places. Names and meaning are PyTorch's.
+"""Moving elements: the same numbers in other places. Names and semantics are PyTorch's.
 
 shape     reshape view flatten unflatten ravel squeeze unsqueeze
 order     transpose permute movedim swapaxes T mT flip roll rot90
@@ -22,19 +22,19 @@ from .arguments import hears_dim, integers, whole
 
 
 class Movement:
-    """Other shapes, other orders, pieces; no arithmetic, but for the sum that undoes a copy."""
+    """Other shapes, other orders, pieces. No arithmetic, except in sum_to, which undoes a broadcast."""
 
     __slots__ = ()
 
     # -- shape --------------------------------------------------------------------------------
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Self:
-        """The same elements in another shape; one length may be −1, and is worked out."""
+        """The same elements in another shape; one length may be −1, and is inferred."""
         shape = self._worked_out(integers(lengths if shape is None else (shape,)))
         return self if shape == self.spec.shape else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
-        """The same memory in another shape, as a new view also if the shape stays. In a graph, a reshape."""
+        """The same memory in another shape; a new view even if the shape stays. In a graph, a reshape."""
         return self.apply(ops.Reshape(self._worked_out(integers(shape))))
 
     def reshape_as(self, other: Any) -> Self: return self.reshape(other.shape)
@@ -45,12 +45,12 @@ class Movement:
         return self.apply(ops.Clone())
 
     def contiguous(self) -> Self:
-        """The same numbers, in memory in the order of the axes, so that `view` can reshape them: copied if need be."""
+        """The same numbers in memory in axis order, so that `view` can reshape them; copied if necessary."""
         return self.apply(ops.Contiguous())
 
     @hears_dim
     def flatten(self, start_axis: int = 0, end_axis: int = -1) -> Self:
-        """The axes from the first to the last said, both included, as one."""
+        """Merge the axes from start_axis to end_axis, both included, into one."""
         if not self.ndim:
             return self.reshape(1)
         start, end = self.axis(start_axis), self.axis(end_axis)
@@ -62,7 +62,7 @@ class Movement:
 
     @hears_dim
     def unflatten(self, axis: int, sizes: Any) -> Self:
-        """One axis as several; one of the sizes may be −1, and is worked out."""
+        """Split one axis into several; one of the sizes may be −1, and is inferred."""
         axis, sizes = self.axis(axis), integers((sizes,))
         known = prod(n for n in sizes if n != -1)
         if sizes.count(-1) == 1 and known and self.shape[axis] % known == 0:
@@ -73,13 +73,13 @@ class Movement:
 
     @hears_dim
     def squeeze(self, axis: Any = None) -> Self:
-        """Without the axes of length 1: all of them, or those among the axes said."""
+        """Remove axes of length 1: all of them, or those among the given axes."""
         axes = self._reduction(axis, False, ())[0]
         return self.reshape(tuple(n for a, n in enumerate(self.shape) if a not in axes or n != 1))
 
     @hears_dim
     def unsqueeze(self, axis: int) -> Self:
-        """With one more axis, of length 1, at that place of the result."""
+        """Insert an axis of length 1 at that place of the result."""
         place = self._new_axis(axis)
         return self.reshape((*self.shape[:place], 1, *self.shape[place:]))
 
@@ -87,15 +87,15 @@ class Movement:
 
     @hears_dim
     def permute(self, *order: Any, axes: Any = None) -> Self:
-        """The axes in another order, each said once."""
+        """The axes in another order; each must be given once."""
         order = integers(order if axes is None else (axes,))
         return self.apply(ops.Transpose(tuple(a % self.ndim if -self.ndim <= a < self.ndim else a for a in order)))
 
     def transpose(self, *axes: Any, **two: int) -> Self:
-        """Two axes exchanged, as in PyTorch: transpose(0, 1).
+        """Exchange two axes, as in PyTorch: transpose(0, 1).
 
-        NumPy's ways are heard where they cannot mean that: transpose() reverses the axes, and all of them in a tuple,
-        or more than two one by one, are a new order, as in permute.
+        NumPy's forms are accepted where they are unambiguous: transpose() reverses the axes; a tuple of all axes,
+        or more than two separate axes, is a new order, as in permute.
         """
         if two:
             return self.swapaxes(*axes, **two)
@@ -105,7 +105,7 @@ class Movement:
 
     @hears_dim
     def swapaxes(self, axis0: int, axis1: int) -> Self:
-        """Two axes exchanged."""
+        """Exchange two axes."""
         order = list(range(self.ndim or 1))
         a, b = self._single(axis0)[1], self._single(axis1)[1]
         order[a], order[b] = b, a
@@ -115,11 +115,11 @@ class Movement:
 
     @hears_dim
     def movedim(self, source: Any, destination: Any) -> Self:
-        """Some axes moved to other places; the rest keep their order."""
+        """Move some axes to other places; the others keep their order."""
         come = [self.axis(a) for a in integers((source,) if isinstance(source, int) else source)]
         go = [self.axis(a) for a in integers((destination,) if isinstance(destination, int) else destination)]
         if len(set(come)) != len(come) or len(set(go)) != len(go) or len(come) != len(go):
-            raise ShapeError(f"movedim takes each axis once to a place of its own, not {source} to {destination}")
+            raise ShapeError(f"movedim moves each axis once, to different places, and got {source} to {destination}")
         order = [a for a in range(self.ndim) if a not in come]
         for place, axis in sorted(zip(go, come)):
             order.insert(place, axis)
@@ -128,9 +128,9 @@ class Movement:
     moveaxis = movedim
 
     def t(self) -> Self:
-        """A matrix transposed; anything smaller as it is."""
+        """Transpose a matrix; a tensor with fewer axes is returned unchanged."""
         if self.ndim > 2:
-            raise ShapeError(f"t() turns a matrix, and this is {self.spec}: say which axes, as in transpose(0, 1)")
+            raise ShapeError(f"t() transposes a matrix, and this is {self.spec}: name the axes, as in transpose(0, 1)")
         return self.transpose()
 
     T = property(lambda self: self.transpose(), doc="The axes reversed.")
@@ -151,7 +151,7 @@ class Movement:
 
     @hears_dim
     def roll(self, shifts: Any, axes: Any = None) -> Self:
-        """Elements moved along axes, round the end; with no axis said, along the flattened tensor."""
+        """Shift elements cyclically along axes; without axes, along the flattened tensor."""
         shifts = integers((shifts,))
         if axes is None or (shifts and axes in ((), [])):
             return self.ravel().roll(shifts, 0).reshape(self.shape)
@@ -162,10 +162,10 @@ class Movement:
 
     @hears_dim
     def rot90(self, k: int = 1, axes: Any = (0, 1)) -> Self:
-        """Turned k times by 90°, from the first of two axes towards the second."""
+        """Rotate k times by 90°, from the first of two axes towards the second."""
         a, b = (self.axis(n) for n in integers((axes,)))
         if a == b:
-            raise ShapeError(f"rot90 turns a plane of two axes, and got {axes}")
+            raise ShapeError(f"rot90 needs two different axes, and got {axes}")
         match k % 4:
             case 1:
                 return self.flip(b).swapaxes(a, b)
@@ -183,7 +183,7 @@ class Movement:
         return self if shape == self.spec.shape else self.apply(ops.BroadcastTo(shape))
 
     def expand(self, *sizes: Any) -> Self:
-        """The same, where −1 leaves an axis as it is."""
+        """As broadcast_to; −1 keeps the length of an axis."""
         sizes = integers(sizes)
         added = len(sizes) - self.ndim
         return self.broadcast_to(
@@ -194,7 +194,7 @@ class Movement:
 
     @hears_dim
     def tile(self, *times: Any, axes: Any = None) -> Self:
-        """The whole, laid so often along each axis; counted from the last axis."""
+        """The tensor repeated along each axis. Fewer numbers than axes apply to the last axes."""
         times = integers(times if axes is None else (axes,))
         times = (1,) * (self.ndim - len(times)) + times
         shape = (1,) * (len(times) - self.ndim) + self.spec.shape
@@ -205,22 +205,22 @@ class Movement:
         return laid.clone().reshape(tuple(r * n for r, n in zip(times, shape)))
 
     def repeat(self, *sizes: Any) -> Self:
-        """The whole, laid so often along each axis: PyTorch's meaning. NumPy's repeat is repeat_interleave."""
+        """The tensor repeated along each axis, as PyTorch's repeat does. NumPy's repeat is repeat_interleave."""
         if len(integers(sizes)) < self.ndim:
             raise ShapeError(f"repeat needs a number for each axis of {self.spec}, and got {sizes}: tile needs fewer")
         return self.tile(*sizes)
 
     @hears_dim
     def repeat_interleave(self, repeats: Any, axis: Any = None, *, output_size: int | None = None) -> Self:
-        """Each element so often, one behind the other, along an axis; with none said, along the flattened tensor.
+        """Repeat each element along an axis, one copy after the other; without an axis, along the flattened tensor.
 
-        repeats        one number for all, or one for each
-        output_size    how many there will be, for whoever knows it: it is checked
+        repeats        one number for all elements, or one for each
+        output_size    the length of the result, if known: it is checked
         """
         if output_size is not None:
             y = self.repeat_interleave(repeats, axis)
             if y.shape[axis or 0] != output_size:
-                raise ShapeError(f"repeat_interleave gives {y.spec}, and output_size said {output_size}")
+                raise ShapeError(f"repeat_interleave returns {y.spec}, and output_size is {output_size}")
             return y
         if axis is None:
             return self.ravel().repeat_interleave(repeats, 0)
@@ -240,7 +240,7 @@ class Movement:
 
     @hears_dim
     def split(self, split_size: Any, axis: int = 0) -> tuple[Self, ...]:
-        """Pieces of that length along an axis, the last one shorter; or of the lengths said."""
+        """Pieces of that length along an axis, of which the last may be shorter; or of the given lengths."""
         axis = self.axis(axis)
         n = self.spec.shape[axis]
         if isinstance(split_size, tuple | list):
@@ -253,14 +253,14 @@ class Movement:
                 raise ShapeError(f"split needs pieces of at least one element, and got {size}")
             if is_unknown(n):
                 pieces = n // size
-                needed(f"split of {self.spec}, to say how many pieces there are,", pieces)
+                needed(f"split of {self.spec}, to count the pieces,", pieces)
                 return self._pieces(axis, (size,) * pieces)
             lengths = tuple(min(size, n - start) for start in range(0, n, size or 1)) or (0,)
         return self._pieces(axis, lengths)
 
     @hears_dim
     def chunk(self, chunks: int, axis: int = 0) -> tuple[Self, ...]:
-        """That many pieces, or fewer, all of one length but the last."""
+        """That many pieces, or fewer, all of one length except the last."""
         axis = self.axis(axis)
         if chunks < 1:
             raise ShapeError(f"chunk needs at least one piece, and got {chunks}")
@@ -269,7 +269,7 @@ class Movement:
 
     @hears_dim
     def tensor_split(self, indices_or_sections: Any, axis: int = 0) -> tuple[Self, ...]:
-        """So many pieces, the first ones longer by 1 where it does not come out even; or cut at the places said."""
+        """That many pieces, the first ones longer by 1 if needed; or pieces cut at the given indices."""
         axis = self.axis(axis)
         n = self.shape[axis]
         if hasattr(indices_or_sections, "spec"):
@@ -293,13 +293,13 @@ class Movement:
 
     @hears_dim
     def unbind(self, axis: int = 0) -> tuple[Self, ...]:
-        """The slices along an axis, which is gone in each."""
+        """The slices along an axis, each without that axis."""
         axis = self.axis(axis)
-        needed(f"unbind of {self.spec}, to say how many slices there are,", self.spec.shape[axis])
+        needed(f"unbind of {self.spec}, to count the slices,", self.spec.shape[axis])
         return tuple(self.select(axis, i) for i in range(self.shape[axis]))
 
     def unfold(self, dimension: int, size: int, step: int = 1) -> Self:
-        """The windows of `size` along an axis, one each `step`; what is in a window becomes the last axis."""
+        """The windows of `size` along an axis, one every `step`; their elements become the last axis."""
         x, axis = self._single(dimension)
         n = x.shape[axis]
         if not 0 <= size <= n or step < 1:
@@ -321,55 +321,55 @@ class Movement:
 
     @hears_dim
     def diag_embed(self, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Self:
-        """The last axis laid on a diagonal of two axes, with zeros around."""
+        """A matrix of two new axes with the last axis on its diagonal, and zeros elsewhere."""
         if not self.ndim:
-            raise ShapeError(f"diag_embed needs an axis to lay on a diagonal, and this is {self.spec}")
+            raise ShapeError(f"diag_embed needs an axis for the diagonal, and this is {self.spec}")
         n = self.spec.shape[-1] + abs(whole(offset))
         return self.apply(ops.OnDiagonal((n, n), whole(offset))).movedim((-2, -1), (axis1, axis2))
 
     def diag(self, diagonal: int = 0) -> Self:
-        """A vector on the diagonal of a matrix; of a matrix, its diagonal."""
+        """Of a vector, the matrix with it on the diagonal; of a matrix, its diagonal."""
         return self.diag_embed(diagonal) if self.ndim == 1 else self._matrix("diag").diagonal(diagonal).clone()
 
-    # -- what undoes a copy, and what reads arguments --------------------------------------------
+    # -- undoing a broadcast, and parsing arguments -----------------------------------------------
 
     def sum_to(self, shape: tuple[int, ...]) -> Self:
-        """Undo a broadcast from `shape`: sum over the axes it added or stretched."""
+        """The adjoint of a broadcast from `shape`: sum over the axes that it added or stretched."""
         shape = integers((shape,))
         if shape == self.spec.shape:
             return self
         added = self.ndim - len(shape)
         stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
         total = self.sum(stretched, keepdims=True)
-        if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as those of x[:1], which may be none
+        if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as of x[:1], which may be empty
             return total.reshape(total.shape[added:])[tuple(slice(0, said(n)) for n in shape)]
         return total.reshape(shape)
 
     def sum_to_size(self, *size: Any) -> Self: return self.sum_to(integers(size))
 
     def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape with its one −1, if any, replaced by the length that fits."""
+        """The shape with its −1, if it has one, replaced by the length that fits."""
         if any(n < -1 for n in shape) or shape.count(-1) > 1:
-            raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be worked out; this is {shape}")
+            raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be inferred; this is {shape}")
         if -1 not in shape:
             return shape
         is_open = is_unknown(known := -prod(shape)) or (known and is_unknown(self.spec.size % known))
         return shape if is_open else ops.worked_out(shape, self.spec)
 
     def _new_axis(self, axis: Any) -> int:
-        """The place of an axis that is yet to come, counted from the left."""
+        """The place of a new axis, counted from the left."""
         n = whole(axis)
         if not -self.ndim - 1 <= n <= self.ndim:
             raise AxisError(f"{self.spec} has room for a new axis at {-self.ndim - 1} to {self.ndim}, and not at {n}")
         return n % (self.ndim + 1)
 
     def _pieces(self, axis: int, lengths: tuple[int, ...]) -> tuple[Self, ...]:
-        """Pieces of these lengths, one behind the other."""
+        """Consecutive pieces of these lengths."""
         ends = list(accumulate(lengths))
         return tuple(self.narrow(axis, end - length, length) for end, length in zip(ends, lengths))
 
     def _matrix(self, name: str) -> Self:
-        """self, if it is a matrix."""
+        """self. Raises ShapeError if it is not a matrix."""
         if self.ndim != 2:
             raise ShapeError(f"{name} needs a matrix, and this is {self.spec}: diagonal takes two axes of any tensor")
         return self

@@ -1,4 +1,4 @@
-"""Many elements to one, along an axis, several, or all; which is larger; and what has run up so far.
+"""Reductions along an axis, several axes or all; minima and maxima; sorting; running totals.
 
     sums       sum mean nansum nanmean prod count_nonzero
     spread     var std var_mean std_mean norm dist cov corrcoef
@@ -7,13 +7,13 @@
     order      max min argmax argmin sort argsort msort topk kthvalue median quantile
     running    cumsum cumprod logcumsumexp cummax cummin diff trapezoid cumulative_trapezoid
 
-An axis of length 0 gives what nothing gives: a sum of 0, a product of 1, a mean that is no number; an extreme
-of nothing is refused. No axis, (), means all of them, as None does; but all and any are then taken of each element.
-A tensor without axes may be reduced along axis 0 or −1, as if it were a row of one.
+Over an axis of length 0, a sum is 0, a product 1 and a mean NaN; a minimum or maximum is refused. No axes, (), means
+all axes, as None does, except for all and any, which then apply to each element. A 0-d tensor may be reduced along
+axis 0 or −1, like a row of one element.
 
-What gives elements and their places gives a named tuple (values, indices); gradients pass through the values, each
-back to its place. `max`, `min` and `median` have two meanings, as in PyTorch: of all elements they are a number;
-along `dim` they are values and indices. With the array API's word, `axis`, max and min are the values alone.
+Methods that find elements return a named tuple (values, indices). Gradients pass through the values, each back to
+its place. `max`, `min` and `median` have two meanings, as in PyTorch: without arguments they return one number;
+along `dim` they return values and indices. With the array API's name, `axis`, max and min return values only.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class MinMax(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Elements, and where they stood along the axis."""
+    """Elements, and their places along the axis."""
 
     values: Any
     indices: Any
 
 
 class Reductions:
-    """Sums and their kin. PyTorch's `dim` and `keepdim` are heard as `axis` and `keepdims`."""
+    """Reductions. PyTorch's `dim` and `keepdim` are accepted for `axis` and `keepdims`."""
 
     __slots__ = ()
 
@@ -58,20 +58,20 @@ class Reductions:
         return self._summand(dtype).apply(ops.Sum(*self._reduction(axis, keepdims, **torch)))._as(dtype)
 
     def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
-        """Σ / n over an axis, several, or all. Of integers it is float64."""
+        """Σ / n over an axis, several, or all. For integers the result is float64."""
         return self._as(dtype).real_valued().apply(ops.Mean(*self._reduction(axis, keepdims, **torch)))
 
     def nansum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
-        """The sum of what is a number."""
+        """The sum of the elements that are not NaN."""
         return self.where(~self.isnan(), 0).sum(axis, keepdims, dtype=dtype, **torch)
 
     def nanmean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
-        """The mean of what is a number."""
+        """The mean of the elements that are not NaN."""
         y = self.real_valued().nansum(axis, keepdims, dtype=dtype, **torch)
         return y / (~self.isnan()).sum(axis, keepdims, **torch).astype(y.dtype)
 
     def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
-        """Π over an axis, several, or all; its gradient is right where factors are 0, too."""
+        """Π over an axis, several, or all. The gradient is correct even if factors are 0."""
         axes, keepdims = self._reduction(axis, keepdims, **torch)
         x = self._summand(dtype)
         shape = tuple(1 if a in axes else n for a, n in enumerate(self.shape))
@@ -83,7 +83,7 @@ class Reductions:
         return x.reshape(kept)._as(dtype)
 
     def count_nonzero(self, axis: Any = None, **torch: Any) -> Self:
-        """How many elements are not 0."""
+        """The number of elements that are not 0."""
         return self.apply(ops.NotEqual(), 0).sum(axis, **torch)
 
     # -- spread -------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class Reductions:
     def var(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
-        """Σ (x − mean)² / (n − correction). unbiased=False is an older word for correction=0; so is var(False)."""
+        """Σ (x − mean)² / (n − correction). unbiased=False, or var(False), is an older spelling of correction=0."""
         return self.real_valued().apply(ops.Var(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def std(
@@ -112,7 +112,7 @@ class Reductions:
     def norm(self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """(Σ |x|ᵖ)^(1/p): of the elements as one vector, or of each vector along the axes; 'fro' is 2.
 
-        p    0 counts what is not 0; inf and −inf are the largest and the smallest |x|; 'nuc' sums singular values
+        p    0 counts nonzero elements; inf and −inf give the largest and smallest |x|; 'nuc' sums singular values
         """
         x: Any = self._as(dtype).real_valued()
         axes, keepdims = self._reduction(axis, keepdims, **torch)
@@ -120,20 +120,20 @@ class Reductions:
         if p == "nuc" and len(axes) == 2 and not keepdims:
             return x.movedim(axes, (-2, -1)).apply(ops.Svd())[..., self.shape[axes[0]], :].sum(-1)
         if isinstance(p, str):
-            raise ValueError(f"norm is of vectors, and {p!r} of matrices: see linalg.matrix_norm")
+            raise ValueError(f"norm is for vectors, and {p!r} is a norm of matrices: use linalg.matrix_norm")
         if p == 0:
-            return x.sign().abs().where(x.eq(x), 1).sum(axes, keepdims)  # flat, and so of slope 0
+            return x.sign().abs().where(x.eq(x), 1).sum(axes, keepdims)  # constant, so its slope is 0
         if p in (inf, -inf):
             return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
         return x.apply(ops.Norm(axes, keepdims, p))
 
     @listed("float32")
     def dist(self, other: Any, p: float = 2) -> Self:
-        """The p-norm of x − y, of all elements as one vector."""
+        """The p-norm of x − y, with all elements as one vector."""
         return (self.real_valued() - other).norm(p)
 
     def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
-        """The covariance of each pair of rows: a row is a variable, a column an observation. Of one row a number.
+        """The covariance of each pair of rows: a row is a variable, a column an observation. A number for a single row.
 
         fweights    how often each observation was made, integers
         aweights    how much each observation counts
@@ -152,7 +152,7 @@ class Reductions:
         return y if len(x) > 1 else y.reshape(())
 
     def corrcoef(self) -> Self:
-        """Pearson's correlation of each pair of rows: the covariance over both standard deviations."""
+        """Pearson's correlation of each pair of rows: the covariance divided by both standard deviations."""
         y: Any = self.cov()
         if not y.ndim:
             return y / y
@@ -162,15 +162,15 @@ class Reductions:
     # -- extremes -----------------------------------------------------------------------------
 
     def amax(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
-        """The largest element; tied ones share the gradient equally."""
+        """The largest element; tied elements share the gradient equally."""
         return self.apply(ops.Max(*self._reduction(axis, keepdims, **torch)))
 
     def amin(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
-        """The smallest element; tied ones share the gradient equally."""
+        """The smallest element; tied elements share the gradient equally."""
         return self.apply(ops.Min(*self._reduction(axis, keepdims, **torch)))
 
     def aminmax(self, *, axis: Any = None, keepdims: bool = False, **torch: Any) -> MinMax:
-        """amin and amax, by name."""
+        """amin and amax, as a named tuple (min, max)."""
         return MinMax(self.amin(axis, keepdims, **torch), self.amax(axis, keepdims, **torch))
 
     def logsumexp(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
@@ -190,9 +190,9 @@ class Reductions:
     # -- the larger, and where -----------------------------------------------------------------------------
 
     def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """The largest element of all, or along `axis`; along `dim` (values, indices); beside a tensor, maximum.
+        """The largest of all elements, or along `axis`; along `dim` (values, indices); max(tensor) is maximum.
 
-        Tied elements share the gradient equally; along `dim` the first has it all.
+        Tied elements share the gradient equally; along `dim` the first one gets all of it.
         """
         if hasattr(dim, "spec"):
             return self.maximum(dim)
@@ -201,9 +201,9 @@ class Reductions:
         return self._extreme(ops.ArgMax, dim, keepdim or keepdims)
 
     def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """The smallest element of all, or along `axis`; along `dim` (values, indices); beside a tensor, minimum.
+        """The smallest of all elements, or along `axis`; along `dim` (values, indices); min(tensor) is minimum.
 
-        Tied elements share the gradient equally; along `dim` the first has it all.
+        Tied elements share the gradient equally; along `dim` the first one gets all of it.
         """
         if hasattr(dim, "spec"):
             return self.minimum(dim)
@@ -213,62 +213,59 @@ class Reductions:
 
     @hears_dim
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
-        """The place of the largest element along the axis, or counted through all: the first such."""
+        """The index of the first largest element along the axis, or in the flattened tensor."""
         return self._place(ops.ArgMax, axis, keepdims)
 
     @hears_dim
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
-        """The place of the smallest element along the axis, or counted through all: the first such."""
+        """The index of the first smallest element along the axis, or in the flattened tensor."""
         return self._place(ops.ArgMin, axis, keepdims)
 
     # -- sorting ------------------------------------------------------------------------------
 
     @hears_dim
     def argsort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> Self:
-        """The places of the elements in order; ties stay as they stood, whether `stable` is asked or not."""
+        """The indices that sort the elements. The sort is always stable, also if `stable` is False."""
         x, a = self._single(axis)
         return x.apply(ops.ArgSort(a, flag(descending))).reshape(self.shape)
 
     @hears_dim
     def sort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> Found:
-        """The elements in order, and where they stood."""
-        return self._sorted(axis, descending)
+        """The sorted elements, and their indices in x."""
+        return self._running(lambda a: ops.ArgSort(a, flag(descending)), axis)
 
     def msort(self) -> Self:
-        """The elements in order along the first axis."""
+        """The elements sorted along the first axis."""
         return self.sort(0).values
 
     @hears_dim
     def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
-        """The k largest (or smallest) elements along the axis, and where they stood; in order, whether asked or not."""
+        """The k largest (or smallest) elements along the axis, and their indices. They are always sorted."""
         x, a = self._single(axis)
-        places = x.apply(ops.ArgTopK(a, unsaid(k), flag(largest)))
-        return x._found(a, places, keepdims=bool(self.ndim))
+        return x._found(a, x.apply(ops.ArgTopK(a, unsaid(k), flag(largest))), keepdims=bool(self.ndim))
 
     @hears_dim
     def kthvalue(self, k: int, axis: int = -1, keepdims: bool = False) -> Found:
-        """The k-th smallest element along the axis, counted from 1, and where it stood."""
+        """The k-th smallest element along the axis, counted from 1, and its index."""
         x, a = self._single(axis)
         n = x.spec.shape[a]
         if out_of_order(1, k := unsaid(k), n):
-            raise BoundsError(f"kthvalue of {self.spec} takes k of 1 to {n} along axis {a}, and {k} was asked")
-        places = x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1)
-        return x._found(a, places, flag(keepdims) and bool(self.ndim))
+            raise BoundsError(f"kthvalue of {self.spec} takes k from 1 to {n} along axis {a}, and got {k}")
+        return x._found(a, x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1), flag(keepdims) and bool(self.ndim))
 
     @hears_dim
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
-        """The middle element, the lower of two: of all, or along an axis (values, indices). NaN where there is one.
+        """The middle element, the lower of two: of all, or along an axis (values, indices). NaN if any element is NaN.
 
-        Of all, tied elements share the gradient equally; along an axis one of them has it all.
+        Of all elements, tied ones share the gradient equally; along an axis one of them gets all of it.
         """
         if axis is None:
             middle = self.reshape(self.size).median(0).values
             others = (self != middle) & (middle == middle)
             return self.masked_fill(others, -inf).amax() if self.spec.is_float else middle
         x, a = self._single(axis)
-        n = x.spec.shape[a]
-        if n == 0:
-            raise ShapeError(f"median of {self.spec}: no elements have no middle. Check the size first")
+        if x.spec.shape[a] == 0:
+            raise ShapeError(f"median of {self.spec}: an empty axis has no median. Check the size first")
         places = element(x.apply(ops.ArgSort(a)), a, (x.shape[a] - 1) // 2)
         if x.spec.is_float:
             unknown = x != x
@@ -280,10 +277,10 @@ class Reductions:
     def quantile(
         self, q: Any, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
     ) -> Self:
-        """The element q of the way up, 0 ≤ q ≤ 1; between two, a straight line (Hyndman and Fan 1996, type 7).
+        """The q-quantile, 0 ≤ q ≤ 1, by default interpolated linearly (Hyndman and Fan 1996, type 7).
 
-        q                a number, or a vector or list of them, which becomes the first axis; 'linear' has a slope in q
-        interpolation    'linear', 'lower', 'higher', 'nearest' or 'midpoint': what is taken between two
+        q                a number, or a vector or list, which becomes the first axis; with 'linear', q has a gradient
+        interpolation    'linear', 'lower', 'higher', 'nearest' or 'midpoint': the value between two elements
         """
         level, learns = q.tolist() if hasattr(q, "tolist") else q, getattr(q, "requires_grad", False)
         if isinstance(level, list | tuple):
@@ -294,26 +291,21 @@ class Reductions:
         if x.spec.shape[a] == 0 or not 0 <= level <= 1:
             raise BoundsError(f"quantile needs 0 ≤ q ≤ 1 and some elements, and got {level} of {self.spec}")
         if interpolation not in ROUNDED:
-            raise ValueError(f"interpolation is linear, lower, higher, nearest or midpoint, and got {interpolation!r}")
-        ordered = x._sorted(a, False).values
+            raise ValueError(f"interpolation must be linear, lower, higher, nearest or midpoint, not {interpolation!r}")
+        ordered = x.sort(a).values
         if is_unknown(x.spec.shape[a]) and not learns:
             y = x._between(ordered, a, level, interpolation)
         else:
             needed(f"quantile of {self.spec}, with a gradient for q,", n)
-            up = level * (n - 1)
-            low = min(floor(up), max(n - 2, 0))
-            y, part = ordered.narrow(a, low, 1), ROUNDED[interpolation](up) - low
-            between = ordered.narrow(a, low + 1, 1) if part else y
-            if learns and interpolation == "linear" and up != floor(up):
-                part = q.astype(y.dtype) * (n - 1) - low
-            y = y.lerp(between, part) if between is not y else y
-        if x.spec.is_float:  # NaN, being sorted last, is there if anywhere
+            slope_in = q if learns and interpolation == "linear" else None
+            y = interpolate_sorted(ordered, a, level, interpolation, slope_in)
+        if x.spec.is_float:  # NaN is sorted last, so the last element is NaN if any is
             y = y.where((x == x).all(a, True), element(ordered, a, n - 1))
         kept = tuple(1 if axis is None or i == a else m for i, m in enumerate(self.shape))
         return y.reshape(kept if flag(keepdims) else y.shape[:a] + y.shape[a + 1 :])
 
     def _between(self, ordered: Any, a: int, q: float, interpolation: str) -> Any:
-        """The quantile q along an axis of unknown length: each run works out the places."""
+        """The quantile q along an axis of unknown length: each run computes the places."""
         if not self.spec.is_float:
             needed(f"quantile of {self.spec}, to find the place,", self.spec.shape[a])
         last: Any = self.lift(np.zeros(1)) + (self.shape[a] - 1)
@@ -323,7 +315,7 @@ class Reductions:
         y, above = (ordered.index_select(a, place.astype(np.int64)) for place in (low, (low + 1).minimum(last)))
         return y.lerp(above, part).where(part != 0, y)
 
-    # -- running: y[t] from all x[≤ t], and the differences that undo it --------------------------------
+    # -- scans: y[t] from all x[≤ t]; and differences, their inverse --------------------------------------
 
     @hears_dim
     def cumsum(self, axis: int, *, dtype: Any = None) -> Self:
@@ -332,7 +324,7 @@ class Reductions:
 
     @hears_dim
     def cumprod(self, axis: int, *, dtype: Any = None) -> Self:
-        """x₀, x₀ x₁, x₀ x₁ x₂, …; its gradient is right where factors are 0, too."""
+        """x₀, x₀ x₁, x₀ x₁ x₂, … The gradient is correct even if factors are 0."""
         return self._summand(dtype)._scanned(ops.CumProd, axis)._as(dtype)
 
     @hears_dim
@@ -342,22 +334,22 @@ class Reductions:
 
     @hears_dim
     def cummax(self, axis: int) -> Found:
-        """The largest element so far, and where it stands: the last such place."""
+        """The largest element so far, and its index: the last one, if tied."""
         return self._running(ops.ArgCumMax, axis)
 
     @hears_dim
     def cummin(self, axis: int) -> Found:
-        """The smallest element so far, and where it stands: the last such place."""
+        """The smallest element so far, and its index: the last one, if tied."""
         return self._running(ops.ArgCumMin, axis)
 
     def trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
-        """∫ y dx along an axis, by straight lines between samples: at places x, or dx apart."""
+        """∫ y dx along an axis by the trapezoidal rule; the samples are at places x, or dx apart."""
         return self._trapezoids(x, dx, dim).sum(dim)
 
     trapz = trapezoid
 
     def cumulative_trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
-        """The same up to each sample but the first."""
+        """The trapezoidal integral up to each sample except the first."""
         return self._trapezoids(x, dx, dim).cumsum(dim)
 
     def _trapezoids(self: Any, x: Any, dx: float, dim: int) -> Any:
@@ -369,14 +361,14 @@ class Reductions:
 
     @hears_dim
     def diff(self, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Self:
-        """x₁ − x₀, x₂ − x₁, …, n times over: one element fewer each time."""
+        """x₁ − x₀, x₂ − x₁, …, applied n times; each time the result has one element less."""
         axis = self.axis(axis)
         ends = [self.lift(e) for e in (prepend, append) if e is not None]
         if ends and n:
             parts = [self, *ends] if prepend is None else [ends[0], self, *ends[1:]]
             return parts[0].apply(ops.Concatenate(axis), *parts[1:]).diff(n, axis)
         if n < 0:
-            raise ShapeError(f"diff of {self.spec} is taken 0 times or more, and {n} was asked")
+            raise ShapeError(f"diff of {self.spec} needs n of 0 or more, and got {n}")
         y = self if n else self.clone()
         for _ in range(n):
             late, early = y[along(axis, 1, None)], y[along(axis, None, -1)]
@@ -388,9 +380,9 @@ class Reductions:
     def _reduction(
         self, axis: Any, keepdims: bool, empty: tuple[int, ...] | None = None, **torch: Any
     ) -> tuple[tuple[int, ...], bool]:
-        """The axes counted from the left, in order, and keepdims; PyTorch's `dim` and `keepdim` are heard too.
+        """The axes, counted from the left and sorted, and keepdims. PyTorch's `dim` and `keepdim` are accepted too.
 
-        empty    what () means: all axes, if None
+        empty    the axes that () means; None for all axes
         """
         if torch:
             axis, keepdims = torch.pop("dim", axis), torch.pop("keepdim", keepdims)
@@ -406,29 +398,24 @@ class Reductions:
     def _spread(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = 1, **torch: Any
     ) -> tuple[Any, ...]:
-        """The axes, keepdims, and what is taken off n; a bool alone is `unbiased`."""
+        """The axes, keepdims, and the correction; a bool alone is `unbiased`."""
         if isinstance(axis, bool) and unbiased is None:
             axis, unbiased = None, axis
         correction = 1 if correction is None else correction
         return *self._reduction(axis, keepdims, **torch), correction if unbiased is None else int(flag(unbiased))
 
     def _single(self, axis: Any) -> tuple[Self, int]:
-        """self and one of its axes; a number as a row of one, which may be asked along 0 or −1."""
+        """self and one of its axes. A 0-d tensor becomes a row of one, with axis 0 or −1."""
         return (self, self.axis(axis)) if self.ndim or whole(axis) not in (0, -1) else (self.reshape(1), 0)
 
     def _as(self, dtype: Any) -> Self:
         return self if dtype is None else self.astype(dtype)
 
     def _summand(self, dtype: Any) -> Self:
-        """In the dtype that is summed: integers in int64, and uint64, which that does not hold, in its own."""
+        """self in the dtype for sums: unsigned integers in int64, except uint64, which does not fit into it."""
         if dtype is None and self.dtype.kind == "u" and self.dtype.itemsize < 8:
             dtype = np.int64
         return self._as(dtype)
-
-    def _sorted(self, axis: Any, descending: bool) -> Found:
-        x, a = self._single(axis)
-        places = x.apply(ops.ArgSort(a, flag(descending)))
-        return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
 
     def _extreme(self, op: type[Op], axis: Any, keepdims: bool) -> Found:
         x, a = self._single(axis)
@@ -442,7 +429,7 @@ class Reductions:
         return x.apply(op(a, flag(keepdims) and bool(self.ndim)))  # type: ignore[call-arg]
 
     def _found(self, axis: int, places: Any, keepdims: bool) -> Found:
-        """The elements at places of an axis; without keepdims, of which there is one, the axis goes."""
+        """The elements at places of an axis. Without keepdims there is one place, and the axis is removed."""
         values = self.gather(axis, places)
         if keepdims:
             return Found(values, places)
@@ -454,19 +441,32 @@ class Reductions:
         return x.apply(op(a)).reshape(self.shape)
 
     def _running(self, op: Callable[[int], Op], axis: Any) -> Found:
+        """The elements at the places that op(axis) computes, and these places."""
         x, a = self._single(axis)
         places = x.apply(op(a))
         return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
 
 
+def interpolate_sorted(ordered: Any, axis: int, level: float, interpolation: str, q: Any) -> Any:
+    """The quantile at a level of sorted elements along an axis, with a gradient for the tensor q if it is given."""
+    last = ordered.shape[axis] - 1
+    up = level * last
+    low = min(floor(up), max(last - 1, 0))
+    y, part = ordered.narrow(axis, low, 1), ROUNDED[interpolation](up) - low
+    if not part:
+        return y
+    has_slope = q is not None and up != floor(up)
+    return y.lerp(ordered.narrow(axis, low + 1, 1), q.astype(y.dtype) * last - low if has_slope else part)
+
+
 def element(x: Any, axis: int, place: Any) -> Any:
-    """The element at one place of an axis, which keeps length 1. Each run may work out the place."""
+    """The element at one place of an axis, which keeps length 1. The place may depend on the run."""
     if is_unknown(unsaid(place)):
         return x.index_select(axis, x.lift(np.zeros(1, np.int64)) + place)
     return x.narrow(axis, place, 1)
 
 
-ROUNDED: dict[str, Callable[[Any], Any]] = {  # interpolation → the position that is read, for one between two places
+ROUNDED: dict[str, Callable[[Any], Any]] = {  # interpolation → the function that rounds a position between two places
     "linear": lambda up: up,
     "lower": lambda up: up // 1,
     "higher": lambda up: -(-up // 1),

@@ -1,16 +1,16 @@
-"""The op table: everything minigrad can do, one class each. In the order to read it:
+"""The op table: one class for each op of minigrad. Read the files in this order:
 
-    leaf                                                      where graphs begin
-    arithmetic comparison pointwise special activation        element by element
+    leaf                                                      the leaves of graphs
+    arithmetic comparison pointwise special activation        elementwise ops
     movement                                                  the same elements in other places
-    reduce scan sort                                          many elements to one, to running ones, in order
-    pattern index                                             some of the elements, and writing there
-    normalise                                                 rows brought to a common scale
+    reduce scan sort                                          reductions, running totals, sorting
+    pattern index                                             reading and writing some of the elements
+    normalise                                                 rescaling of rows: softmax, standardising
     matmul linalg                                             matrices
-    convolution pooling                                       windows that slide
+    convolution pooling                                       sliding windows
     recurrent                                                 sequences
-    random                                                    numbers drawn by a key
-    effect                                                    variables of a graph; what does more than compute
+    random                                                    random numbers from a key
+    effect                                                    variables of a graph; side effects
 """
 
 from ..core.op import Op
@@ -68,7 +68,7 @@ from .sort import ArgMax, ArgMin, ArgSort, ArgTopK
 from .special import BesselI, Erf, ErfInv, Erfc, PolyGamma
 # -- to here --------------------------------------------------------------------------------------
 
-# What is held to the laws: each that computes, and does no more, but for those of effect.py.
+# The ops that laws.py checks: those with a forward and without side effects, except the ones in effect.py.
 TABLE = tuple(
     op
     for op in tuple(vars().values())

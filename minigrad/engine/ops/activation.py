@@ -1,6 +1,6 @@
-"""Activations, which stand between the layers of a network, and a loss that no other ops make up well.
+"""Activations, used between the layers of a network, and a loss that cannot be composed well from other ops.
 
-They take floats. An exponential may overflow to ∞ without a word: 1 / ∞ is the 0 that the function tends to.
+They take floats. An exponential may overflow to ∞ without a warning: 1 / ∞ is 0, the correct limit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..core.op import Elementwise
 from .comparison import Clamp, kept
 from .special import blockwise, erfc
 
-# -- steps, smoothed ------------------------------------------------------------------------------
+# -- smooth steps ---------------------------------------------------------------------------------
 
 
 class Sigmoid(Elementwise):
@@ -52,7 +52,7 @@ class Relu(Elementwise):
     def partials(self, y, x): return ~(y <= 0),
 
     def vjp(self, gy, y, x):
-        # Beside a large array no mask is laid that is as long.
+        # For a large array, avoid making a mask of the same size.
         return gy.apply(ReluDifferential(), y) if x.spec.size > 1 << 16 else gy.where(~(y <= 0), 0),
 
 
@@ -93,7 +93,7 @@ class Threshold(Elementwise):
 
 
 class Hardtanh(Clamp):
-    """y = x moved into [min, max]; the gradient stops at the bounds themselves"""
+    """y = x clamped to [min, max]; the gradient stops at the bounds themselves"""
 
     def partials(self, y, x): return (x > self.min) & (x < self.max),
 
@@ -110,12 +110,12 @@ class Hardswish(Elementwise):
     def sloped(self, t, x): return t.where(x >= 3, t * (x / 3 + 0.5)).where(~(x <= -3), 0)
 
 
-# -- ramps, smoothed ------------------------------------------------------------------------------------
+# -- smooth ramps -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Softplus(Elementwise):
-    """y = ln(1 + e^(βx)) / β, and x itself where βx > threshold, from where on they are nearly equal"""
+    """y = ln(1 + e^(βx)) / β, and x itself where βx > threshold: there the two are nearly equal"""
 
     beta: float = 1.0
     threshold: float = 20.0
@@ -189,7 +189,7 @@ class Mish(Elementwise):
 
 
 class Gelu(Elementwise):
-    """y = x Φ(x), where Φ(x) = ½ erfc(−x/√2) is the normal distribution; ½ (1 + erf(x/√2)) would cancel digits.
+    """y = x Φ(x), where Φ(x) = ½ erfc(−x/√2) is the normal distribution; ½ (1 + erf(x/√2)) would lose digits.
 
     Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", section 2. https://arxiv.org/abs/1606.08415
     """
@@ -205,9 +205,9 @@ class Gelu(Elementwise):
 
 
 class GeluTanh(Elementwise):
-    """y = ½ x (1 + tanh u) = x σ(2u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and quicker. Same source.
+    """y = ½ x (1 + tanh u) = x σ(2u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and faster. Same source.
 
-    Where tanh u is nearly −1, 1 + tanh u would cancel digits.
+    Where tanh u is nearly −1, 1 + tanh u would lose digits.
     """
 
     symbol = "gelu"
@@ -227,7 +227,7 @@ CUBE = LINE * 0.044715
 
 
 class Differential(Elementwise):
-    """z = f′(x) t: what becomes of a small step t at x; and of a gradient, for this map is its own adjoint."""
+    """z = f′(x) t, which maps tangents forwards and gradients backwards: this map is its own adjoint."""
 
     inline = False
 
@@ -262,7 +262,7 @@ class GeluTanhDifferential(Differential):
     @np.errstate(over="ignore")
     @blockwise
     def forward(self, xp, t, x):
-        # In place: each array more would have to be carried through the cache.
+        # In place: every additional array would occupy cache.
         v = x * x
         p = v * (-2 * CUBE)
         p -= 2 * LINE
@@ -288,19 +288,19 @@ class GeluTanhDifferential(Differential):
     def flops(self, z, t, x): return 16 * z.size
 
 
-LEAST = -100.0  # ln of a probability counts as no less, so that one sure mistake leaves a mean finite
+LEAST = -100.0  # ln of a probability is at least this, so that one certain mistake leaves the mean finite
 TINY = 3.7e-44  # e to the LEAST
 
 
 @dataclass(frozen=True)
 class BinaryCrossEntropy(Elementwise):
-    """y = −t ln x − (1 − t) ln(1 − x), each ln no less than −100. Its slope in x counts x(1 − x) as 10⁻¹² at least."""
+    """y = −t ln x − (1 − t) ln(1 − x), with each ln at least −100. The slope in x uses x(1 − x) of at least 10⁻¹²."""
 
     autocast = "float32"
     inline = False
 
     def forward(self, xp, x, t):
-        least = xp.finfo(x.dtype).smallest_subnormal  # its ln is finite, and so says nothing of a division by zero
+        least = xp.finfo(x.dtype).smallest_subnormal  # its ln is finite, so there is no warning of a division by zero
         hit = xp.maximum(xp.log(xp.maximum(x, least)), x.dtype.type(LEAST))
         sure = xp.greater_equal(x, 1)
         miss = xp.where(sure, x.dtype.type(LEAST), xp.log1p(xp.where(sure, x.dtype.type(0), -x)))

@@ -1,6 +1,6 @@
-"""Arithmetic: two numbers make one. The value in one line, the derivative in one line.
+"""Arithmetic on one or two numbers. Each op is one line for the value and one line for the derivative.
 
-z = f(x, y) on each element; `partials` gives (∂z/∂x, ∂z/∂y). What is flat has 0.
+z = f(x, y) on each element; `partials` returns (∂z/∂x, ∂z/∂y), 0 where z is constant.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..base.errors import DTypeError
 from ..core.op import Elementwise
 
-# -- the four, and the sign -----------------------------------------------------------------------
+# -- sum, difference, product, quotient, negation -------------------------------------------------
 
 
 class Add(Elementwise):
@@ -65,7 +65,7 @@ class Neg(Elementwise):
 
 @dataclass(frozen=True)
 class Pow(Elementwise):
-    """y = xᵖ for a fixed number p; x³ as two products, which take a tenth of the time"""
+    """y = xᵖ for a fixed number p; x³ is computed by two products, in a tenth of the time"""
 
     exponent: float
 
@@ -75,21 +75,21 @@ class Pow(Elementwise):
     def infer(self, x):
         if x.dtype.kind in "iub" and self.exponent < 0 and isinstance(self.exponent, int):
             raise DTypeError(
-                f"{self} of {x}: an integer to a negative power is no integer. Use x.double() ** {self.exponent}"
+                f"{self} of {x}: an integer to a negative power is not an integer. Use x.double() ** {self.exponent}"
             )
         return super().infer(x)
 
     def forward(self, xp, x):
-        integers = {*"biu"} if isinstance(self.exponent, float) else {"b"}  # whose power is none of their dtype
+        integers = {*"biu"} if isinstance(self.exponent, float) else {"b"}  # kinds whose power has another dtype
         return x * x * x if self.exponent == 3 and x.dtype.kind not in integers else x ** self.exponent
 
     def partials(self, y, x):
-        # x⁰ is 1 everywhere: written out, since 0 · x⁻¹ is no number at 0.
+        # x⁰ is 1 everywhere. It is a case of its own, since 0 · x⁻¹ is NaN at 0.
         return 0 if self.exponent == 0 else self.exponent * x ** (self.exponent - 1),
 
 
 class Power(Elementwise):
-    """z = xʸ, both of them tensors; 0⁰ is 1, and flat there in both directions"""
+    """z = xʸ of two tensors; 0⁰ is 1, with slope 0 in both directions"""
 
     autocast = "float32"
     symbol = "^"
@@ -97,13 +97,13 @@ class Power(Elementwise):
     def forward(self, xp, x, y): return xp.power(x, y)
 
     def partials(self, z, x, y):
-        # Where a factor is 0 beside an infinite one, 1 stands for the base: the product is 0, not no number.
+        # Where the formula would be 0 · ∞, the base is replaced by 1: then the product is 0, not NaN.
         base = x.where((abs(x) > 0) | (y != 0), 1)
         argument = x.where((x != 0) | (y < 0), 1)
         return y * base ** (y - 1), z * argument.log()
 
 
-# -- quotients that are whole, and what they leave ----------------------------------------------------
+# -- integer quotients and remainders ------------------------------------------------------------------
 
 
 class FloorDivide(Elementwise):
@@ -153,14 +153,14 @@ class Atan2(Elementwise):
     def forward(self, xp, x, y): return xp.arctan2(x, y)
 
     def partials(self, z, x, y):
-        x, y = x.astype(z.dtype), y.astype(z.dtype)  # the hypotenuse of small integers would be of float16
+        x, y = x.astype(z.dtype), y.astype(z.dtype)  # otherwise hypot of small integers would be float16
         far = x.hypot(y)
-        far = far.where(far != 0, 1)  # the origin has no angle; its slopes are taken as 0
+        far = far.where(far != 0, 1)  # the origin has no angle; its slopes are defined as 0
         return y / far / far, -x / far / far
 
 
 class CopySign(Elementwise):
-    """z = |x| with the sign of y, which 0 and NaN have too"""
+    """z = |x| with the sign of y; 0 and NaN have signs too"""
 
     method = "copysign"
 
@@ -178,7 +178,7 @@ class LogAddExp(Elementwise):
 
 
 class XLogY(Elementwise):
-    """z = x ln y, and 0 where x is 0: what 0 ln 0 tends to"""
+    """z = x ln y, and 0 where x is 0: the limit of x ln x"""
 
     method = "xlogy"
 

@@ -1,6 +1,6 @@
-"""Comparing and choosing: which is larger, and take it.
+"""Comparisons, logic, and choosing between values.
 
-What is no function of a real number, as the answer to a question, has None for a derivative.
+Ops whose result is not a real number, such as comparisons, have None for a derivative.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .special import blockwise
 
 
 class Question(Elementwise):
-    """z = whether something holds of x, or of x and y: no nudge changes it by a little, so it has no derivative"""
+    """z = whether a condition on x, or on x and y, holds. The result is a boolean, so it has no derivative"""
 
     def partials(self, z, *xs): return (None,) * len(xs)
 
@@ -71,7 +71,7 @@ class NotEqual(Question):
 
 
 class IsNaN(Question):
-    """y = whether x is no number"""
+    """y = whether x is NaN"""
 
     method = "isnan"
 
@@ -87,7 +87,7 @@ class IsInf(Question):
 
 
 class IsFinite(Question):
-    """y = whether x is a number, and neither ∞ nor −∞"""
+    """y = whether x is neither NaN nor ∞ nor −∞"""
 
     method = "isfinite"
 
@@ -129,7 +129,7 @@ class Not(Question):
 
 
 class Kept(Elementwise):
-    """z = t where c holds, 0 elsewhere: `Where` of 0, and what becomes of a gradient on its way through a choice"""
+    """z = t where c holds, 0 elsewhere: `Where` with 0, which is also how a gradient passes through a choice"""
 
     inline = False
 
@@ -141,7 +141,7 @@ class Kept(Elementwise):
 
 
 def kept(xp, t, c):
-    """t where c holds, else 0: bit by bit; a branch for each element is guessed wrong, and takes ten times as long."""
+    """t where c holds, else 0. Bit operations avoid a branch per element: mispredicted ones take ten times as long."""
     if xp is not np and (own := getattr(xp, "kept", None)):  # C has one
         return own(t, c)
     bits = np.dtype(f"i{t.dtype.itemsize}")
@@ -157,10 +157,10 @@ class Where(Elementwise):
 
 
 class Extremum(Elementwise):
-    """The one of x and y that the other has not lost to; where they tie, each has half of the gradient."""
+    """The maximum or the minimum of x and y. If they tie, each gets half of the gradient."""
 
     def lost(self, x, y):
-        """Whether x is not the one. Beside what is no number, which is the result, nobody has lost."""
+        """Whether y is chosen instead of x. If either is NaN, the result is NaN and both count as chosen."""
         raise NotImplementedError
 
     def vjp(self, gz, z, x, y): return tuple(self.part(gz, *pair).sum_to(pair[0].shape) for pair in ((x, y), (y, x)))
@@ -169,7 +169,7 @@ class Extremum(Elementwise):
 
 
 class Maximum(Extremum):
-    """z = max(x, y); where they tie, each has half of the gradient"""
+    """z = max(x, y); where they tie, each gets half of the gradient"""
 
     symbol, method = "max", "maximum"
 
@@ -178,7 +178,7 @@ class Maximum(Extremum):
 
 
 class Minimum(Extremum):
-    """z = min(x, y); where they tie, each has half of the gradient"""
+    """z = min(x, y); where they tie, each gets half of the gradient"""
 
     symbol, method = "min", "minimum"
 
@@ -188,7 +188,7 @@ class Minimum(Extremum):
 
 @dataclass(frozen=True)
 class Clamp(Elementwise):
-    """y = x moved into [min, max], where None is no bound; the gradient passes at the bounds themselves"""
+    """y = x clamped to [min, max], where None means no bound; the gradient passes at the bounds themselves"""
 
     min: float | None
     max: float | None
@@ -205,7 +205,7 @@ class Clamp(Elementwise):
 
 @dataclass(frozen=True)
 class NanToNum(Elementwise):
-    """y = x with numbers in place of NaN, ∞ and −∞; None for the largest of its dtype"""
+    """y = x with numbers in place of NaN, ∞ and −∞; None stands for the largest number of the dtype"""
 
     nan: float = 0.0
     posinf: float | None = None
@@ -224,14 +224,14 @@ class Heaviside(Elementwise):
     def partials(self, z, x, y): return 0, x == 0
 
 
-# -- the nearest of few numbers ---------------------------------------------------------------------------
+# -- quantisation -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Quantize(Elementwise):
-    """q = x / s to the nearest whole number, plus z, moved into [low, high]; what is no number becomes low
+    """q = x / s rounded to the nearest integer, plus z, clamped to [low, high]; NaN becomes low
 
-    s, z    scale and zero point, as floats: z, which is whole, stands for 0
+    s, z    scale and zero point, as floats; z is an integer and represents 0
     """
 
     low: int
@@ -244,17 +244,17 @@ class Quantize(Elementwise):
 
 @dataclass(frozen=True)
 class FakeQuantize(Elementwise):
-    """y = (q − z) s, where q is what `Quantize` gives: what is left of x.
+    """y = (q − z) s, where q is the result of `Quantize`: x after quantisation and back.
 
-    Its slope is 0 wherever it has one. Said is that of x moved into the range, so that what is behind it can learn: the
-    straight-through estimate, an untruth. Bengio et al. 2013, “Estimating or Propagating Gradients Through Stochastic
-    Neurons for Conditional Computation”, section 3. https://arxiv.org/abs/1308.3432
+    Its true slope is 0 wherever it exists. The rule returns the slope of x clamped to the range, so that earlier
+    layers can learn: the straight-through estimate. Bengio et al. 2013, “Estimating or Propagating Gradients Through
+    Stochastic Neurons for Conditional Computation”, section 3. https://arxiv.org/abs/1308.3432
     """
 
     low: int
     high: int
 
-    estimated = True  # which no finite difference confirms
+    estimated = True  # finite differences do not confirm the slope
 
     def infer(self, x, s, z): return broadcast(self, x, s, z).with_dtype(x.dtype)
 
@@ -262,12 +262,12 @@ class FakeQuantize(Elementwise):
         return ((nearest(xp, x, s, z, self.low, self.high) - z).astype(s.dtype) * s).astype(x.dtype)
 
     def partials(self, y, x, s, z):
-        q = x.apply(Quantize(self.low - 1, self.high + 1, np.dtype(np.int32)), s, z)  # no step of it is made faster
+        q = x.apply(Quantize(self.low - 1, self.high + 1, np.dtype(np.int32)), s, z)  # one op, so no fast_math in it
         return (q >= self.low) & (q <= self.high), None, None
 
 
 def nearest(xp, x, s, z, low, high):
-    """x / s + z as a whole number from low to high, by the product with 1 / s, as PyTorch has it; halves go to even."""
+    """x / s + z as an integer from low to high, computed by x · (1 / s) as in PyTorch; halves round to even."""
     q = xp.rint(x * (1 / s)) + z
-    q = xp.where(q >= low, q, low)  # and what is no number
+    q = xp.where(q >= low, q, low)  # also for NaN
     return xp.where(q <= high, q, high)

@@ -4,27 +4,27 @@ Along one axis a window of k taps stands at places o = 0, 1, …, and its tap t 
 
     o · stride + t · dilation − before
 
-of x. What falls outside is padding, and is never stored: for each tap only the places that read inside
-are listed. So a sum or a maximum over windows is a loop over the few taps, each one whole slab of x,
-and no loop over places or over the batch.
+of x. Reads outside of x are padding, which is never stored: for each tap only the places that read inside
+are listed. So a sum or a maximum over windows is a loop over the few taps, each reading a whole slab of x,
+without a loop over places or over the batch.
 
-Slabs are copied with the batch as the innermost axis in memory, (C, *spatial, N): every run of memory that a
-tap reads is then N · width long. Results are views with their axes in the usual order, and elementwise
-ops keep the order of the memory they find, so that a network of convolutions turns its batch once.
+Slabs are copied with the batch as the innermost axis in memory, (C, *spatial, N), so that a tap reads
+contiguous runs of N · width elements. Results are views with their axes in the usual order, and elementwise
+ops keep the memory order of their operands, so a network of convolutions transposes its batch only once.
 
-What all windows read, one after the other, is as many times x as a window has taps. So it is laid out in blocks
-that stay in the cache, each used up before the next is made. The windows at places a, a + 1, … are those at
-0, 1, … of a window with a · stride less of padding before: a block is a window like any other.
+All windows together read each element of x as often as a window has taps. So their contents are laid out in blocks
+that fit into the cache, and each block is used before the next is made. The windows at places a, a + 1, … equal those
+at 0, 1, … of a window with a · stride less padding before, so a block is a window like any other.
 
-Convolution is one form in three variables, seen from each of them:
+The three ops are the derivatives of one trilinear form:
 
     T(x, w, gy) = Σ gy · (x ⋆ w)        x (N, C, *size)   w (O, C / groups, *kernel)   y (N, O, *places)
 
-is linear in x, in w and in gy. Its gradient in gy is the convolution y = x ⋆ w; its gradient in x is
-transposed convolution; its gradient in w is the filter's. So each op's derivatives are the other two, of every order.
+It is linear in x, in w and in gy. Its gradient in gy is the convolution y = x ⋆ w, its gradient in x the
+transposed convolution, its gradient in w the filter's. So each op's derivatives, of every order, are the other two.
 
 Each is one matrix product (one per group) with the windows of x as columns: Chellapilla, Puri and Simard 2006,
-“High Performance Convolutional Neural Networks for Document Processing”. As everywhere in deep learning, the kernel is
+“High Performance Convolutional Neural Networks for Document Processing”. As usual in deep learning, the kernel is
 not mirrored.
 """
 
@@ -45,14 +45,14 @@ from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Linear, Op
 
-PER_BLOCK = 16  # of a device's blocks make one of columns: in smaller ones, calls cost more than the cache saves
+PER_BLOCK = 16  # device blocks per block of columns: with smaller ones, calls cost more than the cache saves
 
 
 @dataclass(frozen=True)
 class Window:
     """A window over the last axes of x: one entry per axis.
 
-    padding    how many places of padding before and after
+    padding    for each axis, the amount of padding before and after
     """
 
     kernel: tuple[int, ...]
@@ -62,7 +62,7 @@ class Window:
 
     @property
     def taps(self) -> int:
-        """How many elements one window reads."""
+        """The number of elements that one window reads."""
         return prod(self.kernel)
 
     @property
@@ -77,11 +77,11 @@ class Window:
 
     @property
     def padded(self) -> bool:
-        """Whether some taps may read nothing."""
+        """Whether some taps may read padding."""
         return any(max(amount) > 0 for amount in self.padding)
 
     def places(self, op: object, size: tuple[int, ...]) -> tuple[int, ...]:
-        """How many places there are along each axis. Raises ShapeError where the window does not fit in once."""
+        """The number of places along each axis. Raises ShapeError if the window does not fit at all."""
         entries = zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
         places = tuple((n + sum(p) - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in entries)
         if min(places, default=1) < 1:
@@ -94,11 +94,11 @@ class Window:
         return places
 
     def axis(self, i: int, size: int, places: int) -> tuple[tuple[slice, slice], ...]:
-        """For each tap along axis i: what it reads of x, and the places that read it."""
+        """For each tap along axis i: the slice of x that it reads, and the slice of places that read it."""
         return reach(size, places, self.kernel[i], self.stride[i], self.padding[i][0], self.dilation[i])
 
     def slabs(self, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
-        """For each tap of all axes, the last axis fastest: its position, what it reads of x, who reads it."""
+        """For each tap of all axes, the last axis fastest: its position, the slices of x it reads, and their places."""
         return slabs(self, size, places)
 
 
@@ -108,8 +108,8 @@ def reach(n: int, places: int, k: int, stride: int, before: int, dilation: int) 
     taps = []
     for t in range(k):
         shift = t * dilation - before
-        first = min(max(0, -(shift // stride)), places)  # the first place that reads no padding before …
-        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # … and the last that reads none after
+        first = min(max(0, -(shift // stride)), places)  # the first place that reads no padding before x
+        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # the end of those that read none after x
         start = first * stride + shift
         read = slice(start, start + (last - first - 1) * stride + 1, stride) if last > first else slice(0, 0)
         taps.append((read, slice(first, last)))
@@ -118,7 +118,7 @@ def reach(n: int, places: int, k: int, stride: int, before: int, dilation: int) 
 
 @lru_cache(maxsize=1024)
 def slabs(window: Window, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
-    """See `Window.slabs`: decided once for each size."""
+    """See `Window.slabs`: computed once for each size."""
     axes = [enumerate(window.axis(i, n, p)) for i, (n, p) in enumerate(zip(size, places))]
     return [
         (tuple(t for t, _ in tap), tuple(read for _, (read, _) in tap), tuple(at for _, (_, at) in tap))
@@ -130,27 +130,27 @@ def slabs(window: Window, size: tuple[int, ...], places: tuple[int, ...]) -> lis
 
 
 def batch_last(xp, x):
-    """x (N, C, *size) as (C, *size, N), contiguous: copied unless it is so in memory already."""
+    """x (N, C, *size) as (C, *size, N), contiguous; copied unless its memory has that order already."""
     return xp.ascontiguousarray(x.transpose(*range(1, x.ndim), 0))
 
 
 def batch_first(y):
-    """y (C, *size, N) seen as (N, C, *size)."""
+    """y (C, *size, N) viewed as (N, C, *size)."""
     return y.transpose(-1, *range(y.ndim - 1))
 
 
-# -- what all windows read -------------------------------------------------------------------------
+# -- the contents of all windows, as columns -------------------------------------------------------
 
 
 def blocks(x, window: Window, places: tuple[int, ...]) -> list[Any]:
-    """The columns of x (C, *size, N) in blocks: which of them, and the window and the places that these are all of."""
+    """The columns of x (C, *size, N) in blocks: for each, its slice of the columns, its window and its places."""
     return cut(window, places, len(x), x.shape[-1], PER_BLOCK * device_of(x).block)
 
 
 @lru_cache(maxsize=1024)
 def cut(window: Window, places: tuple[int, ...], channels: int, batch: int, most: int) -> list[Any]:
-    """See `blocks`: cut along the first axis, evenly, into blocks of at most so many elements or of one place."""
-    if window.plain:  # its columns are x itself
+    """See `blocks`: cut evenly along the first axis, into blocks of at most `most` elements, or of a single place."""
+    if window.plain:  # the columns are x itself
         return [(slice(None), window, places)]
     width = prod(places[1:]) * batch
     pieces = -(-channels * window.taps * places[0] * width // most) or 1
@@ -164,7 +164,7 @@ def cut(window: Window, places: tuple[int, ...], channels: int, batch: int, most
 
 
 def columns(xp, x, window: Window, places: tuple[int, ...]):
-    """What each tap reads: x (C, *size, N) → (C · taps, places · N), a copy unless each element is its own window."""
+    """The elements read by each tap: x (C, *size, N) → (C · taps, places · N); a view if the window is plain."""
     channels, *size, batch = x.shape
     shape = channels * window.taps, prod(places) * batch
     if window.plain:
@@ -176,7 +176,7 @@ def columns(xp, x, window: Window, places: tuple[int, ...]):
 
 
 def folded(xp, columns_at, window: Window, places: tuple[int, ...], shape: tuple[int, ...], dtype):
-    """The adjoint of `columns`: x of shape (C, *size, N), each element the sum of where it was read.
+    """The adjoint of `columns`: x of shape (C, *size, N), where each element is the sum over the taps that read it.
 
     columns_at    slice → these columns, (C · taps, places · N)
     """
@@ -189,7 +189,7 @@ def folded(xp, columns_at, window: Window, places: tuple[int, ...], shape: tuple
 
 
 def fold_into(x, cols, window: Window, places: tuple[int, ...]):
-    """x += the columns folded."""
+    """Add each column entry to the element of x that it was read from."""
     cols = cols.reshape(len(x), *window.kernel, *places, x.shape[-1])
     for tap, read, at in window.slabs(x.shape[1:-1], places):
         x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
@@ -200,7 +200,7 @@ def fold_into(x, cols, window: Window, places: tuple[int, ...]):
 
 @dataclass(frozen=True)
 class Unfold(Linear):
-    """x (N, C, *size) → (N, C · taps, places): each window of x a column. Known as im2col."""
+    """x (N, C, *size) → (N, C · taps, places): each window of x becomes a column. Known as im2col."""
 
     window: Window
 
@@ -222,7 +222,7 @@ class Unfold(Linear):
 
 @dataclass(frozen=True)
 class Windows(Linear):
-    """y[…, o, t] = x[…, o · step + t]: what windows of `size` on the last axis show. A view: no bytes."""
+    """y[…, o, t] = x[…, o · step + t]: the windows of `size` on the last axis. A view: it needs no memory."""
 
     size: int
     step: int
@@ -233,11 +233,11 @@ class Windows(Linear):
     def infer(self, x): return x.with_shape((*x.shape[:-1], (x.shape[-1] - self.size) // self.step + 1, self.size))
 
     def forward(self, xp, x):
-        if device_of(x) is not CPU:  # CuPy's own would wait for the device
+        if device_of(x) is not CPU:  # CuPy's sliding_window_view would wait for the device
             shape, (*outer, step) = self.infer(Spec(x.shape, x.dtype)).shape, x.strides
             return xp.lib.stride_tricks.as_strided(x, shape, (*outer, step * self.step, step))
         windows = xp.lib.stride_tricks.sliding_window_view
-        if isinstance(x, np.ndarray) and self.step >= self.size:  # in windows that overlap, two elements are one
+        if isinstance(x, np.ndarray) and self.step >= self.size:  # overlapping windows would share elements
             windows = partial(windows, writeable=x.flags.writeable)
         return windows(x, self.size, -1)[..., :: self.step, :]
 
@@ -251,7 +251,7 @@ class Windows(Linear):
 
 @dataclass(frozen=True)
 class Fold(Linear):
-    """y (N, C · taps, places) → (N, C, *size): each element of x the sum of its copies in y. Known as col2im."""
+    """y (N, C · taps, places) → (N, C, *size): each element is the sum of its copies in y. Known as col2im."""
 
     window: Window
     size: tuple[int, ...]
@@ -279,7 +279,7 @@ class Fold(Linear):
 
 @dataclass(frozen=True)
 class Trilinear(Op):
-    """What the three have in common: the window, and the groups that channels are divided into."""
+    """The base class of the three convolution ops: the window, and the groups into which channels are divided."""
 
     window: Window
     groups: int = 1
@@ -288,7 +288,7 @@ class Trilinear(Op):
     is_product = True
 
     def spec(self, shape: tuple[int, ...], *operands: Spec) -> Spec:
-        """The result of that shape."""
+        """The spec of a result of that shape."""
         return Spec(shape, result_type(*(s.dtype for s in operands)), common_device(self, *operands))
 
     def filters(self, xp, w):
@@ -297,7 +297,7 @@ class Trilinear(Op):
         return xp.ascontiguousarray(w).reshape(self.groups, outputs // self.groups, prod(fan_in))
 
     def grouped(self, matrix):
-        """Rows (C · …, L) divided among the groups: (G, C / G · …, L)."""
+        """A matrix (C · …, L) with its rows divided among the groups: (G, C / G · …, L)."""
         return matrix.reshape(self.groups, matrix.shape[0] // self.groups, matrix.shape[1])
 
     def spread(self, xp, gy):
@@ -308,7 +308,7 @@ class Trilinear(Op):
 
 @dataclass(frozen=True)
 class Convolution(Trilinear):
-    """y[n, o, p] = Σ x[n, c, p · stride + t · dilation − padding] w[o, c, t], and + b[o] where a bias is given"""
+    """y[n, o, p] = Σ x[n, c, p · stride + t · dilation − padding] w[o, c, t], and + b[o] if a bias is given"""
 
     symbol = "⋆"
 
@@ -318,13 +318,13 @@ class Convolution(Trilinear):
         return self.spec((x.shape[0], w.shape[0], *places), x, w, *b)
 
     def check(self, x, w, *b):
-        """Raises ShapeError where channels, filters or bias do not fit."""
+        """Raises ShapeError if channels, filters or bias do not fit."""
         axes = len(self.window.kernel) + 2
         if x.ndim != axes or w.ndim != axes:
             raise ShapeError(f"convolution needs x (N, C, *size), w (O, C, *kernel), {axes} axes each: got {x} ⋆ {w}")
         channels, outputs, read = x.shape[1], w.shape[0], w.shape[1] * self.groups
         if channels % self.groups or outputs % self.groups:
-            raise ShapeError(f"{self.groups} groups divide neither {channels} into {outputs} channels: {x} ⋆ {w}")
+            raise ShapeError(f"{self.groups} groups must divide both {channels} and {outputs} channels: {x} ⋆ {w}")
         if channels != read:
             each = f"{w.shape[1]} channels" + f" in each of {self.groups} groups" * (self.groups > 1)
             raise ShapeError(f"convolution: x {x} has {channels} channels, and the filters w {w} read {each}")
@@ -358,9 +358,9 @@ class Convolution(Trilinear):
 
 @dataclass(frozen=True)
 class ConvolutionTranspose(Trilinear):
-    """x[n, c, i] = Σ y[n, o, p] w[o, c, t] over all p · stride + t · dilation − padding = i: y's elements stamp w on x.
+    """x[n, c, i] = Σ y[n, o, p] w[o, c, t] over p · stride + t · dilation − padding = i: each y adds a copy of w to x.
 
-    size    of the result: several sizes have windows at the same places
+    size    the spatial size of the result: several sizes have the same number of places
     """
 
     size: tuple[int, ...] = ()
@@ -380,7 +380,7 @@ class ConvolutionTranspose(Trilinear):
     def forward(self, xp, y, w):
         batch, _, *places = y.shape
         filters, y = self.filters(xp, w).swapaxes(1, 2), self.spread(xp, y)
-        # One output of each group, as in depthwise convolution: BLAS is 15 times slower than a product of elements.
+        # With one output per group, as in depthwise convolution, BLAS is 15 times slower than elementwise products.
         product = xp.multiply if filters.shape[2] == 1 else xp.matmul
         shape, dtype = (w.shape[1] * self.groups, *self.size, batch), xp.result_type(y, w)
         x = folded(xp, lambda at: product(filters, y[..., at]), self.window, tuple(places), shape, dtype)

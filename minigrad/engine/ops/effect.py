@@ -1,11 +1,11 @@
-"""Several results, an order, and effects: what a graph needs besides arithmetic.
+"""Ops with several results, with control dependencies or with side effects.
 
-An op has one result. Where it truly has several (both ends of a loop, what a branch returns), the result is a
-tuple, its spec is a Specs, and `TupleGet(i)` picks one. The gradients of the pieces come together in a `Cotangents`.
+An op usually has one result. If it has several (those of a loop or a branch), the result is a tuple, its
+spec is a Specs, and `TupleGet(i)` selects one. Their gradients are collected in a `Cotangents`.
 
-An op with an effect prints, keeps a value to be looked at, or calls what the user wrote. Reads and assignments of a
-variable, which they name, only stand in the graph that a user builds: a run replaces a read by an input, an assignment
-by a result (graph/pruning.py), for a graph is a function.
+An op with an effect prints, stores a value for inspection, or calls a user's function. Reads and assignments of a
+variable name it, and exist only in the graph that the user builds: since a graph that runs is a function, a read
+becomes an input, and an assignment a result (graph/pruning.py).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..core.op import Op
 
 
 class Cotangents:
-    """The gradients of an op's results, one each; None where none arrived.
+    """The gradients of an op's results, one each; None for a result without one.
 
-    Two rows add piece by piece, so that backpropagation treats a row as it treats any other gradient.
+    Two Cotangents add entry by entry, so that backpropagation treats them like any other gradient.
     """
 
     def __init__(self, gys: tuple[Any, ...]):
@@ -39,7 +39,7 @@ class Cotangents:
 
 @dataclass(frozen=True)
 class TupleGet(Op):
-    """y = xs[i], one of several results"""
+    """y = xs[i], one of several results of an op"""
 
     i: int
 
@@ -56,7 +56,7 @@ class TupleGet(Op):
 
 @dataclass(frozen=True)
 class StopGradient(Op):
-    """y = x, and no gradient passes; or it passes to what x was before an edit that nobody recorded"""
+    """y = x without a gradient to x; with a second operand, x before an unrecorded edit, that one gets the gradient"""
 
     inline = True
     is_view = True
@@ -70,7 +70,7 @@ class StopGradient(Op):
 
 @dataclass(frozen=True)
 class ControlDep(Op):
-    """y = x, once each of the others has been computed: an edge that only says "before" """
+    """y = x, once each of the other operands has been computed: a control dependency"""
 
     is_view = True
 
@@ -82,13 +82,13 @@ class ControlDep(Op):
 
 
 class Barrier(ControlDep):
-    """y = x, once each of the others has been computed; and no pass takes y for x: what is made of y is made again"""
+    """y = x, once each of the other operands has been computed. No pass replaces y by x, so ops on y are recomputed"""
 
 
 class Effect(Op):
-    """What does more than give a result.
+    """An op with a side effect.
 
-    repeats    whether it happens again when a run that failed is run again, to find where
+    repeats    whether it runs again when a failed run is repeated to find the op that failed
     """
 
     effect = True
@@ -98,7 +98,7 @@ class Effect(Op):
 
 
 class Shown(Effect):
-    """An effect that gives on its first operand as it is."""
+    """An effect that returns its first operand unchanged."""
 
     repeats = False
 
@@ -109,9 +109,9 @@ class Shown(Effect):
 
 @dataclass(frozen=True)
 class Print(Shown):
-    """y = x, and a line is printed.
+    """y = x, and prints a line.
 
-    words    what is printed: text, and None where an operand's value comes
+    words    the words to print: text, or None for the value of the next operand
     """
 
     words: tuple[str | None, ...]
@@ -128,9 +128,9 @@ class Print(Shown):
 
 @dataclass(frozen=True)
 class Keep(Shown):
-    """y = x, of which a copy is kept.
+    """y = x, and stores a copy of x in a probe.
 
-    probe    keeps it in its `values`, as long as somebody holds the probe
+    probe    a weak reference to the probe; the copy is appended to its `values`
     """
 
     probe: ref[Any]
@@ -144,9 +144,9 @@ class Keep(Shown):
 
 @dataclass(frozen=True)
 class PyFunc(Effect):
-    """y = f(x₁, x₂, …), a Python function of NumPy arrays. No gradient passes: nobody sees into it.
+    """y = f(x₁, x₂, …), a Python function of NumPy arrays. No gradient passes through it.
 
-    specs    what it promises to give; one, or several
+    specs    the declared specs of its results
     """
 
     f: Callable[..., Any]
@@ -165,7 +165,7 @@ class PyFunc(Effect):
         return tuple(self.checked(y, spec) for y, spec in zip(ys, self.specs))
 
     def checked(self, y, spec):
-        """What f gave, as the array it promised."""
+        """A result of f, as an array of its declared dtype. Raises ShapeError or DTypeError if it does not fit."""
         array = np.asarray(getattr(y, "value", y))
         if not fits(array.shape, spec.shape):
             raise ShapeError(f"{self} promised {spec}, and gave an array of shape {array.shape}")
@@ -178,7 +178,7 @@ class PyFunc(Effect):
 
 @dataclass(frozen=True)
 class Read(Op):
-    """y = what the variable holds once the others have been computed; with no others, at the start of the run"""
+    """y = the variable's value once the operands have been computed; without operands, at the start of the run"""
 
     variable: str
     spec: Spec
@@ -202,19 +202,19 @@ class Assign(Op):
 
 
 class AssignAdd(Assign):
-    """variable ← variable + x, of what it holds at that moment; y = the sum"""
+    """variable ← variable + x, with its value at that moment; y = the sum"""
 
     symbol = "+←"
 
 
 class AssignSub(Assign):
-    """variable ← variable − x, of what it holds at that moment; y = the difference"""
+    """variable ← variable − x, with its value at that moment; y = the difference"""
 
     symbol = "−←"
 
 
 class Group(Op):
-    """All of these; it gives nothing"""
+    """Runs all its operands, and has no result"""
 
     def infer(self, *xs): return Specs(())
     def flops(self, y, *xs): return 0

@@ -1,13 +1,13 @@
-"""Indexing, and its adjoint: where `x[i]` reads, the gradient is added.
+"""Indexing, and its adjoint, which adds the gradient at the elements that `x[i]` reads.
 
-An index is a pattern, which is part of the op, and the integer arrays in it, which are operands:
-`x[:, rows]` is `Index((Slice(), ARRAY))` of x and rows. So one op serves every batch.
+An index consists of a pattern, which is part of the op, and of integer arrays, which are operands:
+`x[:, rows]` is `Index((Slice(), ARRAY))` of x and rows. So one op serves every batch of rows.
 
     Index       y = x[pattern]
     IndexAdd    zeros, with x added at the pattern
     IndexSet    x, with a value written at the pattern
 
-Gather, Scatter and ScatterAdd have an index for every element of the result:
+Gather, Scatter and ScatterAdd have one index per element:
 
     gather         y[i, j] = x[index[i, j], j]              along axis 0, and likewise along others
     scatter_add    y[index[i, j], j] += x[i, j]             into zeros
@@ -34,13 +34,13 @@ from .pattern import ARRAY, Pattern, array_axes, filled, fits_region, integers_f
 
 @dataclass(frozen=True)
 class Indexed(Op):
-    """What Index, IndexAdd and IndexSet have in common: the pattern, and the arrays that go into it."""
+    """The base class of Index, IndexAdd and IndexSet: the pattern, and helpers for the arrays that go into it."""
 
     pattern: Pattern
 
     @cached_property
     def basic(self) -> tuple[Any, ...] | None:
-        """The index itself, if there is no array in it. Its result is a view, also where it is one element."""
+        """The index itself, if it contains no array. The `...` makes the result a view even for a single element."""
         if any(isinstance(p, str) for p in self.pattern):
             return None
         index = filled(self.pattern, ())
@@ -48,30 +48,30 @@ class Indexed(Op):
 
     @cached_property
     def along(self) -> int:
-        """The axis along which the one array chooses, where there is nothing else; otherwise −1."""
+        """The axis that a single array indexes, if all other axes are taken whole; otherwise −1."""
         last = len(self.pattern) - 1
         return last if self.pattern == (*((None, None, None),) * last, ARRAY) else -1
 
     @cached_property
     def is_once(self) -> bool:
-        """Whether no place can be named twice, as slices, integers and masks name none."""
+        """Whether no place can occur twice in the index: true for slices, integers and masks."""
         return ARRAY not in self.pattern
 
     @cached_property
     def first(self) -> tuple[Any, ...] | None:
-        """The index of the integers, where arrays come after them."""
+        """The index of the integers alone, if there are arrays too, which are applied after it; otherwise None."""
         return integers_first(self.pattern)
 
     def seen(self, x: Any) -> Any:
-        """x as the arrays see it: the integers are applied. A view."""
+        """x with the integers of the index applied, ready for the arrays. A view."""
         return x if self.first is None else x[self.first]
 
     def at(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The index, as NumPy wants it."""
+        """The index in NumPy's form."""
         return filled(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
 
     def places(self, xp: Any, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> Any:
-        """The places that the pattern names in an array of that shape, counted through it: integers, as x[pattern]."""
+        """The flat indices of the elements of x[pattern], for x of that shape: integers, in the shape of x[pattern]."""
         covered = len(shape) if Ellipsis in self.pattern else sum(p is not None for p in self.pattern)
         rows = self.seen(xp.arange(prod(shape[:covered])).reshape(shape[:covered]))[self.at(arrays)]
         rest, width = shape[covered:], prod(shape[covered:])
@@ -82,7 +82,7 @@ class Indexed(Op):
         return region(self.pattern, x, arrays)
 
     def checked(self, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> None:
-        """Raises BoundsError naming the integer outside its axis: NumPy does not say which, and a device takes any."""
+        """Raises BoundsError naming the index outside its axis. NumPy does not name it, and a GPU does not check."""
         for axis, array in zip(array_axes(self.pattern, len(shape)), arrays, strict=True):
             refuse_outside(written(self.pattern), array, axis, shape[axis], -shape[axis])
 
@@ -98,7 +98,7 @@ class Index(Indexed):
 
     @cached_property
     def is_view(self):
-        """Whether it looks at x's memory: where no array chooses."""
+        """Whether it shares x's memory: if the index contains no array."""
         return self.basic is not None
 
     def infer(self, x, *arrays): return Spec(self.region(x, arrays), x.dtype, common_device(self, x, *arrays))
@@ -109,7 +109,7 @@ class Index(Indexed):
         if device_of(x) is not CPU:
             self.checked(x.shape, arrays)
         try:
-            # Along one axis NumPy's `take` needs half the time of its general index, which leaves axes out of order.
+            # Along one axis NumPy's `take` needs half the time of general indexing, which also reorders the memory.
             if self.along >= 0:
                 return x.take(as_places(arrays[0]), self.along)
             return xp.asarray(self.seen(x)[self.at(arrays)], order="C")
@@ -126,9 +126,9 @@ class Index(Indexed):
 
 @dataclass(frozen=True)
 class IndexAdd(Indexed):
-    """y = zeros of `shape` with x added at y[pattern]: places named twice receive twice.
+    """y = zeros of `shape` with x added at y[pattern]; repeated indices add up.
 
-    inside    whether the arrays are known to lie inside `shape`, having been read with before
+    inside    whether the indices are known to be in bounds, since forward has read with them
     """
 
     shape: tuple[int, ...]
@@ -151,7 +151,7 @@ class IndexAdd(Indexed):
             else:
                 places = self.places(xp, self.shape, arrays)
                 there = x if x.shape == places.shape else xp.broadcast_to(x, places.shape)
-                # Along one axis NumPy adds six times as fast as along several.
+                # With flat indices NumPy adds six times as fast as with several axes.
                 device_of(y).scatter_add(y.reshape(-1), places.reshape(-1), there.reshape(-1))
         except IndexError:  # NumPy's, also on the simulated device
             self.checked(self.shape, tuple(map(CPU.array, arrays)))
@@ -169,8 +169,8 @@ class IndexAdd(Indexed):
 class IndexSet(Indexed):
     """y = x, but y[pattern] = value: `x[pattern] = value` as a function. The operands are x, value, i₁, i₂, …
 
-    value broadcasts, and takes x's dtype. Of a place named twice the last value is written, as in NumPy, and only that
-    one has a gradient; on a GPU which one is last is not determined.
+    value broadcasts, and takes x's dtype. At a repeated index the last value is written, as in NumPy, and only that
+    one gets a gradient; on a GPU it is not determined which one is last.
     """
 
     symbol = "[ ]="
@@ -202,10 +202,10 @@ class IndexSet(Indexed):
 
 @dataclass(frozen=True)
 class Last(Op):
-    """Of the places that arrays name: whether no later one is the same. What is written there is what stays.
+    """For each index, whether it does not occur again later: then the value written there is the one that stays.
 
-    writer    the op that writes, which says its `places`
-    shape     of what it writes into
+    writer    the op that writes; its method `places` computes the flat indices
+    shape     the shape of the tensor it writes into
     """
 
     writer: Any
@@ -227,7 +227,7 @@ class Last(Op):
 
 @dataclass(frozen=True)
 class AlongAxis(Op):
-    """What Gather, Scatter and ScatterAdd have in common: the axis, counted from the left."""
+    """The base class of Gather, Scatter and ScatterAdd: the axis, counted from the left."""
 
     axis: int
 
@@ -244,9 +244,9 @@ class AlongAxis(Op):
             )
 
     def places(self, xp: Any, shape: tuple[int, ...], arrays: tuple[Any, ...], checked: bool = False) -> Any:
-        """The places that the index names in an array of that shape, counted through it: integers, as the index.
+        """The flat indices that the index stands for in an array of that shape: integers, in the shape of the index.
 
-        checked    refuse those that are outside: NumPy and CuPy would let a negative one pass
+        checked    refuse indices out of bounds: NumPy and CuPy would accept negative ones
         """
         (index,) = arrays
         if checked:
@@ -259,7 +259,7 @@ class AlongAxis(Op):
         return places
 
     def region(self, x: Spec, arrays: tuple[Any, ...]) -> tuple[int, ...]:
-        """The shape of what the index names."""
+        """The shape of the elements that the index selects."""
         return tuple(arrays[0].shape)
 
 
@@ -278,9 +278,9 @@ class Gather(AlongAxis):
 
 @dataclass(frozen=True)
 class ScatterAdd(AlongAxis):
-    """y = zeros of `shape` with x added at the index: places named twice receive twice.
+    """y = zeros of `shape` with x added at the index; repeated indices add up.
 
-    inside    whether the index is known to lie inside `shape`, having been read with before
+    inside    whether the index is known to be in bounds, since forward has read with it
     """
 
     shape: tuple[int, ...]
@@ -310,8 +310,8 @@ class ScatterAdd(AlongAxis):
 class Scatter(AlongAxis):
     """y = x with src written at the index. The operands are x, src, index.
 
-    src broadcasts, and takes x's dtype. Of a place named twice the last is written, and only that one has a gradient;
-    on a GPU which one is last is not determined.
+    src broadcasts, and takes x's dtype. At a repeated index the last value is written, and only that one gets a
+    gradient; on a GPU it is not determined which one is last.
     """
 
     symbol = "scatter="
@@ -336,7 +336,7 @@ class Scatter(AlongAxis):
 
 @dataclass(frozen=True)
 class SearchSorted(Op):
-    """y[i] = how many numbers of a sorted row are below x[i]; with `right`, how many are not above it.
+    """y[i] = how many numbers of a sorted row are < x[i]; with `right`, how many are ≤ x[i].
 
     The operands are the row, of one axis, and x.
     """
@@ -345,7 +345,7 @@ class SearchSorted(Op):
 
     def infer(self, row, x):
         if row.ndim != 1:
-            raise ShapeError(f"searchsorted looks in one sorted row, and got {row}")
+            raise ShapeError(f"searchsorted needs one sorted row, and got {row}")
         return Spec(x.shape, np.dtype(np.intp), common_device(self, row, x))
 
     def forward(self, xp, row, x): return xp.searchsorted(row, x, "right" if self.right else "left")

@@ -1,4 +1,4 @@
-"""Where graphs begin, nodes without inputs; and the same numbers elsewhere: in the graph, in memory, on a device."""
+"""The leaves of graphs, which have no inputs; and ops that return x itself, after a check or on another device."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Leaf(Op):
 
 @dataclass(frozen=True)
 class Const(Op):
-    """A Python number, or one made of lengths not known yet. Arrays are never constants: they may change.
+    """A Python number, or a number computed from unknown lengths. Arrays are never constants: they may change.
 
-    sign    tells 0.0 from −0.0, which are equal and yet divide differently
+    sign    distinguishes 0.0 from −0.0, which are equal but divide differently
     """
 
     value: Any
@@ -30,18 +30,18 @@ class Const(Op):
 
 @dataclass(frozen=True)
 class Input(Op):
-    """A value to be given at each run."""
+    """A value that is passed in at each run."""
 
     name: str
 
 
 def const(number: float | Unknown) -> Const:
-    """The op of a Python number, or of one that was calculated from lengths."""
+    """The op of a Python number, or of a number computed from unknown lengths."""
     return Const(number, 1.0 if isinstance(number, Unknown) else copysign(1.0, number))
 
 
 class Alias(Linear):
-    """y = x, at a place of its own in the graph: what is done to y's gradient is not done to x's."""
+    """y = x, as a separate node of the graph, so that hooks on y's gradient do not apply to x's."""
 
     inline = False
     is_view = True
@@ -53,9 +53,9 @@ class Alias(Linear):
 
 @dataclass(frozen=True)
 class Several(Alias):
-    """y = x, of which there is not one element alone along `axes`: what else a statistic would be of.
+    """y = x, checked not to have just one element along `axes`, for which a statistic would be undefined.
 
-    rule    what wants that, in words
+    rule    the reason for the check, for the error message
     """
 
     axes: tuple[int, ...]
@@ -73,7 +73,7 @@ class Several(Alias):
 class OfShape(Linear):
     """y = x, checked to have this shape. Each run checks the lengths that are unknown when the graph is built.
 
-    rule    what requires the shape, in words
+    rule    the reason for the check, for the error message
     """
 
     shape: tuple[int, ...]
@@ -94,7 +94,7 @@ class OfShape(Linear):
 
 @dataclass(frozen=True)
 class Within(Op):
-    """y = x, all low to high, as `wanted` says: BoundsError of other integers, ValueError of other floats."""
+    """y = x, checked to be in low … high. Else raises `wanted`, as BoundsError for integers, ValueError for floats."""
 
     low: float
     high: float

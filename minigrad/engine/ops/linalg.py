@@ -1,8 +1,8 @@
-"""Matrices: inverses, equations, determinants, factors. They lie in the last two axes; those before are a batch.
+"""Linear algebra: inverses, equations, determinants, factors. Matrices are in the last two axes, batches before them.
 
-Where a rule is not a line of calculus, it is from Giles 2008, “Collected matrix derivative results for forward and
-reverse mode algorithmic differentiation”, with the section given; of those that are not square, from Townsend 2016,
-“Differentiating the SVD”; Walter and Lehmann 2010, arXiv:1001.1654; Golub and Pereyra 1973, eq. 4.12.
+Derivative rules that are not one line of calculus are from Giles 2008, “Collected matrix derivative results for forward
+and reverse mode algorithmic differentiation”, with the section given; those for matrices that are not square from
+Townsend 2016, “Differentiating the SVD”; Walter and Lehmann 2010, arXiv:1001.1654; Golub and Pereyra 1973, eq. 4.12.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .movement import Concatenate, Diagonal, OnDiagonal, Tril, Triu
 
 
 class OfSquare(Op):
-    """An op of one square matrix, floating; the result has its shape, if `infer` says nothing else."""
+    """An op of one square float matrix. The result has its shape, unless `infer` is overridden."""
 
     def infer(self, x):
         check_square(self, x)
         return x
 
-    def flops(self, y, x): return 2 * x.size * x.shape[-1]  # n³ of a matrix, to a small factor
+    def flops(self, y, x): return 2 * x.size * x.shape[-1]  # n³ per matrix, up to a small factor
 
 
 class Inverse(OfSquare):
@@ -45,7 +45,7 @@ class Inverse(OfSquare):
 
 
 class Solve(Op):
-    """y = a⁻¹ b, which is a y = b solved, for a (…, n, n) and b (…, n, k)"""
+    """y = a⁻¹ b, the solution of a y = b, for a (…, n, n) and b (…, n, k)"""
 
     def infer(self, a, b):
         check_square(self, a)
@@ -58,7 +58,7 @@ class Solve(Op):
         return Spec((*batch, *b.shape[-2:]), result_type(a.dtype, b.dtype), common_device(self, a, b))
 
     def forward(self, xp, a, b):
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # which CuPy wants to be equal
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # CuPy needs equal batch shapes
         operands = xp.broadcast_to(a, batch + a.shape[-2:]), xp.broadcast_to(b, batch + b.shape[-2:])
         return factored(self, xp.linalg.solve, *operands)
 
@@ -83,9 +83,9 @@ class Det(OfSquare):
 
 
 class Cofactors(OfSquare):
-    """y = ∂ det x / ∂x, which is det(x) x⁻ᵀ where x has an inverse, and is there where it has none.
+    """y = ∂ det x / ∂x. It is det(x) x⁻ᵀ if x has an inverse, and exists even if x has none.
 
-    From x = U S Vᵀ: cof x = det(U) det(V) U cof(S) Vᵀ, and cof(S) is the product of the other singular values.
+    From x = U S Vᵀ: cof x = det(U) det(V) U cof(S) Vᵀ, where cof(S) has the product of all other singular values.
     """
 
     symbol = "cof"
@@ -100,7 +100,7 @@ class Cofactors(OfSquare):
     def vjp(self, gy, y, x): return self.jvp((gy,), y, x),  # the second derivative of det is symmetric
 
     def jvp(self, dxs, y, x):
-        # d(det(x) x⁻ᵀ), where x has an inverse.
+        # d(det(x) x⁻ᵀ): x must have an inverse.
         inverse = x.apply(Inverse())
         slope = (inverse * dxs[0].mT).sum((-2, -1), keepdims=True)
         return y * slope - (dxs[0] @ inverse).mT @ y
@@ -118,7 +118,7 @@ class LogAbsDet(OfSquare):
 
 
 class SignDet(OfSquare):
-    """y = the sign of det x: flat, where it is continuous"""
+    """y = the sign of det x; its slope is 0 wherever it is continuous"""
 
     symbol = "sign det"
 
@@ -132,12 +132,12 @@ class SignDet(OfSquare):
 
 
 class MatrixExp(OfSquare):
-    """y = eˣ = Σ xᵏ / k!, by Taylor's series of x / 2ˢ, which is smaller than ½, squared s times; NaN if s is above 30.
+    """y = eˣ = Σ xᵏ / k!: the Taylor series of x / 2ˢ, which is smaller than ½, squared s times; NaN if s is above 30.
 
-    No device has to say how many times: y is squared 30 times, or it is the unit matrix that y is multiplied with.
+    To avoid reading s from a device, there are always 30 products: s squarings, then products with the unit matrix.
 
-    The derivative is a corner of a larger one: exp [[x, dx], [0, x]] = [[y, dy], [0, y]]. Higham 2008, “Functions of
-    matrices”, eq. 3.16 and section 10.3.
+    The derivative is a block of a larger exponential: exp [[x, dx], [0, x]] = [[y, dy], [0, y]]. Higham 2008,
+    “Functions of matrices”, eq. 3.16 and section 10.3.
     """
 
     symbol = "exp"
@@ -152,12 +152,12 @@ class MatrixExp(OfSquare):
             y = xp.where(i < s, y, one) @ y
         return xp.where(s <= 30, y, xp.nan).astype(x.dtype)
 
-    def vjp(self, gy, y, x): return self.jvp((gy,), y, x.mT),  # that of xᵀ is the adjoint of this one
+    def vjp(self, gy, y, x): return self.jvp((gy,), y, x.mT),  # the derivative at xᵀ is the adjoint of the one at x
 
     def jvp(self, dxs, y, x):
         n, columns, rows = x.shape[-1], Concatenate(x.ndim - 1), Concatenate(x.ndim - 2)
         size = dxs[0].apply(StopGradient()).abs().sum((-2, -1), keepdims=True)
-        size = size + (size == 0)  # a large dx would cost a small x its digits
+        size = size + (size == 0)  # scaled, since a large dx would cost a small x its digits
         return x.apply(columns, dxs[0] / size).apply(rows, (x * 0).apply(columns, x)).apply(self)[..., :n, n:] * size
 
     def flops(self, y, x): return 2 * (18 + 30) * x.size * x.shape[-1]
@@ -167,7 +167,7 @@ class MatrixExp(OfSquare):
 
 
 class OfSymmetric(OfSquare):
-    """An op of the symmetric part of a matrix, (x + xᵀ) / 2, which a symmetric matrix is itself; so is the gradient."""
+    """An op of the symmetric part of a matrix, (x + xᵀ) / 2. For a symmetric x that is x. The gradient is symmetric."""
 
     def part(self, x): return (x + x.swapaxes(-1, -2)) * x.dtype.type(0.5)
 
@@ -190,7 +190,7 @@ class Cholesky(OfSymmetric):
 
 
 class Eigenvalues(OfSymmetric):
-    """The eigenvalues of x, which is symmetric, growing: Giles 2008, section 3.1."""
+    """The eigenvalues of a symmetric x, in ascending order: Giles 2008, section 3.1."""
 
     symbol = "λ"
 
@@ -207,9 +207,9 @@ class Eigenvalues(OfSymmetric):
 
 
 class Eigenvectors(OfSymmetric):
-    """The columns of y are orthonormal eigenvectors of x, which is symmetric, by growing eigenvalue.
+    """The columns of y are orthonormal eigenvectors of a symmetric x, in ascending order of the eigenvalues.
 
-    Where two eigenvalues are equal there is no derivative: Giles 2008, section 3.1.
+    If two eigenvalues are equal, there is no derivative: Giles 2008, section 3.1.
     """
 
     def forward(self, xp, x): return xp.linalg.eigh(self.part(x))[1]
@@ -224,18 +224,18 @@ class Eigenvectors(OfSymmetric):
         return (1 - same) / (gap + same)
 
 
-# -- words of the rules ---------------------------------------------------------------------------
+# -- helpers of the rules -------------------------------------------------------------------------
 
 
 def check_square(op, x):
-    """Raises ShapeError where x holds no square matrices, DTypeError where LAPACK cannot compute with them."""
+    """Raises ShapeError unless x contains square matrices, DTypeError if LAPACK does not support their dtype."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{op} needs square matrices (…, n, n), and got {x}")
     check_matrix(op, x)
 
 
 def check_matrix(op, x):
-    """The same of matrices of any shape."""
+    """As check_square, for matrices of any shape."""
     if x.ndim < 2:
         raise ShapeError(f"{op} needs matrices (…, m, n), and got {x}")
     if not x.is_float or x.dtype.itemsize < 4:
@@ -243,7 +243,7 @@ def check_matrix(op, x):
 
 
 def factored(op, function, *xs):
-    """function(*xs). Raises SingularError where there is no answer: CuPy looks, and waits, if it is told to."""
+    """Call a LAPACK function. Raises SingularError if it fails; CuPy checks that, and waits, only inside errstate."""
     on_gpu = device_of(xs[0]) is GPU
     try:
         with importlib.import_module("cupyx").errstate(linalg="raise") if on_gpu else nullcontext():
@@ -256,12 +256,12 @@ def factored(op, function, *xs):
 
 
 def across(y):
-    """A number for each matrix, to multiply the matrix by."""
+    """y with two axes of length 1 added: a number for each matrix, to multiply the matrix by."""
     return y.reshape(*y.shape, 1, 1)
 
 
 def on_diagonal(x):
-    """A diagonal matrix."""
+    """The diagonal matrix with x on its diagonal."""
     return x.apply(OnDiagonal((x.shape[-1], x.shape[-1])))
 
 
@@ -271,12 +271,12 @@ def symmetric(x):
 
 
 def lower_half(x):
-    """The lower triangle with its diagonal halved: what of a symmetric matrix belongs to one triangle."""
+    """The lower triangle with its diagonal halved; with its transpose it sums to the symmetric matrix."""
     return x.apply(Tril()) - on_diagonal(x.apply(Diagonal())) * 0.5
 
 
 class OfMatrix(Op):
-    """An op of one matrix, floating; `shape` says the last two lengths of the result."""
+    """An op of one float matrix; `shape` computes the last two lengths of the result."""
 
     shape: ClassVar[Any]
 
@@ -288,7 +288,7 @@ class OfMatrix(Op):
 
 
 class Svd(OfMatrix):
-    """U, S and V of x = U diag(S) Vᵀ, one above the other; S is falling."""
+    """U, S and V of x = U diag(S) Vᵀ, stacked in one matrix; S is in descending order."""
 
     def shape(self, m, n): return m + 1 + n, min(m, n)
 
@@ -299,7 +299,7 @@ class Svd(OfMatrix):
     def vjp(self, gy, y, x):
         (u, s, v), (gu, gs, gv) = self.parts(y, x), self.parts(gy, x)
         p, q = ((z - z.mT) / 2 for z in (u.mT @ gu, v.mT @ gv))
-        used = (p != 0) | (q != 0)  # how equal singular values turn nobody can say, and who reads S alone need not know
+        used = (p != 0) | (q != 0)  # for equal singular values U and V have no derivative; a gradient of S needs none
         core = (p + q) / (s - s.mT).where(used, inf) + (p - q) / (s + s.mT).where(used, inf)
         return (u @ (core + on_diagonal(gs[..., 0, :])) + outside(u, gu, s)) @ v.mT + u @ outside(v, gv, s).mT,
 
@@ -320,7 +320,7 @@ class Svd(OfMatrix):
 
 @dataclass(frozen=True)
 class Orthonormal(OfMatrix):
-    """Q of x = Q R, for x with m ≥ n: n orthonormal columns, or m if complete; R is Qᵀ x."""
+    """Q of x = Q R, for x with m ≥ n: n orthonormal columns, or m columns if complete; R is Qᵀ x."""
 
     complete: bool = False
 
@@ -339,13 +339,13 @@ class Orthonormal(OfMatrix):
 
     def triangle(self, y, x):
         if y.shape != x.shape:
-            raise NoGradientError(f"{x.spec} does not say what completes Q: use mode='reduced', or x.detach()")
+            raise NoGradientError(f"the complete Q of {x.spec} has no gradient: use mode='reduced', or x.detach()")
         return y.mT @ x
 
 
 @dataclass(frozen=True)
 class PseudoInverse(OfMatrix):
-    """y = V diag(1 / S) Uᵀ, of the singular values above atol and above rtol times the largest"""
+    """y = V diag(1 / S) Uᵀ, with the singular values S above atol and above rtol times the largest"""
 
     rtol: float
     atol: float = 0.0
@@ -357,7 +357,7 @@ class PseudoInverse(OfMatrix):
         above = s > xp.maximum(s[..., :1] * self.rtol, self.atol)
         return (vt.swapaxes(-1, -2) * (above / xp.where(above, s, 1))[..., None, :]) @ u.swapaxes(-1, -2)
 
-    def vjp(self, gy, y, x): return self.jvp((gy,), y.mT, x.mT),  # that of xᵀ is the adjoint of this one
+    def vjp(self, gy, y, x): return self.jvp((gy,), y.mT, x.mT),  # the derivative at xᵀ is the adjoint of that at x
 
     def jvp(self, dxs, y, x):
         (dx,) = dxs
@@ -368,7 +368,7 @@ class PseudoInverse(OfMatrix):
 
 
 class Pivots(OfMatrix):
-    """y[…, k] = the row that changes places with row k, the largest in column k; counted from 1, as in LAPACK"""
+    """y[…, k] = the row that is exchanged with row k, as it is largest in column k; counted from 1, as in LAPACK"""
 
     def infer(self, x):
         check_matrix(self, x)
@@ -381,7 +381,7 @@ class Pivots(OfMatrix):
 
 @dataclass(frozen=True)
 class Exchanged(Op):
-    """The order of n rows in which the exchanges of `Pivots` leave them"""
+    """The order of n rows after the exchanges given by `Pivots`"""
 
     n: int
 
@@ -399,7 +399,7 @@ class Exchanged(Op):
 
 
 class Lu(OfSquare):
-    """L and U of x = L U in one matrix, without the ones on L's diagonal; rows stay where they are."""
+    """L and U of x = L U in one matrix, without the ones on L's diagonal; without row exchanges."""
 
     symbol = "LU"
 
@@ -420,7 +420,7 @@ class Lu(OfSquare):
 
 
 def eliminated(xp, x, pivoting=True):
-    """Gauss's elimination, column by column: U, below it L, and which rows changed places."""
+    """Gaussian elimination, column by column: one matrix with U and, below its diagonal, L; and the row exchanges."""
     y, count = x.copy(), min(x.shape[-2:])
     pivots = xp.zeros((*x.shape[:-2], count), np.int32)
     for k in range(count):
@@ -428,27 +428,27 @@ def eliminated(xp, x, pivoting=True):
         if pivoting:
             exchange(xp, y.swapaxes(-1, -2), k, pivots[..., None, k] - 1)
         pivot = y[..., k, None, k]
-        y[..., k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)  # then all below are 0
+        y[..., k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)  # a pivot of 0 means that all below it are 0
         y[..., k + 1 :, k + 1 :] -= y[..., k + 1 :, k, None] * y[..., k, None, k + 1 :]
     return y, pivots
 
 
 def exchange(xp, y, i, j):
-    """Exchanges y[…, i] and y[…, j] in place; j is an array."""
+    """Exchange y[…, i] and y[…, j] in place; j is an array."""
     j = xp.broadcast_to(j, y.shape[:-1])[..., None]
     there, here = xp.take_along_axis(y, j, -1), y[..., i, None].copy()
     y[..., i, None] = there
     xp.put_along_axis(y, j, here, -1)
 
 
-# -- words of the rules ---------------------------------------------------------------------------
+# -- helpers of the rules -------------------------------------------------------------------------
 
 
 def quotient(x, y):
-    """x / y, and 0 where x is 0, whatever y is."""
+    """x / y, and 0 where x is 0, for any y."""
     return x / y.where(x != 0, inf)
 
 
 def outside(q, g, s):
-    """g / σ, as far as it leaves what the columns of q span."""
+    """The part of g / σ that is orthogonal to the columns of q."""
     return quotient(g - q @ (q.mT @ g), s) if q.shape[-2] > q.shape[-1] else g * 0

@@ -1,6 +1,6 @@
-"""ln |Γ| where the usual series loses digits: near its zeros at 1 and 2, and near those below 0.
+"""ln |Γ| where the usual series loses digits: near its zeros at 1 and 2, and near its zeros below 0.
 
-The series for those below 0 need tables. A GPU's kernel has none, and loses digits there, as CUDA's own lgamma does.
+The series for the zeros below 0 need tables. A GPU kernel has none, and loses digits there, as CUDA's lgamma does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from math import factorial, inf
 
 import numpy as np
 
-NEAR_TWO = (  # of ln Γ(2 + e) / e for |e| ≤ ½, from the highest power down: interpolated at Chebyshev's nodes, to 2⁻⁵⁴
+NEAR_TWO = (  # ln Γ(2 + e) / e for |e| ≤ ½, highest power first: interpolated at Chebyshev nodes, to 2⁻⁵⁴
     6.379047507619774e-08, -1.3412819758517287e-07, 2.0304806751615227e-07, -4.303558760359961e-07,
     9.578663334114758e-07, -2.0449201467015115e-06, 4.374374916915131e-06, -9.438458716242811e-06,
     2.050726741605779e-05, -4.4926351103833334e-05, 9.945750909889392e-05, -0.00022315475074520367,
@@ -29,11 +29,11 @@ ZEROS = """
 1.1470745598081609911134301186932e-11 -7.6471637318037872730462931713072e-13 7.6471637318358456787560860204513e-13
 -4.7794773323867448795744564928559e-14 4.7794773323880257153019587820714e-14 -2.811457254345498138452925885565e-15
 2.8114572543455433879449652810737e-15
-"""  # of ln |Γ|, less the integer −n beside each: at −2 one, then at −3, −4, … −17 two, on its left and on its right
+"""  # zeros of ln |Γ| minus the nearest integer −n: one at −2, then two at each of −3, −4, … −17, left and right of it
 
 
 def log_gamma_below_8(xp, z):
-    """ln Γ(z), 0 ≤ z < 8, from ln Γ(2 + e) by Γ(z + 1) = z Γ(z): near its zeros at 1 and 2 no digits cancel."""
+    """ln Γ(z), 0 ≤ z < 8, from ln Γ(2 + e) by Γ(z + 1) = z Γ(z). It loses no digits near the zeros at 1 and 2."""
     steps = xp.minimum(xp.rint(z), 8) - 2
     e, factor, y = z - (steps + 2), xp.where(steps < -1, z * (z + 1), xp.where(steps < 0, z, 1)), 0.0
     for k in range(1, 7):
@@ -44,7 +44,7 @@ def log_gamma_below_8(xp, z):
 
 
 def near_zeros(xp, polygamma):
-    """Each zero −n + δ of ln |Γ|: δ, what its float leaves of it, and Taylor's series of ln |Γ(x) (x + n)| there."""
+    """For each zero −n + δ of ln |Γ|: δ, its rounding error as a float, the Taylor series of ln |Γ(x) (x + n)|."""
     zeros = [Fraction(d) for d in ZEROS.split()]
     d = np.array([*map(float, zeros)])
     rest = [float(zero - Fraction(float(zero))) for zero in zeros]
@@ -55,11 +55,11 @@ def near_zeros(xp, polygamma):
 
 
 def log_gamma_near_zeros(xp, x, y, zeros):
-    """y, or near a zero of ln |Γ| below 0 the series there, since y is a small difference of two larger numbers."""
-    if not hasattr(type(x), "take"):  # in a GPU's kernel
+    """y, or near a zero of ln |Γ| below 0 the series there: y, a difference of larger numbers, is inaccurate."""
+    if not hasattr(type(x), "take"):  # in a GPU kernel
         return y
     there, beside = (x > -17.5) & (x < -2), x - xp.rint(x)
-    if xp is np and not there.any():  # half the time
+    if xp is np and not there.any():  # this halves the time
         return y
     row = xp.where(there, xp.maximum((beside > 0) - 2 * xp.rint(x) - 5, 0), 0).astype(np.intp)
     zero, rest, *series = (column.take(row) for column in zeros(xp))

@@ -1,18 +1,18 @@
-"""Products of matrices: MatMul, the op that pays for everything else, and the layer made of it; and two more.
+"""Products of matrices: MatMul, the affine layer, Contract (einsum of two operands) and attention.
 
-Contract: what einsum does to two operands, `ij,jk->ik`, as one batched matrix product.
+Contract computes an einsum of two operands, such as `ij,jk->ik`, as one batched matrix product.
 
-Every letter is of one of four kinds, and each kind is one axis of the product:
+Every letter is of one of four kinds, and each kind becomes one axis of the product:
 
     batch      in x, in y and in the result     (B, ·, ·) @ (B, ·, ·)
     left       in x and in the result           rows of x
     right      in y and in the result           columns of y
-    summed     in x and in y only               what rows and columns have in common
+    summed     in x and in y only               the axis shared by rows and columns
 
 So the gradients are contractions too, with the roles of x, y and the result exchanged.
 
-Attention does not keep its weights, L × S of them for each head, the largest array of a transformer: they are computed
-again in backward, which costs less time than it saves memory.
+Attention does not save its weights, L × S per head, which are the largest array of a transformer. Backward computes
+them again: the memory saved is worth the time.
 
 Vaswani et al. 2017, “Attention Is All You Need”, eq. 1. https://arxiv.org/abs/1706.03762
 Rabe and Staats 2021, “Self-attention Does Not Need O(n²) Memory”. https://arxiv.org/abs/2112.05682
@@ -54,7 +54,7 @@ class MatMul(Op):
     def forward(self, xp, x, y): return x @ y
 
     def vjp(self, gz, z, x, y):
-        if y.ndim == 2:  # one matrix for the whole batch: its gradient is one product, not a batch of them to be summed
+        if y.ndim == 2:  # the batch shares y, so its gradient is a single product instead of a sum of products
             return gz @ y.mT, rows(x).mT @ rows(gz)
         return (gz @ y.mT).sum_to(x.shape), (x.mT @ gz).sum_to(y.shape)
 
@@ -65,9 +65,9 @@ class MatMul(Op):
 
 @dataclass(frozen=True)
 class Affine(Op):
-    """y = x W + b over the last axis of x (…, k), with W (k, n) and b (n,), if there is one: a dense layer.
+    """y = x W + b over the last axis of x (…, k), with W (k, n) and an optional b (n,): a dense layer.
 
-    transposed    W is (n, k), one row for each output, as layers keep it: y = x Wᵀ + b
+    transposed    W is (n, k), one row for each output, as layers store it: y = x Wᵀ + b
     """
 
     transposed: bool = False
@@ -86,7 +86,7 @@ class Affine(Op):
         return Spec((*x.shape[:-1], n), dtype, common_device(self, x, w, *b))
 
     def forward(self, xp, x, w, *b):
-        # For two axes `dot` is `@`, and in NumPy the quicker of the two by 0.4 µs.
+        # For two axes `dot` equals `@`, and in NumPy it is 0.4 µs faster.
         y = rows(x).dot(w.T if self.transposed else w)
         for bias in b:
             y = xp.add(y, bias, out=y if y.dtype == bias.dtype else None)
@@ -115,7 +115,7 @@ def rows(x):
 class Contract(Op):
     """z[out] = Σ x[left] y[right] over the letters that are not in out.
 
-    Each letter stands once in each string, and in at least two of the three.
+    Each letter occurs at most once in each string, and in at least two of the three.
     """
 
     left: str
@@ -137,7 +137,7 @@ class Contract(Op):
 
     @cached_property
     def order(self):
-        """How x, y and the product are transposed, and where x's and y's axes of one kind end and the next begin."""
+        """The permutations of x, y and the product, and the axes where one kind of letter ends and the next begins."""
         batch = [i for i in self.left if i in self.right and i in self.out]
         rows = [i for i in self.left if i not in self.right]
         columns = [i for i in self.right if i not in self.left]
@@ -152,7 +152,7 @@ class Contract(Op):
         x, y = x.transpose(x_order), y.transpose(y_order)
         made = x.shape[:rows] + y.shape[summed:]
         b, m, k, n = prod(x.shape[:batch]), prod(x.shape[batch:rows]), prod(x.shape[rows:]), prod(y.shape[summed:])
-        if rows == x.ndim:  # nothing to add up: a product of columns by rows, element by element
+        if rows == x.ndim:  # no letter is summed: an outer product, computed elementwise
             z = x.reshape(b, m, 1) * y.reshape(b, 1, n)
         elif not batch:
             z = xp.dot(x.reshape(m, k), y.reshape(k, n))
@@ -172,12 +172,12 @@ class Contract(Op):
 
 @dataclass(frozen=True)
 class AttentionWeights(Op):
-    """w = softmax(s q kᵀ + m) along the keys: q (…, L, E), k (…, S, E), mask m (…, L, S), if there is one → (…, L, S)
+    """w = softmax(s q kᵀ + m) along the keys: q (…, L, E), k (…, S, E), optional mask m (…, L, S) → (…, L, S)
 
     scale     s
-    causal    whether query i looks at keys 0 to i only
+    causal    whether query i attends to keys 0 to i only
 
-    A query that may look nowhere, since all its scores are −∞, weighs nothing: zeros.
+    If all scores of a query are −∞, it may attend to no key, and its weights are 0.
     """
 
     scale: float
@@ -214,7 +214,7 @@ class AttentionWeights(Op):
         return self.projected(sum(dmask, (dq @ k.mT + q @ dk.mT) * self.scale), w)
 
     def projected(self, g, w):
-        """w (g − Σ g w): softmax backwards, and forwards just so."""
+        """w (g − Σ g w): the derivative of softmax, the same for vjp and jvp."""
         return w * (g - g.apply(SumOfProducts((w.ndim - 1,)), w))
 
     def flops(self, w, q, k, *mask):
@@ -225,7 +225,7 @@ class AttentionWeights(Op):
 
 @dataclass(frozen=True)
 class Attention(Op):
-    """y = softmax(s q kᵀ + m) v: q (…, L, E), k (…, S, E), v (…, S, Ev), mask m (…, L, S), if there is one → (…, L, Ev)
+    """y = softmax(s q kᵀ + m) v: q (…, L, E), k (…, S, E), v (…, S, Ev), optional mask m (…, L, S) → (…, L, Ev)
 
     scale, causal    as in AttentionWeights
     """
@@ -243,7 +243,7 @@ class Attention(Op):
 
     def forward(self, xp, q, k, v, *mask):
         w = self.weights.forward(xp, q, k, *mask)
-        # In q's order of memory: heads that lie side by side there are joined without a copy.
+        # In q's memory order, so that heads that are adjacent there can be joined without a copy.
         y = xp.empty_like(q) if q.shape == (*w.shape[:-1], v.shape[-1]) and q.dtype == w.dtype == v.dtype else None
         return xp.matmul(w, v, out=y)
 
@@ -270,5 +270,5 @@ class Attention(Op):
 
 @lru_cache(maxsize=16)
 def triangle(xp, L, S, dtype):
-    """0 where a query may look, at keys up to its own, and −∞ elsewhere: (L, S), to be added to scores."""
+    """The causal mask (L, S) to add to scores: 0 for keys up to the query's own position, −∞ for later ones."""
     return xp.triu(xp.full((L, S), -np.inf, dtype), 1)

@@ -1,13 +1,13 @@
-"""Movement ops: same elements, other places, and zeros between. Linear all, and free of arithmetic.
+"""Movement ops: the same elements in other places, possibly with zeros between. They are linear, without arithmetic.
 
-Each one's adjoint sends the gradient back the way the element came:
+The adjoint of each op moves the gradient back:
 
     reshape       ↔  reshape
     transpose     ↔  transpose by the inverse permutation
     broadcast_to  ↔  sum
     flip          ↔  flip
     roll          ↔  roll the other way
-    cat, stack    ↔  a cut where they were put together
+    cat, stack    ↔  a split at the joints
     pad           ↔  the middle
     diagonal      ↔  a matrix that is zero but for its diagonal
     tril, triu    ↔  themselves
@@ -34,7 +34,7 @@ from .pattern import Slice
 class Reshape(Linear):
     """y has x's elements, in the same order, in another shape.
 
-    shape    has −1 for a length that is worked out in each run: where lengths are not known, as in x.reshape(n, −1)
+    shape    may contain −1 for a length that each run infers: if lengths are unknown, as in x.reshape(n, −1)
     """
 
     shape: tuple[int, ...]
@@ -53,7 +53,7 @@ class Reshape(Linear):
 
 
 def worked_out(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
-    """The shape with its one −1 replaced by the length that fits. Raises ShapeError if none does, or any."""
+    """The shape with its −1 replaced by the length that fits. Raises ShapeError if no length fits, or if all do."""
     known = -prod(shape)
     n = quotient(x.size, known) if known else None
     if n is None and not (is_unknown(known) or (known and is_unknown(x.size))):
@@ -64,7 +64,7 @@ def worked_out(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class View(Reshape):
-    """A reshape that may not copy: y and x are one memory."""
+    """A reshape that never copies: y and x share their memory."""
 
     inline = False
 
@@ -79,7 +79,7 @@ class View(Reshape):
 
 
 class Contiguous(Linear):
-    """y = x, its elements in memory in the order of its axes: a copy, if x's are not."""
+    """y = x with its memory in axis order; a copy, unless x has that order already."""
 
     inline = False
     is_view = True
@@ -108,7 +108,7 @@ class Transpose(Linear):
 
 @dataclass(frozen=True)
 class BroadcastTo(Linear):
-    """Axes of length 1, and missing leading axes, repeated to fill `shape`. A view: no bytes."""
+    """Repeat axes of length 1, and missing leading axes, to fill `shape`. A view: it needs no memory."""
 
     shape: tuple[int, ...]
 
@@ -149,7 +149,7 @@ class Roll(Linear):
 
 @dataclass(frozen=True)
 class Joining(Op):
-    """What both ways of joining have in common: the axis, and no arithmetic.
+    """The base class of Concatenate and Stack: the axis, and no arithmetic.
 
     axis    counted from the left, in the result
     """
@@ -160,13 +160,13 @@ class Joining(Op):
     def flops(self, y, *xs): return 0
 
     def joined(self, shape: tuple[int, ...], *xs: Spec) -> Spec:
-        """A result of that shape, in the dtype that holds them all."""
+        """The spec of a result of that shape, with the common dtype of all operands."""
         return Spec(shape, result_type(*(x.dtype for x in xs)), common_device(self, *xs))
 
 
 @dataclass(frozen=True)
 class Concatenate(Joining):
-    """y = x₁ and behind it x₂, x₃, … along an axis they have."""
+    """y = x₁, x₂, x₃, … one after the other along an existing axis."""
 
     symbol = "cat"
 
@@ -206,7 +206,7 @@ class Stack(Joining):
 class Pad(Linear):
     """x with a margin of one value.
 
-    widths    before and after, for each axis
+    widths    (before, after) for each axis
     """
 
     widths: tuple[tuple[int, int], ...]
@@ -220,7 +220,7 @@ class Pad(Linear):
         return x.with_shape(tuple(before + n + after for n, (before, after) in zip(x.shape, self.widths)))
 
     def middle(self, shape):
-        """Where x lies in the result."""
+        """The index of x in the result."""
         return tuple(slice(before, before + n) for n, (before, _) in zip(shape, self.widths))
 
     def forward(self, xp, x):
@@ -233,9 +233,9 @@ class Pad(Linear):
 
 
 def diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
-    """How many elements lie on a diagonal; `offset` counts above the main one."""
+    """The length of a diagonal; `offset` counts upwards from the main one."""
     down, across = rows + min(offset, 0), columns - max(offset, 0)
-    least, other = sorted((down, across))  # a length that is not known is the larger
+    least, other = sorted((down, across))  # an unknown length sorts as the larger
     low, high = bounds(other - least) if is_unknown(least) else (0, 0)
     if low < 0 < high:
         return formula(f"min({rows}, {columns}, {offset})", diagonal_length, rows, columns, offset)
@@ -245,7 +245,7 @@ def diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
 
 @dataclass(frozen=True)
 class Diagonal(Linear):
-    """y[…, i] = x[…, i, i + offset]: a diagonal of the last two axes. A view: no bytes."""
+    """y[…, i] = x[…, i, i + offset]: a diagonal of the last two axes. A view: it needs no memory."""
 
     offset: int = 0
 
@@ -254,13 +254,13 @@ class Diagonal(Linear):
 
     def infer(self, x):
         if x.ndim < 2:
-            raise ShapeError(f"a diagonal needs two axes to lie in, and this is {x}: diag_embed makes a matrix of it")
+            raise ShapeError(f"a diagonal needs two axes, and this is {x}: diag_embed makes a matrix of it")
         return x.with_shape((*x.shape[:-2], diagonal_length(x.shape[-2], x.shape[-1], self.offset)))
 
     def forward(self, xp, x):
         y = xp.diagonal(x, self.offset, -2, -1)
         if xp is np:
-            y.flags.writeable = x.flags.writeable  # NumPy alone says no by default
+            y.flags.writeable = x.flags.writeable  # NumPy's diagonal is read-only by default
         return y
 
     def adjoint(self, gy, x): return gy.apply(OnDiagonal(x.spec.shape[-2:], self.offset))
@@ -296,9 +296,9 @@ class OnDiagonal(Linear):
 
 @dataclass(frozen=True)
 class Triangle(Linear):
-    """What both triangles have in common.
+    """The base class of Tril and Triu.
 
-    offset    of the diagonal that bounds it, which belongs to it; counted above the main one
+    offset    the diagonal that bounds the triangle, and belongs to it; counted upwards from the main one
     """
 
     offset: int = 0
@@ -327,7 +327,7 @@ class Triu(Triangle):
 
 @dataclass(frozen=True)
 class ViewScatter(Op):
-    """z = x with `part` in place of what the view x → ops[0] → ops[1] → … looks at."""
+    """z = x with `part` written to the elements that the view x → ops[0] → ops[1] → … shows."""
 
     ops: tuple[Op, ...]
 
@@ -336,10 +336,10 @@ class ViewScatter(Op):
     def infer(self, x, part): return x
 
     def forward(self, xp, x, part):
-        seen = xp.arange(x.size).reshape(x.shape)  # places, not memory: whether an op is a view depends on the layout
+        seen = xp.arange(x.size).reshape(x.shape)  # flat indices: writing to a view of z would depend on its layout
         for op in self.ops:
             seen = op.forward(xp, seen)
-        z = xp.array(x, order="C")  # which reshape below looks into, and does not copy
+        z = xp.array(x, order="C")  # so that reshape below is a view
         z.reshape(-1)[seen.reshape(-1)] = part.reshape(-1)
         return z
 
@@ -347,7 +347,7 @@ class ViewScatter(Op):
         return gz.apply(self, gz.lift(0).astype(gz.dtype).broadcast_to(part.shape)), self.seen(gz)
 
     def seen(self, z):
-        """What the view of z shows."""
+        """The view of z: ops applied to it in turn."""
         for op in self.ops:
             z = z.apply(op)
         return z

@@ -1,15 +1,15 @@
-"""Rows brought to a common scale: to sum to 1, by softmax, or to mean 0 and mean square 1, by standardising.
+"""Rescaling of rows: to sum 1 by softmax, or to mean 0 and mean square 1 by standardising.
 
-No exp is taken of a large number: the largest x of a row is taken off first. A row of nothing but −inf, as attention
-has where a mask leaves no one to look at, has no softmax: it is no number, as in PyTorch. What layer, batch, group and
-instance normalisation share is
+The largest x of a row is subtracted before exp, so that no exp overflows. A row of only −inf, as attention has where
+a mask hides all keys, has no softmax: the result is NaN, as in PyTorch. Layer, batch, group and instance
+normalisation share
 
     c = x − mean x                   Centre
     r = 1 / √(mean c² + ε)           InverseRMS
     y = c r w + b                    Standardise
-    y = x / √(mean x² + ε)           RMSNormalise, which does without the mean
+    y = x / √(mean x² + ε)           RMSNormalise, which does not subtract the mean
 
-For backward only x is kept, and c and r are computed again: three quick passes, for one array less.
+Only x is saved for backward, and c and r are computed again: three fast passes save one array.
 
 Ioffe and Szegedy 2015, “Batch normalization”, https://arxiv.org/abs/1502.03167
 Ba, Kiros and Hinton 2016, “Layer normalization”, https://arxiv.org/abs/1607.06450
@@ -36,7 +36,7 @@ from .reduce import Max, Reduction, Sum, SumOfProducts, subscripts
 
 
 def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
-    """e^(x − max x) along the axis, in a new array, and the sums of the rows. A row of nothing but −inf is zeros."""
+    """e^(x − max x) along the axis, in a new array, and the sums of the rows. A row of only −inf gives zeros."""
     with np.errstate(invalid="ignore"):
         y = x - xp.maximum(largest(xp, x, axis), xp.finfo(x.dtype).min)
     xp.exp(y, out=y)
@@ -50,21 +50,21 @@ def lowered(xp: Any, x: Any, axis: int) -> Any:
 
 
 def largest(xp: Any, x: Any, axis: int) -> Any:
-    """max x along the axis, which stays with length 1."""
-    # fmax skips what is no number, which then meets exp anyway; it is 4 times as fast as max where rows are short.
+    """max x along the axis, which keeps length 1."""
+    # fmax skips NaN, but exp gets it anyway; for short rows fmax is 4 times as fast as max.
     return np.fmax.reduce(x, axis, keepdims=True) if xp is np else x.max(axis, keepdims=True)
 
 
 def total(xp: Any, x: Any, axis: int) -> Any:
-    """Σ x along the axis, which stays with length 1: where rows are short, einsum is 5 times as fast as sum."""
+    """Σ x along the axis, which keeps length 1. For short rows einsum is 5 times as fast as sum."""
     all_axes, kept = subscripts(x.ndim, (axis,))
     return xp.einsum(f"{all_axes}->{kept}", x)[(*(slice(None),) * axis, None)]
 
 
 def from_the_largest(x, axes):
-    """x − top, and top: the largest x along the axes, or what is next to it if that is infinite: ∞ − ∞ is no number.
+    """x − top, and top: the largest x along the axes, clamped to finite numbers, since ∞ − ∞ is NaN.
 
-    What is made of them is the same whatever top is, and so of slope 0 in it.
+    Results computed from the two do not depend on top, so no gradient passes to it.
     """
     limit = float(np.finfo(x.dtype).max)
     top = x.apply(Max(axes, True)).apply(Clamp(-limit, limit)).apply(StopGradient())
@@ -135,7 +135,7 @@ class LogSoftmax(Op):
 
 @dataclass(frozen=True)
 class LogSumExp(Reduction):
-    """y = ln Σ eˣ, from the largest x down, so that no e is taken of a large number."""
+    """y = ln Σ eˣ. The largest x is subtracted before exp, so that exp does not overflow."""
 
     autocast = "float32"
     inline = False
@@ -143,11 +143,11 @@ class LogSumExp(Reduction):
     def forward(self, xp, x):
         x = x if x.dtype.kind == "f" else x.astype(np.float64)
         if not x.size:
-            return xp.full(self.reduced(x.shape), -inf, x.dtype)  # a sum of nothing is 0
+            return xp.full(self.reduced(x.shape), -inf, x.dtype)  # an empty sum is 0
         top = x.max(self.axes, keepdims=True)
-        top = xp.where(xp.isfinite(top), top, x.dtype.type(0))  # −inf − (−inf) is no number; −inf − 0 is
-        e = xp.asarray(x - top)  # NumPy may give a number, which cannot be written into
-        # A row of −inf sums to 0, whose log is −inf: the right answer, and no cause for a warning.
+        top = xp.where(xp.isfinite(top), top, x.dtype.type(0))  # −inf − (−inf) is NaN, but −inf − 0 is not
+        e = xp.asarray(x - top)  # NumPy may return a scalar, which cannot be written to
+        # A row of −inf sums to 0, whose log is −inf: the correct result, so there should be no warning.
         with np.errstate(divide="ignore"):
             y = xp.log(xp.exp(e, out=e).sum(self.axes, keepdims=True)) + top
         return y if self.keepdims else y.reshape(self.reduced(x.shape))
@@ -166,7 +166,7 @@ class LogSumExp(Reduction):
 class CrossEntropy(Op):
     """y = −ln softmax(x)[k] for each row: logits x (N, C), integer classes k (N,) → losses (N,)
 
-    Finer than logsumexp(x) − x[k] where the logits are large: there, two large numbers would be
+    More accurate than logsumexp(x) − x[k] for large logits, where two large numbers would be
     rounded before they are subtracted.
     """
 
@@ -211,7 +211,7 @@ class Chosen(Op):
 
 
 class MinusOneHot(Op):
-    """y = x − onehot(k), (N, C): 1 is taken off the k-th of each row"""
+    """y = x − onehot(k), (N, C): subtracts 1 from the k-th element of each row"""
 
     symbol = "− 1ₖ"
 
@@ -228,7 +228,7 @@ class MinusOneHot(Op):
 
 
 class SoftmaxMinusOneHot(Op):
-    """y = softmax(x) − onehot(k): what was said, less what is true. The slope of the cross-entropy, (N, C)."""
+    """y = softmax(x) − onehot(k), (N, C): predicted minus true probabilities, the derivative of the cross-entropy."""
 
     symbol = "p − 1ₖ"
 
@@ -264,7 +264,7 @@ class Centre(Linear):
 
 @dataclass(frozen=True)
 class InverseRMS(Op):
-    """y = 1 / √(mean x² + ε) along `axes`, which stay with length 1"""
+    """y = 1 / √(mean x² + ε) along `axes`, which keep length 1"""
 
     axes: tuple[int, ...]
     eps: float
@@ -275,7 +275,7 @@ class InverseRMS(Op):
 
     def forward(self, xp, x):
         y = SumOfProducts(self.axes).forward(xp, x, x) / count(self.axes, x) + self.eps
-        return xp.sqrt(y) / y  # no number of an overflow, of which 1 / √y would make a 0
+        return xp.sqrt(y) / y  # NaN after an overflow, where 1 / √y would be 0
 
     def vjp(self, gy, y, x): return gy * self.slope(y, x) * x,
     def jvp(self, dxs, y, x): return dxs[0].apply(SumOfProducts(self.axes), x) * self.slope(y, x)
@@ -310,7 +310,7 @@ class RMSNormalise(Op):
 class Standardise(Op):
     """y = (x − μ) / √(σ² + ε) · w + b, with the mean μ and the variance σ² along `axes`
 
-    w, b    scale and shift, which broadcast to x; or no shift, or neither
+    w, b    scale and shift, which broadcast to x; both are optional, but b needs w
     """
 
     axes: tuple[int, ...]
@@ -359,33 +359,33 @@ class Standardise(Op):
 
 
 def across(g, n, axes):
-    """g − n · mean(g n): without the part of g along n, of mean square 1, which would change the length alone."""
+    """g − n · mean(g n): g without its component along n, which has mean square 1."""
     return g - n * (g.apply(SumOfProducts(axes), n) / count(axes, n))
 
 
 def mean(xp, x, axes):
-    """Σ x / n along `axes`, which stay with length 1."""
+    """Σ x / n along `axes`, which keep length 1."""
     text, shape, n = summing(x.shape, axes)
     return xp.einsum(text, x).reshape(shape) / n if n <= SHORT else x.sum(axes, keepdims=True) / n
 
 
 @lru_cache
 def summing(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[str, tuple[int, ...], int]:
-    """What einsum wants, the shape of the result with its axes kept, and what goes into one of its elements."""
+    """The einsum equation, the shape of the result with its axes kept, and the number of elements per sum."""
     all_axes, kept = subscripts(len(shape), axes)
     reduced = tuple(1 if a in axes else n for a, n in enumerate(shape))
     return f"{all_axes}->{kept}", reduced, max(prod(shape[a] for a in axes), 1)
 
 
-SHORT = 1024  # rows up to there einsum adds up 3 times as fast as sum, which is more exact for long ones
+SHORT = 1024  # up to this row length einsum is 3 times as fast as sum, which is more accurate for longer rows
 
 
 def count(axes: tuple[int, ...], x) -> Any:
-    """How many elements go into one; 1 where there are none."""
+    """The number of elements per result along `axes`, at least 1."""
     return at_least(prod(x.shape[a] for a in axes), 1)
 
 
 def rest(x, w) -> tuple[int, ...]:
-    """The axes of x along which w, which broadcasts to x, is one number."""
+    """The axes of x along which w is broadcast."""
     shape = (1,) * (x.ndim - w.ndim) + w.shape
     return tuple(a for a, n in enumerate(shape) if n == 1)

@@ -1,4 +1,4 @@
-"""What `x[…]` says, read: a pattern, which can be hashed, and the integer arrays that go into it."""
+"""Parse the index of `x[index]` into a pattern, which is hashable, and the integer arrays that go into it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..base.spec import Spec, broadcast_shape
 
 
 class Slice(NamedTuple):
-    """A slice that can be hashed, which Python's own cannot before 3.12."""
+    """A hashable slice; Python's own slices are not hashable before 3.12."""
 
     start: int | None = None
     stop: int | None = None
     step: int | None = None
 
 
-WHOLE = (int, Length)  # numbers in a pattern
-ARRAY = "array"  # where an operand goes in a pattern
-PLACES = "places"  # the same, made of a mask: no two of its places are equal
+WHOLE = (int, Length)  # types of integers in a pattern
+ARRAY = "array"  # stands for an operand in a pattern
+PLACES = "places"  # stands for an operand made from a mask, whose places are all different
 
 Pattern = tuple[Slice | int | EllipsisType | str | None, ...]
 
@@ -33,9 +33,8 @@ Pattern = tuple[Slice | int | EllipsisType | str | None, ...]
 
 
 def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
-    """An index as Python gives it to `x[index]`, x being of that shape: its pattern, and its arrays in order."""
-    parts: list[Any] = []
-    arrays: list[Any] = []
+    """Parse the index of `x[index]`, for x of that shape: its pattern, and its arrays in order."""
+    parts, arrays = list[Any](), list[Any]()
     whole = index if isinstance(index, tuple) else (index,)
     for position, part in enumerate(whole):
         if isinstance(part, slice):
@@ -45,34 +44,35 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
         elif isinstance(part, int | np.integer | Dimension) and not isinstance(part, bool):
             parts.append(place(part) if isinstance(part, Dimension) else int(part))
         else:
-            part = part if hasattr(part, "dtype") else np.asarray(part, dtype=None if np.size(part) else np.int64)
-            if part.dtype.kind == "b" and part.ndim:
-                found = places_of(part, whole, position, shape)
-                parts.extend([PLACES] * len(found))
-                arrays.extend(found)
-            elif part.dtype == np.uint8:
-                raise DTypeError("an index of uint8 could be a mask, as in PyTorch: say .astype(bool) or .astype(int)")
-            elif part.dtype.kind in "iu":
-                parts.append(ARRAY)
-                arrays.append(part)
-            else:
-                raise DTypeError(
-                    f"an index is made of integers, slices or masks, and this one holds {part.dtype}: {part!r}"
-                )
+            mark, found = arrays_of(part, whole, position, shape)
+            parts.extend([mark] * len(found))
+            arrays.extend(found)
     if arrays and sum(p is not None and p is not Ellipsis for p in parts) == len(shape):
-        parts = [p for p in parts if p is not Ellipsis]  # which stands for nothing: for NumPy it would part the arrays
+        parts = [p for p in parts if p is not Ellipsis]  # an empty ellipsis: for NumPy it would separate the arrays
     return tuple(parts), arrays
 
 
+def arrays_of(part: Any, whole: tuple[Any, ...], position: int, shape: tuple[int, ...]) -> tuple[str, tuple[Any, ...]]:
+    """The arrays that a mask or an integer array adds to an index, and their mark in the pattern: PLACES or ARRAY."""
+    part = part if hasattr(part, "dtype") else np.asarray(part, dtype=None if np.size(part) else np.int64)
+    if part.dtype.kind == "b" and part.ndim:
+        return PLACES, places_of(part, whole, position, shape)
+    if part.dtype == np.uint8:
+        raise DTypeError("an index of uint8 could be a mask, as in PyTorch: use .astype(bool) or .astype(int)")
+    if part.dtype.kind not in "iu":
+        raise DTypeError(f"an index consists of integers, slices or masks, and this one is {part.dtype}: {part!r}")
+    return ARRAY, (part,)
+
+
 def place(n: Any) -> Any:
-    """A place, or a bound of a slice, of which the length may not be known yet. Raises GraphError for a float."""
+    """A place, or a bound of a slice, which may be an unknown length. Raises GraphError for a float."""
     if isinstance(n, Dimension):
         return n.number if is_unknown(n.number) else operator.index(n)
     return n
 
 
 def steps_of(index: Any, shape: tuple[int, ...]) -> list[tuple[Pattern, list[Any]]]:
-    """The same, in two steps where numbers come as arrays beside longer ones: as integers do, they go first."""
+    """As pattern_of, but as two steps if there are 0-d and longer arrays: like integers, 0-d arrays apply first."""
     pattern, arrays = pattern_of(index, shape)
     sizes = iter([array.ndim for array in arrays])
     is_number = [isinstance(p, WHOLE) or (isinstance(p, str) and not next(sizes)) for p in pattern]
@@ -85,23 +85,23 @@ def steps_of(index: Any, shape: tuple[int, ...]) -> list[tuple[Pattern, list[Any
 
 
 def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Where a mask at that position of an index is True: one integer array per axis of the mask."""
+    """The places where the mask at that position of an index is True: one integer array per axis of the mask."""
     taken = [axes_taken(part) for part in whole]
     axis = sum(taken[:position])
     if any(part is Ellipsis for part in whole[:position]):
         axis += len(shape) - sum(taken)
     if shape[axis : axis + mask.ndim] != mask.shape:
         raise BoundsError(
-            f"a boolean index has the shape of the axes it chooses from, {shape[axis : axis + mask.ndim]} "
+            f"a boolean index must have the shape of the axes it selects from, {shape[axis : axis + mask.ndim]} "
             f"in shape {shape}, and this mask is {mask.shape}"
         )
-    needed("choosing by a mask, of which the number of elements comes,", *mask.shape)
+    needed("choosing by a mask, to count the elements,", *mask.shape)
     array = mask if isinstance(mask, np.ndarray) else mask.value if hasattr(mask, "value") else mask.numpy()
     return tuple(array.nonzero())
 
 
 def axes_taken(part: Any) -> int:
-    """How many axes one part of an index stands for; the ellipsis, which takes the rest, counts none."""
+    """The number of axes that one part of an index consumes; 0 for the ellipsis, which takes the rest."""
     if part is None or part is Ellipsis:
         return 0
     dtype = getattr(part, "dtype", None) or np.asarray(part).dtype
@@ -109,10 +109,10 @@ def axes_taken(part: Any) -> int:
 
 
 def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
-    """The index of the integers alone, if there are arrays beside them; None if there is nothing to do first.
+    """The index with only the integers, if there are arrays too; otherwise None.
 
-    The integers of an index are applied before its arrays, as in PyTorch: NumPy takes an integer for one more array,
-    and then moves what arrays that stand apart choose to the front.
+    The integers of an index are applied before its arrays, as in PyTorch. NumPy would treat an integer as one more
+    array, and move the axes of arrays that are not adjacent to the front.
     """
     kinds = {int if isinstance(p, Length) else type(p) for p in pattern}
     if not {int, str} <= kinds:
@@ -121,24 +121,24 @@ def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
 
 
 def filled(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The index again, as NumPy wants it; beside arrays without its integers, which come first."""
+    """The index in NumPy's form; with arrays, without the integers, which are applied before."""
     return index_of(tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern, arrays)
 
 
 def index_of(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The index again, as it was typed."""
+    """The index as the user gave it: the pattern with its arrays."""
     rest = iter(arrays)
     return tuple(next(rest) if isinstance(p, str) else slice(*p) if isinstance(p, Slice) else p for p in pattern)
 
 
 def written(pattern: Pattern) -> str:
-    """The index as it is typed: x[:, 2, i]."""
+    """The index as text: x[:, 2, i]."""
     signs: dict[Any, str] = {None: "None", Ellipsis: "…", ARRAY: "i", PLACES: "mask"}
     return f"x[{', '.join(span(p) if isinstance(p, Slice) else str(signs.get(p, p)) for p in pattern)}]"
 
 
 def span(part: Slice) -> str:
-    """A slice as it is typed: 2:5, ::-1."""
+    """A slice as text: 2:5, ::-1."""
     start, stop, step = ("" if n is None else str(n) for n in part)
     return f"{start}:{stop}" + (f":{step}" if step else "")
 
@@ -147,7 +147,7 @@ def span(part: Slice) -> str:
 
 
 def array_axes(pattern: Pattern, ndim: int) -> list[int]:
-    """The axis each array of an index counts along."""
+    """For each array of an index, the axis of x that it indexes."""
     taken = [p is not None and p is not Ellipsis for p in pattern]
     rest = ndim - sum(taken)
     return [
@@ -156,21 +156,21 @@ def array_axes(pattern: Pattern, ndim: int) -> list[int]:
 
 
 def refuse_outside(name: str, index: Any, axis: int, size: int, lowest: int = 0) -> None:
-    """Raises BoundsError if an integer array names a place outside lowest … size − 1; on a device when that is read."""
+    """Raises BoundsError if an index array leaves lowest … size − 1; on a device when the result is read."""
     allowed = f"axis {axis} with size {size}, which allows {f'{lowest} to {size - 1}' if size else 'none'}"
     if (home := device_of(index)) is not CPU:
         home.check_range(index, lowest, size - 1, BoundsError, f"{name}: an index is out of bounds for {allowed}")
-    # Counted from `lowest` and read as unsigned, a number too small is a number too large.
+    # After subtracting `lowest`, a number that is too small becomes a very large unsigned number.
     elif (counted := (index.astype(np.int64, copy=False) - lowest).view("u8")).size and counted.max() >= size - lowest:
         raise BoundsError(f"{name}: index {index.reshape(-1)[int(counted.argmax())]} is out of bounds for {allowed}")
 
 
 def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
-    """The shape of x[pattern]. Raises BoundsError where x has no such place, as far as specs can tell."""
+    """The shape of x[pattern]. Raises BoundsError if the specs show that x has no such place."""
     bounds = [n for p in pattern if isinstance(p, Slice) for n in p]
     if not all(spec.is_known for spec in (x, *arrays)) or any(map(is_unknown, bounds)):
         return open_region(pattern, x, arrays)
-    along = array_axes(pattern, x.ndim)  # whether an array names a place that is there, is seen when it is read
+    along = array_axes(pattern, x.ndim)  # the values of arrays are checked only when they are used
     shape = tuple(max(n, 1) if axis in along else n for axis, n in enumerate(x.shape))
     shell = np.broadcast_to(np.empty((), x.dtype), shape)
     first = integers_first(pattern)
@@ -183,22 +183,20 @@ def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ..
 
 
 def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
-    """The same where lengths are unknown, and too large for NumPy: it says with lengths of 1 where what arrays choose
-    goes, and the rest is worked out axis by axis.
-    """
+    """As region, for unknown lengths: NumPy shows where the axes of arrays go, and the other lengths are computed."""
     try:
         where = chosen_at(pattern, x.ndim)
     except IndexError as reason:
         raise BoundsError(f"{written(pattern)} of {x}: {reason}") from None
     chosen = broadcast_shape(*(a.shape for a in arrays))
     if chosen is None:
-        raise BoundsError(f"{written(pattern)} of {x}: its arrays, {arrays}, do not broadcast")
+        raise BoundsError(f"{written(pattern)} of {x}: its index arrays, {arrays}, do not broadcast")
     rest = left(pattern, x)
     return (*rest[:where], *chosen, *rest[where:])
 
 
 def chosen_at(pattern: Pattern, ndim: int) -> int:
-    """Where in x[pattern] the axes begin that its arrays bring, x having that many axes; 0 if there are no arrays."""
+    """The first axis of x[pattern] that comes from its arrays, for x with that many axes; 0 without arrays."""
     whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, WHOLE) else p for p in pattern)
     shell, first = np.empty((1,) * ndim), integers_first(whole)
     arrays = tuple(np.zeros(2, np.intp) for p in pattern if isinstance(p, str))
@@ -207,7 +205,7 @@ def chosen_at(pattern: Pattern, ndim: int) -> int:
 
 
 def left(pattern: Pattern, x: Spec) -> list[int]:
-    """The lengths of the axes that no array and no integer of an index takes. Raises BoundsError for an integer."""
+    """The lengths of the axes of x[pattern] that do not come from arrays. Raises BoundsError for a bad integer."""
     lengths: list[int] = []
     axes = iter(enumerate(x.shape))
     untold = x.ndim - sum(p is not None and p is not Ellipsis for p in pattern)
@@ -226,42 +224,42 @@ def left(pattern: Pattern, x: Spec) -> list[int]:
 
 
 def extent(n: Any, start: Any, stop: Any, step: Any) -> Any:
-    """How many of n places a slice takes; where that depends on the run, a length with a rule.
-
-    One up to another unknown length takes it to be inside, and is refused in a run in which it is not.
-    """
+    """The number of places that a slice takes out of n; a Length with a formula if that depends on the run."""
     if not any(map(is_unknown, (n, start, stop, step))):
         return len(range(*slice(start, stop, step).indices(n)))
     if start is stop is None and step == -1:
         return n
+    y = run_length(n, start, stop) if step in (None, 1) else None
+    return formula(f"{n}[{span(Slice(start, stop, step))}]", extent, n, start, stop, step) if y is None else y
+
+
+def run_length(n: Any, start: Any, stop: Any) -> Any:
+    """As extent, for step 1; None if that needs a formula. An unknown stop is taken to be inside; runs check that."""
     before, whole = 0 if start is None else start, n if stop is None else stop
-    if step in (None, 1) and all(bounds(m)[0] >= 0 for m in (before, whole - before, n - whole)):
+    if all(bounds(m)[0] >= 0 for m in (before, whole - before, n - whole)):
         return whole - before
     first, end = from_end(start, n, 0), from_end(stop, n, n)
-    if step in (None, 1) and first is not None and end is not None:
+    if first is not None and end is not None:
         (left, from_right), (right, to_right) = first, end
         if to_right and not from_right:
             return clamped(n - left - right)
         if to_right == from_right:
             most = left - right if from_right else right - left
             return clamped(n - (right if from_right else left), 0, most) if most > 0 else 0
-    if step in (None, 1) and is_unknown(whole) and bounds(whole)[0] >= 0 and first is not None and not first[1]:
-        return whole - first[0]
-    return formula(f"{n}[{span(Slice(start, stop, step))}]", extent, n, start, stop, step)
+    ends_inside = is_unknown(whole) and bounds(whole)[0] >= 0
+    return whole - first[0] if ends_inside and first is not None and not first[1] else None
 
 
 def from_end(bound: int | None, n: int, whole: int) -> tuple[int, bool] | None:
-    """A bound of a slice of n places: how many are before it, or, and True, from it to the end; None if unsaid."""
+    """A bound of a slice of n places as (distance from the start, False) or (distance from the end, True), or None."""
     bound = whole if bound is None else bound
     if not is_unknown(bound):
         return abs(bound), bound < 0
-    after = n - bound
-    return None if is_unknown(after) else (max(after, 0), True)
+    return None if is_unknown(after := n - bound) else (max(after, 0), True)
 
 
 def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]) -> None:
     """Raises ShapeError if a value does not broadcast to x[pattern]."""
     there = region(pattern, x, arrays)
-    fits = broadcast_shape(value.shape, there) == there
-    if not fits:
+    if broadcast_shape(value.shape, there) != there:
         raise ShapeError(f"{written(pattern)} of {x} has shape {there}, to which {value} does not broadcast")

@@ -1,6 +1,6 @@
 """Functions of one number: y = f(x) on each element, and dy/dx.
 
-A rule reads y where y says it shorter, and x otherwise; never both where one is enough.
+A rule uses y if that is shorter, otherwise x, but not both if one is enough.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class Atanh(Elementwise):
 
 
 class Abs(Elementwise):
-    """y = |x|; its slope at 0 is taken as 0"""
+    """y = |x|; its slope at 0 is defined as 0"""
 
     method = "abs"
 
@@ -238,7 +238,7 @@ class Abs(Elementwise):
 
 
 class Flat(Elementwise):
-    """y is the same all around x, wherever it is continuous: the slope is 0"""
+    """y is constant near x, wherever it is continuous: the slope is 0"""
 
     def partials(self, y, x): return 0,
 
@@ -252,7 +252,7 @@ class Sign(Flat):
 
 
 class Floor(Flat):
-    """y = ⌊x⌋, the largest whole number that is at most x"""
+    """y = ⌊x⌋, the largest integer that is at most x"""
 
     method = "floor"
 
@@ -260,7 +260,7 @@ class Floor(Flat):
 
 
 class Ceil(Flat):
-    """y = ⌈x⌉, the smallest whole number that is at least x"""
+    """y = ⌈x⌉, the smallest integer that is at least x"""
 
     method = "ceil"
 
@@ -277,7 +277,7 @@ class Trunc(Flat):
 
 @dataclass(frozen=True)
 class Round(Flat):
-    """y = x to a number of decimals; halves go to the even neighbour"""
+    """y = x rounded to a number of decimals; halves go to the even neighbour"""
 
     decimals: int = 0
 

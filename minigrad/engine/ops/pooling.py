@@ -1,10 +1,10 @@
 """Pooling: each window of x (N, C, *size) becomes one number, its largest element or its mean.
 
-A window is a box, so what is done to it is done along one axis after the other. The gradient of a maximum goes
-to one place, the first where it stands, in the order of reading. Where that is, is a tensor of integers, `ArgMaxPool`;
-to take from those places and to put into them are linear ops, each the other's adjoint. So pooling has derivatives of
-every order, and none is found by scattering.
-In adaptive pooling the number of windows is given, and each is as long as it must be.
+A window is a box, so it can be reduced along one axis after the other. The gradient of a maximum goes to one
+element, the first largest in reading order. `ArgMaxPool` computes its number in the window, an integer tensor.
+`TakeTaps` and `PutTaps`, which read and write these elements, are linear ops and each other's adjoint. So pooling has
+derivatives of every order, and none needs a scatter.
+In adaptive pooling the number of windows is given, and their lengths follow from it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .convolution import Window
 
 @dataclass(frozen=True)
 class Pooling(Op):
-    """What they have in common: the window, over the axes that follow batch and channels."""
+    """The base class of pooling ops: the window, over the axes after batch and channels."""
 
     window: Window
 
@@ -34,7 +34,7 @@ class Pooling(Op):
 
 @dataclass(frozen=True)
 class MaxPool(Pooling):
-    """y = the largest element of each window; padding is smaller than any"""
+    """y = the largest element of each window; padding counts as −∞"""
 
     def forward(self, xp, x):
         for axis, places in enumerate(self.window.places(self, x.shape[2:]), 2):
@@ -50,15 +50,15 @@ class MaxPool(Pooling):
 
 @dataclass(frozen=True)
 class ArgMaxPool(Pooling):
-    """Which tap of its window y = max x comes from, the first that equals it: 0, 1, … with the last axis fastest.
+    """The number of the tap that y = max x comes from, the first that equals y: 0, 1, … with the last axis fastest.
 
-    Where a maximum is no number, it equals nothing, and the last tap is named.
+    A maximum of NaN equals nothing, and gets the number of the last tap.
     """
 
     def infer(self, x, y): return y.with_dtype(counter(self.window))
 
     def forward(self, xp, x, y):
-        # The number of taps before the first that hits: counted, since choosing by a mask costs ten times as much.
+        # Count the taps before the first that equals y: selecting by a mask would take ten times as long.
         number = xp.zeros_like(y, dtype=counter(self.window))
         missed = xp.ones_like(y, dtype=bool)
         for _, read, at in self.window.slabs(x.shape[2:], y.shape[2:])[:-1]:
@@ -72,7 +72,7 @@ class ArgMaxPool(Pooling):
 
 @dataclass(frozen=True)
 class TakeTaps(Pooling):
-    """y = x at the tap of each window whose number is given; 0 where it lies in the padding"""
+    """y = x at the tap with the given number in each window; 0 if that tap lies in the padding"""
 
     symbol = "take taps"
 
@@ -90,7 +90,7 @@ class TakeTaps(Pooling):
 
 @dataclass(frozen=True)
 class PutTaps(Pooling):
-    """x = zeros of `size` with y added at the tap of each window whose number is given"""
+    """x = zeros of `size` with y added at the tap with the given number in each window"""
 
     size: tuple[int, ...]
 
@@ -99,7 +99,7 @@ class PutTaps(Pooling):
     def infer(self, y, taps): return y.with_shape((*y.shape[:2], *self.size))
 
     def forward(self, xp, y, taps):
-        x = xp.zeros_like(taps, y.dtype, shape=(*y.shape[:2], *self.size))  # in memory as the maxima were
+        x = xp.zeros_like(taps, y.dtype, shape=(*y.shape[:2], *self.size))  # in the memory order of the maxima
         y = lying_as(xp, y, taps)
         for t, (_, read, at) in enumerate(self.window.slabs(self.size, y.shape[2:])):
             here, there = (..., *at), (..., *read)
@@ -116,7 +116,7 @@ class PutTaps(Pooling):
 
 @dataclass(frozen=True)
 class TapPlaces(Pooling):
-    """Where in a plane of `size`, its elements counted in order, each window's tap of the given number lies"""
+    """The flat index in a plane of `size` of the tap with the given number in each window"""
 
     size: tuple[int, ...]
 
@@ -140,7 +140,7 @@ class TapPlaces(Pooling):
 
 @dataclass(frozen=True)
 class AvgPool(Pooling, Linear):
-    """y = the mean of each window, over what lies in x and in `counted` places of padding before and after it"""
+    """y = the mean of each window, over its elements in x and in `counted` = (before, after) places of padding"""
 
     counted: tuple[tuple[int, int], ...]
 
@@ -151,14 +151,14 @@ class AvgPool(Pooling, Linear):
         return x * self.weight(xp, size, dtype)
 
     def weight(self, xp, size, dtype):
-        """1 / the number of elements counted in each window, with as few axes as tell windows apart."""
+        """1 / the number of elements counted in each window: a number if all windows are alike, else an array."""
         counts = [self.count(i, n, p) for i, (n, p) in enumerate(zip(size, self.window.places(self, size)))]
         if all(len(set(c)) == 1 for c in counts):
             return dtype.type(1 / prod(c[0] for c in counts))
         return shares(xp, tuple(counts), dtype)
 
     def count(self, i, n, places):
-        """How many elements along axis i each window counts."""
+        """The number of elements along axis i that each window counts."""
         w, (before, after) = self.window, self.counted[i]
         starts = [o * w.stride[i] - w.padding[i][0] for o in range(places)]
         return tuple(sum(-before <= s + t * w.dilation[i] < n + after for t in range(w.kernel[i])) or 1 for s in starts)
@@ -189,13 +189,13 @@ class AvgUnpool(AvgPool):
 
 @lru_cache(maxsize=256)
 def shares(xp, counts, dtype):
-    """1 / the number of elements in each window, a product of one number per axis. Kept: it comes from the host."""
+    """1 / the number of elements in each window, a product of one number per axis. Cached, to copy it to a GPU once."""
     table = prod(np.array(c, dtype=float).reshape(-1, *[1] * (len(counts) - 1 - i)) for i, c in enumerate(counts))
     return xp.asarray(1 / table, dtype=dtype)
 
 
 def lying_as(xp, y, x):
-    """y with its axes in memory in x's order: one copy, where each tap would read it across memory."""
+    """y in the memory order of x: one copy avoids that every tap reads y with large strides."""
     if order(y) == order(x):
         return y
     copy = xp.empty_like(x, dtype=y.dtype)
@@ -204,7 +204,7 @@ def lying_as(xp, y, x):
 
 
 def order(x):
-    """The axes of x as they lie in memory."""
+    """The axes of x in memory order, the slowest first."""
     return sorted(range(x.ndim), key=lambda a: -x.strides[a])
 
 
@@ -212,7 +212,7 @@ def order(x):
 
 
 def highest(xp, x, axis, taps, places):
-    """The largest of each window along one axis."""
+    """The largest element of each window along one axis."""
     if len(taps) > 1 and all(at == slice(0, places) for _, at in taps):
         return reduce(xp.maximum, (x[along(axis, read)] for read, _ in taps))
     lowest = -xp.inf if kind(x.dtype) == "f" else np.iinfo(x.dtype).min
@@ -232,7 +232,7 @@ def total(xp, x, axis, taps, places):
 
 
 def spread(xp, y, axis, taps, size):
-    """The adjoint of `total`: each sum given to every element of its window."""
+    """The adjoint of `total`: adds each sum to every element of its window."""
     x = xp.zeros_like(y, shape=resized(y, axis, size))
     for read, at in taps:
         x[along(axis, read)] += y[along(axis, at)]
@@ -245,12 +245,12 @@ def along(axis, part):
 
 
 def resized(x, axis, n):
-    """x's shape with another length of one axis."""
+    """x's shape with another length along one axis."""
     return (*x.shape[:axis], n, *x.shape[axis + 1 :])
 
 
 def counter(window: Window):
-    """The smallest dtype that counts a window's taps."""
+    """The smallest dtype that holds the number of a window's taps."""
     return np.min_scalar_type(window.taps)
 
 
@@ -276,7 +276,7 @@ class AdaptiveAvgPool(Linear):
 
 @dataclass(frozen=True)
 class AdaptiveAvgUnpool(AdaptiveAvgPool):
-    """AdaptiveAvgPool's adjoint. Element j is in windows ⌊j n / m⌋ to ⌈(j + 1) n / m⌉: the sum of one with m for n."""
+    """AdaptiveAvgPool's adjoint. Element j is in windows ⌊j n / m⌋ to ⌈(j + 1) n / m⌉: pooling with m, n swapped."""
 
     symbol = "avgunpool"
 
@@ -296,9 +296,9 @@ def adaptive_sum(xp, x, axis, n):
 
 @lru_cache(maxsize=256)
 def reads(xp, m, n, dtype):
-    """What each of n adaptive windows over m elements reads: places, which of them are in it, and how many.
+    """For each of n adaptive windows over m elements: its places, which of them it contains, and its length.
 
-    All as long as the longest, the shorter ones ending in places that are not counted. Kept: it comes from the host.
+    All rows are as long as the longest window; shorter ones are padded. Cached, to copy it to a GPU once.
     """
     start, stop = adaptive(m, n)
     places = start[:, None] + np.arange(max(stop - start, default=0))
@@ -307,11 +307,11 @@ def reads(xp, m, n, dtype):
 
 
 def standing(lengths, x, axis):
-    """A number for each place of one axis, to divide x by."""
+    """Lengths along one axis of x, reshaped to broadcast against x."""
     return lengths.reshape(-1, *[1] * (x.ndim - 1 - axis))
 
 
 def adaptive(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of n windows over m elements starts and stops: evenly, each as long as it must be to leave no gap."""
+    """Where each of n windows over m elements starts and stops: evenly, and just long enough to leave no gap."""
     i = np.arange(n)
     return i * m // n, -(-(i + 1) * m // n)

@@ -1,11 +1,11 @@
 """Random ops: numbers that are a function of their key.
 
-A key is an operand, uint32[2]. Equal keys give equal numbers, so a forward pass that runs again gives
-again the same; whoever wants other numbers takes another key. The bits are those of engine/core/random_bits.py on every
-device. What is computed from them by + − × ÷ and √ is equal too; log, sin and cos may differ in the
-last place from one machine's library to another's.
+A key is an operand, uint32[2]. Equal keys give equal numbers, so repeating a forward pass gives the same
+numbers; other numbers need another key. The bits are those of engine/core/random_bits.py on every device.
+Numbers computed from them by + − × ÷ and √ are equal too; log, sin and cos may differ in the last place
+between the libraries of different machines.
 
-No gradient passes to a key: there is nothing between two keys.
+No gradient passes to a key, since keys are integers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .special import quantile
 
 @dataclass(frozen=True)
 class Random(Op):
-    """What random ops have in common: a shape, a dtype, and a key to draw from."""
+    """The base class of random ops: a shape, a dtype, and a key to draw from."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -38,7 +38,7 @@ class Random(Op):
     def infer(self, key):
         a_key(self, key)
         if kind(self.dtype) not in self.kinds:
-            raise DTypeError(f"{self} draws numbers of kind {'/'.join(self.kinds)}, and {self.dtype} was asked")
+            raise DTypeError(f"{self} draws numbers of kind {'/'.join(self.kinds)}, and got dtype {self.dtype}")
         return Spec(self.shape, self.dtype, key.device)
 
     def vjp(self, gy, y, key): return None,
@@ -47,7 +47,7 @@ class Random(Op):
 
 
 def a_key(op: object, key: Spec) -> None:
-    """Raises where an operand is no key."""
+    """Raises ShapeError or DTypeError if an operand is not a key."""
     if key.dtype != np.uint32 or key.shape != (2,):
         raise (ShapeError if key.dtype == np.uint32 else DTypeError)(
             f"{op} draws from a key, u32[2], and got {key}: make one with mg.random.key(seed), or split another"
@@ -67,7 +67,7 @@ class RandomBits(Random):
 
 
 class RandomUniform(Random):
-    """y uniform in [0, 1): k / 2ᵐ, m being as many bits as the dtype can tell apart."""
+    """y uniform in [0, 1): k / 2ᵐ, where m is the number of significant bits of the dtype."""
 
     def forward(self, xp, key):
         y = xp.empty(prod(self.shape), self.dtype)
@@ -75,7 +75,7 @@ class RandomUniform(Random):
         width = 2 if digits > 32 else 1
         for part, bits in random_bits.draws(xp, key, y.size, width):
             xp.right_shift(bits, 32 * width - digits, out=bits)
-            y[part] = bits.view(xp.int32 if width == 1 else xp.int64)  # converted faster than unsigned
+            y[part] = bits.view(xp.int32 if width == 1 else xp.int64)  # faster to convert than unsigned integers
             y[part] *= 2.0**-digits
         return y.reshape(self.shape)
 
@@ -108,7 +108,7 @@ class RandomNormal(Random):
 
 @dataclass(frozen=True)
 class RandomTruncatedNormal(Random):
-    """y from N(0, 1), given that it falls between `low` and `high`: Φ⁻¹ of a uniform between Φ(low) and Φ(high)."""
+    """y from N(0, 1) truncated to low … high: Φ⁻¹ of a uniform number between Φ(low) and Φ(high)."""
 
     low: float
     high: float
@@ -119,7 +119,7 @@ class RandomTruncatedNormal(Random):
         return super().infer(key)
 
     def forward(self, xp, key):
-        # Above 0 the mirror image: floating numbers are finer near Φ = 0 than near 1.
+        # Above 0, use the mirror image: floats are denser near Φ = 0 than near 1.
         mirrored = self.low > 0
         low, high = (-self.high, -self.low) if mirrored else (self.low, self.high)
         start, end = (math.erfc(-bound / math.sqrt(2)) / 2 for bound in (low, high))
@@ -153,7 +153,7 @@ class RandomBernoulli(Random):
 
 @dataclass(frozen=True)
 class RandomIntegers(Random):
-    """y uniform over low, …, high − 1: the remainder of 64 bits.
+    """y uniform over low, …, high − 1: a 64-bit number modulo high − low, plus low.
 
     With s = high − low values, each has a probability within 2⁻⁶⁴ of 1/s.
     """
@@ -165,15 +165,15 @@ class RandomIntegers(Random):
 
     def infer(self, key):
         if not self.low < self.high:
-            raise ValueError(f"{self} needs low < high, and there is no integer between them")
+            raise ValueError(f"{self} needs low < high: there is no integer to draw")
         limits = np.iinfo(self.dtype)
         if self.low < limits.min or self.high - 1 > limits.max:
-            raise DTypeError(f"{self} draws {self.low} to {self.high - 1}, and {self.dtype} does not hold them all")
+            raise DTypeError(f"{self} draws {self.low} to {self.high - 1}, which do not all fit into {self.dtype}")
         return super().infer(key)
 
     def forward(self, xp, key):
         y, span = xp.empty(prod(self.shape), xp.uint64), self.high - self.low
-        low = xp.uint64(self.low % 2**64)  # modulo 2⁶⁴, so that a negative one comes out right
+        low = xp.uint64(self.low % 2**64)  # modulo 2⁶⁴, so that negative numbers come out right
         for part, bits in random_bits.draws(xp, key, y.size, 2):
             if span < 2**64:
                 bits -= bits // xp.uint64(span) * xp.uint64(span)  # faster than a remainder
@@ -183,9 +183,9 @@ class RandomIntegers(Random):
 
 @dataclass(frozen=True)
 class RandomPermutation(Op):
-    """y = 0, …, n − 1 in random order: that of n random numbers.
+    """y = 0, …, n − 1 in random order: the order that sorts n random 64-bit numbers.
 
-    Of those 64-bit numbers some two are equal, and then in order, with a probability of n² / 2⁶⁵.
+    Two of these numbers are equal with probability n² / 2⁶⁵.
     """
 
     n: int
@@ -200,7 +200,7 @@ class RandomPermutation(Op):
 
 @dataclass(frozen=True)
 class NextKey(Effect):
-    """y = the next key of a sequence: another one at each run of the graph"""
+    """y = the next key of a sequence: a new one at each run of the graph"""
 
     sequence: Sequence
 
@@ -211,7 +211,7 @@ class NextKey(Effect):
 
 @dataclass(frozen=True)
 class SplitKey(Op):
-    """y = `count` new keys, uint32[count, 2], whose streams have nothing to do with the key's own."""
+    """y = `count` new keys, uint32[count, 2], whose streams are independent of the key's own."""
 
     count: int
 
@@ -225,7 +225,7 @@ class SplitKey(Op):
 
 
 class FoldIn(Op):
-    """y = the key that an integer n leads to: one key per step, or per layer, with no list of them kept."""
+    """y = a new key derived from a key and an integer n: one key per step, or per layer, without storing a list."""
 
     def infer(self, key, n):
         a_key(self, key)
@@ -244,8 +244,8 @@ class FoldIn(Op):
 class RandomChoice(Op):
     """y = `count` indices along the last axis of w, each drawn with a probability in proportion to w ≥ 0.
 
-    A race: runner i arrives at an exponential time of rate wᵢ, and the first to come is i with probability
-    wᵢ / Σ w. Without replacement the order of arrival is the draw; with it, each draw is a race of its own.
+    Exponential races: index i gets an exponential arrival time of rate wᵢ, and is the first with probability
+    wᵢ / Σ w. Without replacement, the first `count` of one race are drawn; with it, the winners of `count` races.
     """
 
     count: int

@@ -1,19 +1,19 @@
-"""Recurrent networks, a whole sequence at a time: a state s, which every element of the sequence changes.
+"""Recurrent networks as ops on whole sequences: a state s is updated by every element of the sequence.
 
-    a        (T, N, g H)    what the input says to g gates of H units; T steps of N sequences
-    U        (g H, H)       what the state before says to them
-    start    (S, N, H)      the state before the first step: S of them, h, or h and c
-    y        (S, T, N, H)   the states after each
+    a        (T, N, g H)    the input's contribution to g gates of H units; T steps of N sequences
+    U        (g H, H)       the weights of the previous state's contribution
+    start    (S, N, H)      the S states before the first step: h, or h and c
+    y        (S, T, N, H)   the states after each step
 
-A network says how it computes, and its slopes: how much each step moves with what comes into it. What a small change of
-the states becomes, from step to step, is one linear recurrence for all of them:
+Each network defines its forward computation and its slopes: the derivatives of one step. A small change of the states
+propagates from step to step by a linear recurrence that has the same form for all networks:
 
     change      ds[t] = db[t] + J[t] ds[t − 1]        from the first step on
     gradient    gs[t] = gb[t] + J[t + 1]ᵀ gs[t + 1]   from the last: backpropagation through time
 
-(Werbos 1990, “Backpropagation through time: what it does and how to do it”.) Each is the other's transpose, so the two
-are each other's derivative, and one op, run either way, has derivatives of every order. The Jacobian J of a network of
-gates is not formed: the slopes tell it.
+(Werbos 1990, “Backpropagation through time: what it does and how to do it”.) Each is the transpose of the other, so the
+two are each other's derivative, and one op, run in either direction, has derivatives of every order. The Jacobian J is
+never formed: it is given by the slopes.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from .scan import Shift
 
 @dataclass(frozen=True)
 class Stepping(Op):
-    """What they have in common: the loop over the steps.
+    """The base class of ops with a loop over steps.
 
-    batch_sizes    how many sequences are still there at each step, the longest first; None if all are to the end
+    batch_sizes    the number of sequences at each step, sorted by length, longest first; None if all have T steps
     """
 
     batch_sizes: tuple[int, ...] | None = None
 
     def steps(self, T: int, N: int) -> Sequence[tuple[int, int]]:
-        """Each step, with the number of sequences that have it. States that are not there are 0."""
+        """Each step, with the number of sequences that have it. The states of the other sequences are 0."""
         return list(enumerate(self.batch_sizes or (N,) * T))
 
 
 class Slopes(NamedTuple):
-    """How the states of one step move, u = U h[t − 1] being what comes from the state before.
+    """The derivatives of the states of one step, where u = U h[t − 1] is the previous state's contribution.
 
         dc[t] = F dc[t−1] + Σ K du        over the gates; with P, over all but the last, and
         dh[t] = P dc[t] + K du            of the last gate. Without P there is one state, h = c
@@ -65,7 +65,7 @@ class Slopes(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearRecurrence(Stepping):
-    """s[t] = b[t] + J[t] s[t−1]; s[t] = b[t] + J[t+1]ᵀ s[t+1] if reverse. J is told by K, U, F and P: see Slopes."""
+    """s[t] = b[t] + J[t] s[t−1]; s[t] = b[t] + J[t+1]ᵀ s[t+1] if reverse. K, U, F and P define J: see Slopes."""
 
     reverse: bool = False
 
@@ -146,7 +146,7 @@ def flat(w):
 
 
 def at_gates(s, K):
-    """What states s (S, T, N, H) give to each gate (T, N, g, H): all take c, but of two states the last takes h."""
+    """The state of s (S, T, N, H) that each gate acts on (T, N, g, H): c; with two states, h for the last gate."""
     if len(s) == 1:
         return s[0].unsqueeze(2).broadcast_to(K.shape)
     T, N, g, H = K.shape
@@ -155,18 +155,18 @@ def at_gates(s, K):
 
 
 def at_states(s, v):
-    """What gates v (T, N, g, H) give to the states: the transpose of `at_gates`."""
+    """The sums of v (T, N, g, H) over the gates of each state: the transpose of `at_gates`."""
     return v.sum(2).unsqueeze(0) if len(s) == 1 else v[:, :, -1].apply(Stack(0), v[:, :, :-1].sum(2))
 
 
 def joined(s, h, c):
-    """h and c as the states: two, or their sum where they are one."""
+    """h and c stacked as the two states; their sum if there is only one state."""
     return (h + c).unsqueeze(0) if len(s) == 1 else h.apply(Stack(0), c)
 
 
 @dataclass(frozen=True)
 class Recurrent(Stepping):
-    """A network. The operands are a, U and start; a GRU has also c (g H,), which is added to U h."""
+    """A recurrent network. The operands are a, U and start; a GRU also takes c (g H,), which is added to U h."""
 
     gates: ClassVar[int]
     states: ClassVar[int] = 1
@@ -183,13 +183,13 @@ class Recurrent(Stepping):
         return Spec((self.states, *a.shape[:2], H), dtype, common_device(self, a, U, start, *c))
 
     def blank(self, xp, a, U, start, *c):
-        """States y, of 0 so far, and those before the first."""
+        """An array of zeros for the states y, and the states before the first step."""
         y = xp.zeros((*start.shape[:1], *a.shape[:2], *U.shape[1:]), xp.result_type(a, U, start, *c))
         return y, start.astype(y.dtype, copy=False)
 
     def slopes(self, y, a, U, start, *c) -> Slopes:
-        """How each step moves with its operands."""
-        raise NotImplementedError(f"{self} does not say its slopes")
+        """The derivatives of each step with respect to its operands."""
+        raise NotImplementedError(f"{self} does not define its slopes: write {type(self).__name__}.slopes")
 
     def before(self, y, start):
         """s[t − 1]"""
@@ -333,7 +333,7 @@ class Lstm(Recurrent):
 
 
 def sigmoid(xp: Any, x: Any) -> None:
-    """σ(x) in x's place, as (1 + tanh x/2) / 2: quicker than by way of eˣ, and no number is too large for it."""
+    """σ(x) in place, as (1 + tanh x/2) / 2: faster than with eˣ, and it cannot overflow."""
     x *= 0.5
     xp.tanh(x, out=x)
     x *= 0.5

@@ -25,7 +25,7 @@ from .scan import CumProd
 
 @dataclass(frozen=True)
 class Reduction(Op):
-    """What reductions have in common: the axes that go, and the way back to them."""
+    """The base class of reductions: the axes to reduce, and how to restore them."""
 
     axes: tuple[int, ...]
     keepdims: bool = False
@@ -43,18 +43,18 @@ class Reduction(Op):
         return tuple(n for a, n in enumerate(shape) if a not in self.axes)
 
     def spread(self, y, x):
-        """y with its reduced axes back, of length 1, so that it broadcasts against x."""
+        """y with its reduced axes restored as length 1, so that it broadcasts against x."""
         return y.reshape(tuple(1 if a in self.axes else n for a, n in enumerate(x.shape)))
 
     def total(self, x):
-        """Σ x along the same axes, for derivatives. Of no axes it is x, while `x.sum(())` sums over all."""
+        """Σ x along the same axes, for derivatives. Without axes it is x, whereas `x.sum(())` sums over all."""
         return x.apply(Sum(self.axes, self.keepdims))
 
     def count(self, x) -> int:
-        """How many elements go into one."""
+        """The number of elements per result."""
         return prod(x.shape[a] for a in self.axes)
 
-    def flops(self, y, x): return at_least(x.size - y.size, 0)  # of no elements, no additions
+    def flops(self, y, x): return at_least(x.size - y.size, 0)  # 0 for an empty x
 
 
 # -- sums -------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class Sum(Reduction):
 
 @dataclass(frozen=True)
 class Mean(Reduction):
-    """y = Σ x / n, and no number where n = 0"""
+    """y = Σ x / n, and NaN if n = 0"""
 
     inline = False
 
@@ -88,14 +88,14 @@ class Mean(Reduction):
 
 @lru_cache
 def subscripts(ndim: int, axes: tuple[int, ...]) -> tuple[str, str]:
-    """Letters for all axes, and for those that stay: what einsum wants."""
+    """The einsum letters of all axes, and of the axes that are kept."""
     letters = ascii_letters[:ndim]
     return letters, "".join(c for a, c in enumerate(letters) if a not in axes)
 
 
 @dataclass(frozen=True)
 class SumOfProducts(Op):
-    """z = Σ x y along `axes`, which stay with length 1: one pass, and no array of products."""
+    """z = Σ x y along `axes`, which keep length 1: one pass, without an array of products."""
 
     axes: tuple[int, ...]
 
@@ -119,7 +119,7 @@ class SumOfProducts(Op):
 
 @dataclass(frozen=True)
 class Prod(Reduction):
-    """y = Π x along one axis. ∂y/∂xᵢ is the product of all the others, without a division: xᵢ may be 0."""
+    """y = Π x along one axis. ∂y/∂xᵢ is the product of all other x, computed without a division, since xᵢ may be 0."""
 
     autocast = "float32"
     symbol = "Π"
@@ -129,7 +129,7 @@ class Prod(Reduction):
     def jvp(self, dxs, y, x): return self.total(dxs[0] * self.others(x))
 
     def others(self, x):
-        """Those before times those after. Shape of x."""
+        """For each x, the product of those before it times the product of those after it. Shape of x."""
         (axis,) = self.axes
         return x.apply(CumProd(axis, exclusive=True)) * x.apply(CumProd(axis, exclusive=True, reverse=True))
 
@@ -139,7 +139,7 @@ class Prod(Reduction):
 
 @dataclass(frozen=True)
 class Var(Reduction):
-    """y = Σ (x − mean x)² / (n − correction), in two passes: the squares of large x never meet"""
+    """y = Σ (x − mean x)² / (n − correction), in two passes, which avoids subtracting large squares"""
 
     correction: float = 1
 
@@ -157,7 +157,7 @@ class Var(Reduction):
         return self.total(dxs[0] * self.centred(x)) * divided(2, self.freedom(x))
 
     def freedom(self, x) -> float:
-        """The degrees of freedom, n − correction: none at 0 and below."""
+        """The degrees of freedom, n − correction; may be negative."""
         return self.count(x) - self.correction
 
     def centred(self, x): return x - x.apply(Mean(self.axes, True))
@@ -166,12 +166,12 @@ class Var(Reduction):
 
 @dataclass(frozen=True)
 class Std(Var):
-    """y = √var; where all are equal, its slope is taken as 0"""
+    """y = √var; where all elements are equal, its slope is defined as 0"""
 
     symbol = "std"
 
     def forward(self, xp, x):
-        wide = x.astype(np.float64) if x.dtype == np.float32 else x  # whose squares may be too large, or nothing
+        wide = x.astype(np.float64) if x.dtype == np.float32 else x  # squares may overflow or underflow in float32
         y = xp.sqrt(super().forward(xp, wide))
         return y if wide is x else y.astype(x.dtype)
 
@@ -182,7 +182,7 @@ class Std(Var):
 
 @dataclass(frozen=True)
 class Norm(Reduction):
-    """y = (Σ |x|ᵖ)^(1/p) for a finite p ≠ 0; at the origin its slope is taken as 0"""
+    """y = (Σ |x|ᵖ)^(1/p) for a finite p ≠ 0; at the origin its slope is defined as 0"""
 
     p: float = 2
 
@@ -204,7 +204,7 @@ class Norm(Reduction):
     def jvp(self, dxs, y, x): return self.total(dxs[0] * self.slope(y, x))
 
     def slope(self, y, x):
-        """sign x · (|x| / y)ᵖ⁻¹, and 0 where x is."""
+        """sign x · (|x| / y)ᵖ⁻¹, and 0 where x is 0."""
         if self.p == 1:
             return x.sign()
         if self.p < 1:
@@ -220,23 +220,23 @@ class Norm(Reduction):
 
 @dataclass(frozen=True)
 class Extreme(Reduction):
-    """An element that no other surpasses; tied elements share the gradient equally."""
+    """The largest or the smallest element; tied elements share the gradient equally."""
 
     def infer(self, x):
         if self.count(x) == 0:
-            raise ShapeError(f"{self} of {x}: an extreme of no elements does not exist: check the size first")
+            raise ShapeError(f"{self} of {x} does not exist, since there are no elements: check the size first")
         return super().infer(x)
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.share(y, x),
     def jvp(self, dxs, y, x): return self.total(dxs[0] * self.share(y, x))
 
     def share(self, y, x):
-        """1/k at each of the k winners, 0 elsewhere. Shape of x."""
+        """1/k at each of the k tied elements, 0 elsewhere. Shape of x."""
         wins = (~self.surpassed(x, self.spread(y, x))).astype(x.spec.dtype)
         return wins / wins.apply(Sum(self.axes, True))
 
     def surpassed(self, x, y):
-        """Where x has lost to y. Where y is no number all have won, so that k is never 0."""
+        """Where y is strictly better than x. If y is NaN this is False everywhere, so that k is never 0."""
         raise NotImplementedError
 
 

@@ -5,10 +5,10 @@
 Where ∘ is associative, n elements need log₂ n steps, each of them on the whole array: after a step of
 width s, y[t] holds the 2s elements that end at t (Hillis and Steele 1986, “Data parallel algorithms”).
 
-The derivative of every scan here is a linear recurrence run the other way, and that of a linear
-recurrence is one again (Martin and Cundy 2018, “Parallelizing linear recurrent neural nets over sequence
-length”, https://arxiv.org/abs/1709.04057). So products with zeros in them need no division, and no rule
-needs a second one.
+The derivative of every scan here is a linear recurrence in the other direction, and the derivative of a linear
+recurrence is one too (Martin and Cundy 2018, “Parallelizing linear recurrent neural nets over sequence
+length”, https://arxiv.org/abs/1709.04057). So the gradient of a product needs no division, even with zeros, and
+second derivatives need no extra rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..core.op import Linear, Op
 
 
 def along(axis: int, start: int | None, stop: int | None) -> tuple[Any, ...]:
-    """The index that takes start:stop of one axis and all of those before and after."""
+    """The index that takes start:stop of one axis, and all of the others."""
     return (*(slice(None),) * axis, slice(start, stop))
 
 
@@ -36,7 +36,7 @@ def widths(n: int) -> list[int]:
 
 @dataclass(frozen=True)
 class CumSum(Linear):
-    """y[t] = Σ x[≤ t] along the axis; from the far end if reverse"""
+    """y[t] = Σ x[≤ t] along the axis; from the end if reverse"""
 
     axis: int
     reverse: bool = False
@@ -56,7 +56,7 @@ class CumSum(Linear):
 
 @dataclass(frozen=True)
 class Shift(Linear):
-    """y[t] = x[t − by] along the axis; 0 where nothing comes from"""
+    """y[t] = x[t − by] along the axis; 0 where t − by is outside"""
 
     axis: int
     by: int
@@ -78,7 +78,7 @@ class Shift(Linear):
 
 @dataclass(frozen=True)
 class Recurrence(Op):
-    """y[t] = b[t] + a[t] y[t − 1] along the axis, of operands (b, a); from the far end if reverse"""
+    """y[t] = b[t] + a[t] y[t − 1] along the axis, of operands (b, a); from the end if reverse"""
 
     axis: int
     reverse: bool = False
@@ -91,7 +91,7 @@ class Recurrence(Op):
     def forward(self, xp, b, a):
         if self.reverse:
             b, a = xp.flip(b, self.axis), xp.flip(a, self.axis)
-        y, w = b.astype(xp.result_type(b, a)), a  # w[t]: the product of the a's in the window that ends at t
+        y, w = b.astype(xp.result_type(b, a)), a  # w[t]: the product of a over the window that ends at t
         for s in widths(y.shape[self.axis]):
             late, early = along(self.axis, s, None), along(self.axis, None, -s)
             y[late] += w[late] * y[early]
@@ -107,7 +107,7 @@ class Recurrence(Op):
         return (db + da * y.apply(self.shift(1))).apply(self, a)
 
     def shift(self, by: int) -> Shift:
-        """by ±1 in the direction of the recurrence."""
+        """A Shift by ±1 in the direction of the recurrence."""
         return Shift(self.axis, -by if self.reverse else by)
 
     def flops(self, y, b, a): return 2 * y.size
@@ -115,7 +115,7 @@ class Recurrence(Op):
 
 @dataclass(frozen=True)
 class CumProd(Op):
-    """y[t] = Π x[≤ t] along the axis; Π x[< t] if exclusive; from the far end if reverse"""
+    """y[t] = Π x[≤ t] along the axis; Π x[< t] if exclusive; from the end if reverse"""
 
     axis: int
     exclusive: bool = False
@@ -147,7 +147,7 @@ class CumProd(Op):
         return dy.apply(on.shift(1)) if self.exclusive else dy
 
     def before(self, y, x):
-        """Π x[< t], on the way."""
+        """Π x[< t], in the direction of the scan."""
         return y if self.exclusive else x.apply(CumProd(self.axis, True, self.reverse))
 
     def flops(self, y, x): return x.size
@@ -169,23 +169,23 @@ class LogCumSumExp(Op):
         return y
 
     def vjp(self, gy, y, x):
-        # gx[k] = Σ gy[t ≥ k] exp(x[k] − y[t]), and as y never falls, every factor on the way is at most 1.
+        # gx[k] = Σ gy[t ≥ k] exp(x[k] − y[t]). Since y never decreases, every factor of the recurrence is at most 1.
         back = Recurrence(self.axis, reverse=True)
         return gy.apply(back, self.step(y, -1)) * (x - y).exp(),
 
     def jvp(self, dxs, y, x): return (dxs[0] * (x - y).exp()).apply(Recurrence(self.axis), self.step(y, 1))
 
     def step(self, y, by: int):
-        """exp of how much y rises to, or from, its neighbour, taken negative."""
+        """exp(−d), where d ≥ 0 is the difference of y from its neighbour."""
         beside = y.apply(Shift(self.axis, by))
-        return (-abs(y - beside).where(y != beside, 0)).exp()  # of two infinities, which rise by no number, 1
+        return (-abs(y - beside).where(y != beside, 0)).exp()  # 1 between two infinities, where d would be NaN
 
     def flops(self, y, x): return 3 * x.size
 
 
 @dataclass(frozen=True)
 class ArgCumMax(Op):
-    """y[t] = where the largest of x[≤ t] stands along the axis: the last such place. No number counts as largest."""
+    """y[t] = the index of the largest of x[≤ t] along the axis: the last one, if tied. NaN counts as largest."""
 
     axis: int
 
@@ -208,7 +208,7 @@ class ArgCumMax(Op):
 
 @dataclass(frozen=True)
 class ArgCumMin(ArgCumMax):
-    """y[t] = where the smallest of x[≤ t] stands along the axis: the last such place. No number counts as smallest."""
+    """y[t] = the index of the smallest of x[≤ t] along the axis: the last one, if tied. NaN counts as smallest."""
 
     symbol = "argcummin"
 

@@ -1,6 +1,6 @@
-"""Order: where elements stand, not what they are. Places are integers and have no derivative.
+"""Sorting: these ops compute the indices of elements, which are integers and have no derivative.
 
-The elements themselves are then gathered from their places, and that has one: each gradient goes back
+The elements themselves are then gathered by these indices. Gather has a derivative: each gradient goes back
 to the place its element came from.
 """
 
@@ -19,8 +19,8 @@ from .scan import along
 
 @dataclass(frozen=True)
 class ArgSort(Op):
-    """Places of the elements along the axis from the smallest up, ties in the order they stand (stable);
-    from the largest down if descending. What is no number counts as largest.
+    """The indices that sort the elements along the axis, ascending or descending. The sort is stable: ties keep their
+    order. NaN counts as largest.
     """
 
     axis: int
@@ -31,7 +31,7 @@ class ArgSort(Op):
     def forward(self, xp, x):
         if not self.descending:
             return xp.argsort(x, self.axis, kind="stable")
-        # Sorted backwards and read backwards, ties keep their order.
+        # Reversing before and after the sort keeps the order of ties.
         last = x.shape[self.axis] - 1
         return last - xp.flip(xp.argsort(xp.flip(x, self.axis), self.axis, kind="stable"), self.axis)
 
@@ -42,9 +42,9 @@ class ArgSort(Op):
 
 @dataclass(frozen=True)
 class ArgTopK(Op):
-    """Places of the k largest elements along the axis, from the largest down; or of the k smallest, from there up.
+    """The indices of the k largest elements along the axis, descending; or of the k smallest, ascending.
 
-    Only these k are sorted: to part them from the others takes a time that grows with n alone (Hoare 1961, “Find”).
+    Only these k are sorted. Separating them from the others takes time linear in n (Hoare 1961, “Find”).
     """
 
     axis: int
@@ -53,7 +53,7 @@ class ArgTopK(Op):
 
     def infer(self, x):
         if out_of_order(0, self.k, n := x.shape[self.axis]):
-            raise BoundsError(f"topk of {x} takes 0 to {n} elements along axis {self.axis}, and {self.k} were asked")
+            raise BoundsError(f"topk of {x} takes k from 0 to {n} along axis {self.axis}, and got {self.k}")
         shape = (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1 :])
         return x.with_shape(shape).with_dtype(np.intp)
 
@@ -72,7 +72,7 @@ class ArgTopK(Op):
 
 @dataclass(frozen=True)
 class ArgMax(Op):
-    """The place of the largest element along the axis, the first such: a NaN, if there is one."""
+    """The index of the first largest element along the axis; NaN counts as largest."""
 
     axis: int
     keepdims: bool = False
@@ -81,7 +81,7 @@ class ArgMax(Op):
 
     def infer(self, x):
         if x.shape[self.axis] == 0:
-            raise ShapeError(f"{self} of {x}: an extreme of no elements does not exist: check the size first")
+            raise ShapeError(f"{self} of {x} does not exist, since there are no elements: check the size first")
         kept = (1,) if self.keepdims else ()
         return x.with_shape((*x.shape[: self.axis], *kept, *x.shape[self.axis + 1 :])).with_dtype(np.intp)
 
@@ -91,7 +91,7 @@ class ArgMax(Op):
 
 @dataclass(frozen=True)
 class ArgMin(ArgMax):
-    """The place of the smallest element along the axis, the first such: a NaN, if there is one."""
+    """The index of the first smallest element along the axis; NaN counts as smallest."""
 
     symbol = "argmin"
 

@@ -1,23 +1,23 @@
-"""A long formula on a large array, piece by piece, so that what it makes on the way stays in the cache.
+"""Special functions. `blockwise` computes long formulas block by block, so that temporaries stay in the cache.
 
-The error function, which NumPy has not: erf x = 2/√π ∫₀ˣ e^(−t²) dt.
+The error function, which NumPy lacks: erf x = 2/√π ∫₀ˣ e^(−t²) dt.
 
-Taylor's series about the nearest point a of a fine grid, on which Python's `math.erf` says the value. With
+It is a Taylor series about the nearest point a of a fine grid, where Python's `math.erf` gives the value. With
 h = x − a, |h| ≤ 1/1024, five terms are exact to the last digit or two (the accurate tables of S. Gal, 1986,
 "Computing elementary functions: a new approach for achieving high accuracy and good performance"):
 
     erf(a + h) = erf a + 2/√π e^(−a²) (h − a h² + (2a² − 1)/3 h³ − a(2a² − 3)/6 h⁴ + (4a⁴ − 12a² + 3)/30 h⁵ − …)
 
-which are Hermite polynomials in a: https://dlmf.nist.gov/7.10.E1. One text for all x, without branches.
+The coefficients are Hermite polynomials in a: https://dlmf.nist.gov/7.10.E1. One formula for all x, without branches.
 
-Φ⁻¹, the quantile of the normal distribution: what turns a uniform number into a normal one.
+Φ⁻¹, the quantile of the normal distribution, turns a uniform number into a normal one.
 
 Wichura 1988, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37:
 a quotient of two polynomials of degree 7 in the middle, another in the tail, a third far out.
 
-Functions that only an integral or a series defines: the error function's inverse, Γ's logarithm, Bessel's I.
+Functions defined by an integral or a series: the inverse error function, ln Γ and its derivatives, Bessel's I.
 
-Each is computed in float64, whatever x is, by a text without branches. A & S is Abramowitz and Stegun 1964,
+Each is computed in float64 for all dtypes of x, by a formula without branches. A & S is Abramowitz and Stegun 1964,
 "Handbook of mathematical functions": https://personal.math.ubc.ca/~cbm/aands/
 """
 
@@ -39,15 +39,15 @@ from ..core.op import Elementwise
 
 
 def blockwise(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """forward(op, xp, x, …), which works on each element by itself, on blocks of the size that its device likes."""
+    """Decorate an elementwise forward(op, xp, x, …) to run on one block of the device's block size at a time."""
 
     @wraps(forward)
     def in_blocks(op, xp, x, *others):
         block = device_of(x).block
-        if x.size <= block or hasattr(xp, "records"):  # a compiled program cuts by itself
+        if x.size <= block or hasattr(xp, "records"):  # a compiled program splits into blocks by itself
             return forward(op, xp, x, *others)
         xs = xp.broadcast_arrays(x, *others)
-        axes = sorted(range(xs[0].ndim), key=lambda a: -xs[-1].strides[a])  # as they lie in memory, and y's shall lie
+        axes = sorted(range(xs[0].ndim), key=lambda a: -xs[-1].strides[a])  # the memory order, also for y
         pieces = [x.transpose(axes).reshape(-1) for x in xs]
         y = xp.empty(pieces[0].size, forward(op, xp, *(piece[:1] for piece in pieces)).dtype)
         for start in range(0, y.size, block):
@@ -58,7 +58,7 @@ def blockwise(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 PER_ONE = 512  # points of the grid from 0 to 1
-LOW, HIGH = -6, 28  # beyond: erf is −1 to the last digit, and erfc too small for a float64
+LOW, HIGH = -6, 28  # below, erf is −1 to the last digit; above, erfc is too small for float64
 
 
 class Erf(Elementwise):
@@ -88,8 +88,8 @@ class Erfc(Elementwise):
 
 
 def erf(xp, x):
-    """erf of an array, in its own floating dtype; float64 of integers."""
-    own = getattr(xp, "erf", None)  # C has one
+    """erf of an array, in its own float dtype; in float64 for integers."""
+    own = getattr(xp, "erf", None)  # C has its own
     if own is not None:
         return own(x)
     i, a, h, dtype = nearest(xp, x)
@@ -103,7 +103,7 @@ def erf(xp, x):
 
 
 def erfc(xp, x):
-    """erfc of an array, in its own floating dtype: the same series, longer in float64, where a is up to 28.
+    """erfc of an array, in its own float dtype: the same series, with more terms in float64, since a is up to 28.
 
     Its terms s₁ = h, s₂, … obey (k + 1)(k + 2) sₖ₊₂ = −2 (a h (k + 1) sₖ₊₁ + h² k sₖ).
     """
@@ -120,9 +120,9 @@ def erfc(xp, x):
 
 
 def nearest(xp, x):
-    """The nearest point of the grid to each x: its place i, its value a, h = x − a, and the dtype of the result.
+    """The grid point nearest to each x: its index i, its value a, h = x − a, and the dtype of the result.
 
-    A NaN is passed on in h.
+    NaN is propagated by h.
     """
     dtype = x.dtype if x.dtype.kind == "f" else np.dtype(float)
     x = x.astype(np.float32 if dtype.itemsize < 4 else dtype)
@@ -133,9 +133,9 @@ def nearest(xp, x):
 
 
 def tables(make):
-    """make(xp, …), which returns arrays, called once for each array module; those that write programs share NumPy's.
+    """Cache make(xp, …), which returns arrays, once per array module. Modules that record programs convert NumPy's.
 
-    A cache would hold them, and with them all that they wrote.
+    Caching by such a module would keep it alive, with everything it has recorded.
     """
     once = lru_cache(make)
     return lambda xp, *key: [*map(xp.asarray, once(np, *key))] if hasattr(xp, "records") else once(xp, *key)
@@ -143,19 +143,19 @@ def tables(make):
 
 @tables
 def table(xp, function, dtype):
-    """The function at the points of the grid, and 2/√π e^(−a²)."""
+    """The function and 2/√π e^(−a²), its slope, at the points of the grid."""
     grid = [i / PER_ONE for i in range(LOW * PER_ONE, HIGH * PER_ONE + 1)]
     slope = [2 / sqrt(pi) * exp(-a * a) for a in grid]
     return xp.asarray([function(a) for a in grid], dtype), xp.asarray(slope, dtype)
 
 
 def quantile(xp, p):
-    """Φ⁻¹(p), to about one part in 10¹⁶; a number at 0 and 1 as well."""
+    """Φ⁻¹(p), to about one part in 10¹⁶; finite at 0 and 1."""
     return deviate(xp, p - 0.5, xp.maximum(xp.minimum(p, 1 - p), 5e-324))
 
 
 def deviate(xp, q, tail):
-    """Φ⁻¹(½ + q), where ½ − |q| is left in the tail: ±∞ if nothing is, and no number if less."""
+    """Φ⁻¹(½ + q), with tail = ½ − |q|: ±∞ for a tail of 0, NaN for a negative one."""
     r = xp.sqrt(-xp.log(tail))
     outside = xp.where(r <= 5, rational(TAIL, r - 1.6), xp.where(r < inf, rational(FAR, r - 5), r)) * xp.sign(q)
     return xp.where(xp.abs(q) <= 0.425, q * rational(MIDDLE, 0.180625 - q * q), outside)
@@ -169,7 +169,7 @@ def rational(coefficients, x):
     return above / below
 
 
-# Numerator and denominator, from the highest power down.
+# Coefficients of numerator and denominator, highest power first.
 MIDDLE = (
     (2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
      13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.387132872796366608),
@@ -194,7 +194,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 
 class Special(Elementwise):
-    """y = f(x), which `double` says of an array of float64."""
+    """y = f(x), which `double` computes for an array of float64."""
 
     inline = False
     double: ClassVar[Any]
@@ -219,13 +219,13 @@ class ErfInv(Special):
 
 @dataclass(frozen=True)
 class PolyGamma(Special):
-    """y = the derivative of ln |Γ| of order n + 1 (A & S 6.1.40, 6.3.18, 6.4.11, led to by 6.1.15–17 and 6.4.6–7)"""
+    """y = the derivative of ln |Γ| of order n + 1 (A & S 6.1.40, 6.3.18, 6.4.11, by way of 6.1.15–17, 6.4.6–7)"""
 
     n: int = 0
 
     def infer(self, x):
         if self.n > 150:
-            raise ValueError(f"{self} is of an order above 150, whose factorials float64 does not hold")
+            raise ValueError(f"{self} has an order above 150, whose factorials do not fit into float64")
         return super().infer(x)
 
     def double(self, xp, x):
@@ -242,14 +242,14 @@ class PolyGamma(Special):
         steps = sum(((z + k) ** (-1.0 - n) for k in range(1, n + 10)), z ** (-1.0 - n))
         first = factorial(n - 1) if n else -xp.log(far)
         y = (first + factorial(n) / (2 * far) + series) / far**n + factorial(n) * steps
-        slope = Polynomial([0, 1])  # of cot πx, in cot πx
+        slope = Polynomial([0, 1])  # the derivatives of cot πx, as polynomials in cot πx
         for _ in range(n):
             slope = slope.deriv() * Polynomial([-pi, 0, -pi])
         cot, turned = 1 / xp.tan(pi * beside), 0.0
         for a in reversed(slope.coef.tolist()):
             turned = turned * cot + a
         mirrored = -y - pi * turned
-        pole = (-1) ** (n + 1) * inf if n else nan  # on its sides ψ has two signs
+        pole = (-1) ** (n + 1) * inf if n else nan  # ψ has different signs on the two sides of a pole
         return xp.where(x < 0, xp.where(xp.equal(beside, 0), pole, mirrored), (-1) ** (n + 1) * y)
 
     def partials(self, y, x): return x.apply(PolyGamma(self.n + 1)),
@@ -265,7 +265,7 @@ def near_zeros(xp):
 class BesselI(Special):
     """y = Iₙ(x), times e^(−|x|) if scaled: ∫ e^(x cos θ) cos nθ dθ / π, a series beyond 30 (A & S 9.6.19, 9.7.1)
 
-    What is periodic is integrated to the last digit by equal steps.
+    Equal steps integrate a periodic function to the last digit.
     """
 
     n: int = 0

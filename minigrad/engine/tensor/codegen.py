@@ -1,12 +1,12 @@
-"""Code generation: a Graph becomes Python that a student can read, then a function.
+"""Code generation: turn a Graph into readable Python source, then into a function.
 
     def pull(gy, x0, x1):
         t0 = gy * x1                            # f64[3]
         t1 = gy * x0                            # f64[3]
         return t0, t1
 
-Each line is an op's own `forward`, written as a formula; an op that is no single expression is called. An
-array that was made here and is read for the last time is written over: `t1 = xp.subtract(c0, t0, out=t0)`.
+Each line is an op's own `forward`, written as a formula. An op that is not a single expression is called. An
+array that the function made itself is overwritten after its last read: `t1 = xp.subtract(c0, t0, out=t0)`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..ops import Const, Input
 
 
 def names(graph: Graph) -> dict[Node, str]:
-    """What each node is called in the code: inputs by their own names, constants c0, c1…, the rest t0, t1…"""
+    """Node → its variable in the code: inputs keep their names, constants are c0, c1…, the rest t0, t1…"""
     constants = [n for n in graph.nodes if isinstance(n.op, Const)]
     computed = [n for n in graph.nodes if n.inputs]
     return (
@@ -63,9 +63,9 @@ def expression(node: Node, name: str, args: list[str]) -> str:
 
 
 def written_over(graph: Graph) -> dict[Node, Node]:
-    """Node → the operand whose memory its result takes: one that is made here, of its spec, and read for the last time.
+    """Node → the operand that its result overwrites: made here, of the same spec, and not read after this node.
 
-    What an op makes that is no view is memory of its own; and if no reader is one either, nothing else looks at it.
+    An op that is not a view makes a new array. If no reader of it is a view either, nothing else shares its memory.
     """
     kept = set(graph.outputs)
     over: dict[Node, Node] = {}
@@ -79,9 +79,9 @@ def written_over(graph: Graph) -> dict[Node, Node]:
 
 
 def let_go(graph: Graph, over: set[Node]) -> dict[Node, list[Node]]:
-    """Node → the large arrays made here that nobody reads after it: the next array may have their memory.
+    """Node → the large arrays made here whose last reader it is. Freeing them lets the next array reuse their memory.
 
-    over    those that are written over, and so live on
+    over    the operands that are overwritten, whose memory stays in use
     """
     last = {x: node for node in graph.nodes for x in node.inputs}
     done: dict[Node, list[Node]] = {}
@@ -91,26 +91,26 @@ def let_go(graph: Graph, over: set[Node]) -> dict[Node, list[Node]]:
     return done
 
 
-LARGE = 1 << 16  # bytes: below, a line more costs more than it saves
+LARGE = 1 << 16  # bytes: for smaller arrays the extra line costs more than it saves
 
 
 def name_of_ufunc(node: Node) -> str | None:
-    """What NumPy calls the ufunc that this op is; None if it is more than one."""
+    """NumPy's name of the ufunc that this op calls; None if the op is more than a single ufunc."""
     ufunc = ufunc_of(node.op, len(node.inputs))
     return None if ufunc is None else ufunc.__name__
 
 
 def function_name(node: Node, name: str) -> str:
-    """What an op that is called, not written out, is called in the code."""
+    """The name in the code for the function of an op that is not inlined."""
     return f"{type(node.op).__name__.lower()}_{name}"
 
 
 def function(graph: Graph, name: str, device: Device) -> Callable[..., tuple[Any, ...]]:
-    """The graph as a function on arrays of one device. Its text is on `.source`."""
+    """The graph as a function on arrays of one device. Its source text is in the attribute `source`."""
     called, text = names(graph), source(graph, name)
     scope: dict[str, Any] = {"xp": device.xp, "dtype": device.xp.dtype, "inf": float("inf"), "bfloat16": bfloat16}
     for node in graph.nodes:
-        if isinstance(node.op, Const):  # as an array of no axes: twice as fast in NumPy as a Python number
+        if isinstance(node.op, Const):  # as a 0-d array: in NumPy twice as fast as a Python number
             scope[called[node]] = device.array(node.op.value, node.spec.dtype)
         elif node.inputs and not node.op.inline:
             scope[function_name(node, called[node])] = node.op.forward
@@ -124,5 +124,5 @@ def function(graph: Graph, name: str, device: Device) -> Callable[..., tuple[Any
 
 @lru_cache(maxsize=4096)
 def code(text: str) -> CodeType:
-    """The text, compiled. Without its comments it is often the same: x[0], x[1], … call another op by one name."""
+    """The compiled text. Without comments many texts are equal: x[0], x[1], … call different ops by the same name."""
     return compile(text, "<minigrad>", "exec")

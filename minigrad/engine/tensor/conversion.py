@@ -1,5 +1,5 @@
-"""Between Python's data, arrays and text. As text a tensor is what it is in PyTorch: four digits after the point, and
-none where all numbers are whole.
+"""Convert Python data to arrays, and arrays to text. The text is formatted as in PyTorch: four digits after the point,
+or none if all numbers are integers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..methods import Operand
 
 
 def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
-    """`data` as an array of numbers on a device. Raises DTypeError on what is no number."""
+    """`data` as an array of numbers on a device. Raises DTypeError if it contains anything else."""
     data = unwrapped(data)
     place = device_of(data) if where is None else device_called(where)
     try:
@@ -40,22 +40,22 @@ def refuse_data(x: Any, data: Any) -> NoReturn:
 
 
 def unwrapped(data: Any) -> Any:
-    """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError where numbers are masked."""
+    """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError for masked arrays."""
     if isinstance(data, list | tuple):
         return [unwrapped(d) for d in data]
     if isinstance(data, np.ndarray) and hasattr(data, "mask") and data.mask.any():  # np.ma is loaded where it is used
         raise DTypeError(
             f"a tensor holds numbers, and {data.mask.sum()} of these {data.size} are masked: fill them, as in "
-            "x.filled(0), and hand the mask over as a tensor of its own, mg.tensor(x.mask)"
+            "x.filled(0), and pass the mask as a separate tensor, mg.tensor(x.mask)"
         )
     return data._read() if isinstance(data, Operand) else data
 
 
-WIDTH, MOST, EDGE = 80, 1000, 3  # characters of a line, elements shown in full, and otherwise at each end of an axis
+WIDTH, MOST, EDGE = 80, 1000, 3  # characters per line; elements shown in full; otherwise shown at each end of an axis
 
 
 def text(array: Any, prefix: str) -> str:
-    """The elements in brackets, lined up behind the prefix; of more than a thousand those at the corners."""
+    """The elements in brackets, aligned after the prefix; of more than a thousand only those at the corners."""
     if device_of(array) is META:
         return f"..., device='meta', size={array.shape}"
     array = CPU.array(array)
@@ -76,7 +76,7 @@ def corners(array: np.ndarray) -> np.ndarray:
 
 
 def form(array: np.ndarray) -> Callable[[float], str]:
-    """How each of these floats is written: 1., or 1.5000, or beside one that is far larger 1.0000e+00."""
+    """The format of these floats: 1. if all are integers, else 1.5000, or 1.0000e+00 if their sizes differ widely."""
     told = array[np.isfinite(array) & (array != 0)].astype(np.float64)
     sizes = np.abs(told) if told.size else np.ones(1)
     whole = bool((sizes == np.ceil(sizes)).all())

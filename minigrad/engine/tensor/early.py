@@ -1,7 +1,7 @@
-"""Gradients that are added to `.grad` while backward goes on: those of leaves that have hooks for that moment.
+"""Post-accumulate hooks: leaves with such hooks get their `.grad` during backward, all others at its end.
 
-Other leaves get theirs at the end. A leaf that somebody waits for is put into the order of the pass, before the oldest
-op that uses it: when the pass comes there, nothing more will be added.
+A leaf with a hook is inserted into the order of the pass before the oldest op that uses it. When backward, which goes
+from the youngest op to the oldest, reaches the leaf, its gradient is complete.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _calls: ContextVar[dict[Callable[[], None], None]] = ContextVar("calls")
 
 
 def at_end(call: Callable[[], None]) -> bool:
-    """Call this, once, when the backward pass that runs just now has reached all that hooks wait for.
+    """Register `call` to run once, when the running backward pass has reached all leaves that have hooks.
 
-    Gives whether it is new in this pass. Raises NoGradientError in backward(inputs=…), which tells hooks afterwards.
+    Returns whether it is new in this pass. Raises NoGradientError in backward(inputs=…), where hooks run afterwards.
     """
     calls = _calls.get(None)
     if calls is None:
         raise NoGradientError(
-            "a hook that waits for the end of backward, as DistributedDataParallel's does, is told of all gradients on "
-            "the way, and backward(inputs=…) tells it afterwards: call backward() without it"
+            "a hook that waits for the end of backward, as DistributedDataParallel's does, must run during the pass, "
+            "but backward(inputs=…) runs hooks afterwards: call backward() without inputs"
         )
     is_new = call not in calls
     calls[call] = None
@@ -35,7 +35,7 @@ def at_end(call: Callable[[], None]) -> bool:
 
 
 def early(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[Any], Pull]:
-    """The order with those leaves in it, and the rule that adds their gradients; the first, so the last, is the end."""
+    """The order with these leaves and a pull that adds their gradients. Its first node, reached last, ends the pass."""
     nodes = [*with_leaves(order)]
     if len(nodes) == len(order):
         return order, pull
@@ -48,14 +48,14 @@ def early(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[A
             for call in calls:
                 call()
         elif not node.inputs and (x := node.tensor()) is not None and x.tracked:  # type: ignore[attr-defined]
-            accumulate(x, gy, {id(gy)})  # as a copy: the same array may be on its way elsewhere
+            accumulate(x, gy, {id(gy)})  # as a copy: other nodes may get the same array
         return pull(node, gy) if node.inputs else ()
 
     return [end, *nodes], pulled
 
 
 def with_leaves(order: Sequence[Record]) -> Iterator[Any]:
-    """The records, and before the oldest that uses it each leaf that has hooks `after`."""
+    """The records, with each leaf that has `after` hooks inserted before the oldest record that uses it."""
     seen = set()
     for node in order:
         for x in node.inputs:

@@ -1,4 +1,4 @@
-"""Where a backward pass begins and ends: the gradients that arrive from outside, and those that leaves accumulate."""
+"""The start and the end of a backward pass: the gradients that the user passes in, and those that leaves accumulate."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..core.modes import followed
 from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
 
-_accumulating = RLock()  # the backward passes of two threads may reach one leaf
-SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn
+_accumulating = RLock()  # the backward passes of two threads may reach the same leaf
+SMALL_BYTES = 256  # a node keeps the array of a leaf this small, so that a graph of numbers can always be drawn
 
 
 # -- the two ends of a backward pass ---------------------------------------------------------------
@@ -30,7 +30,7 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add to `.grad` of the leaves, or of the inputs if they are named, from several outputs in one pass."""
+    """Run backward from several outputs in one pass, and add to `.grad` of the leaves, or of `inputs` if given."""
     for y in outputs:
         if not y.tracked:
             raise NoGradientError(
@@ -48,29 +48,29 @@ def backward(
     taken = {id(seed) for seed in seeds.values()}
     for node, g in arrived(receivers, grads, order).items():
         x = receivers[node]
-        if x is not None and x.tracked and not x.retains_grad:  # which retain_grad() has given its own
+        if x is not None and x.tracked and not x.retains_grad:  # otherwise retain_grad() has set it already
             accumulate(x, g, taken)
 
 
 def chosen(inputs: Any) -> dict[Node, Any]:
-    """Node → tensor, of those that backward(inputs=…) names. Raises NoGradientError where no gradient can come."""
+    """Node → tensor, for backward(inputs=…). Raises NoGradientError for a tensor that no gradient can reach."""
     xs: list[Any] = [inputs] if isinstance(inputs, Operand) else list(inputs)
     for i, x in enumerate(xs):
         if not x.tracked:
-            raise NoGradientError(f"backward(inputs=…) names {x.spec} as input {i}, which no gradient passes")
+            raise NoGradientError(f"backward(inputs=…): input {i}, {x.spec}, does not require a gradient")
     if not xs:
-        raise NoGradientError("backward(inputs=…) names no tensor: leave it out, and all leaves receive a gradient")
+        raise NoGradientError("backward(inputs=…) got no tensors: omit inputs, and all leaves receive a gradient")
     return {x.node: x for x in xs}
 
 
 def towards(order: list[Record], wrt: Any) -> list[Record]:
-    """Those ops through which a gradient reaches one of wrt."""
+    """The ops through which a gradient reaches a node of `wrt`."""
     between = depending_on(order, wrt)
     return [node for node in order if not between.isdisjoint(node.inputs)]
 
 
 def arrived(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
-    """Node → the gradient that came there, after its hooks; where backward passed, they have seen it on its way."""
+    """Node → the gradient that arrived there, after its hooks. For nodes in `order`, backward has run them already."""
     reached = {node: grads[node] for node in wrt if node in grads}
     hooked = [node for node in reached if node.hooks is not None]
     passed = set(order) if hooked else ()
@@ -78,7 +78,7 @@ def arrived(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
 
 
 def arriving(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
-    """Node → the gradient that arrives there from outside: an array, or a tensor for create_graph."""
+    """Node → the gradient that the user passes in there: an array, or a tensor for create_graph."""
     seeds: Grads = {}
     for y, gradient in zip(outputs, gradients, strict=True):
         seed = y.arriving(gradient) if create_graph else y.arriving(gradient).value
@@ -87,9 +87,9 @@ def arriving(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: boo
 
 
 def accumulate(x: Any, g: Any, taken: set[int]) -> None:
-    """Add g to x.grad, which is a tensor that nobody else holds.
+    """Add g to x.grad, which never shares its array with another tensor.
 
-    taken    ids of the arrays that are somebody's already: a rule may pass on the very array it got
+    taken    ids of the arrays that are in use elsewhere: a rule may return the array it was given
     """
     with _accumulating:
         before = x.grad
@@ -107,7 +107,7 @@ def accumulate(x: Any, g: Any, taken: set[int]) -> None:
 
 
 def keeping(x: Any) -> Hook:
-    """The hook that leaves the gradient on x."""
+    """A hook that stores the gradient in x.grad."""
     held = ref(x)
 
     def retain(gy: Any) -> None:
@@ -118,28 +118,28 @@ def keeping(x: Any) -> Hook:
 
 
 def replacing(x: Any, hook: Hook) -> Hook:
-    """`hook`, which knows tensors, for gradients that may be arrays."""
+    """Wrap `hook`, which takes and returns tensors, for gradients that may be arrays."""
     made, spec = x.made, x.spec
 
     def replace(gy: Any) -> Any:
         is_tensor = isinstance(gy, Operand)  # with a value, or in a graph
-        new = hook(gy if is_tensor else made(gy.copy(), spec))  # a copy, which the hook may keep
+        new = hook(gy if is_tensor else made(gy.copy(), spec))  # a copy, since the hook may keep it
         if new is None:
             return gy
         if not isinstance(new, Operand) or new.spec != spec:
-            raise ShapeError(f"a hook on {spec} returns a gradient of that spec, or None to leave it; it gave {new!r}")
+            raise ShapeError(f"a hook on {spec} must return a gradient of that spec, or None; it returned {new!r}")
         return new if is_tensor else new.value  # type: ignore[attr-defined]
 
     return replace
 
 
 def leaf(x: Any, needs_grad: bool) -> Source:
-    """The node of a tensor that no recorded op made."""
+    """The node of a tensor that is not the result of a recorded op."""
     return Source(ops.Leaf(), x.spec, needs_grad, ref(x), (x.value,) if x.spec.nbytes <= SMALL_BYTES else ())
 
 
 def origin(x: Any) -> Node:
-    """x's node, made now if nobody asked before."""
+    """x's node, created on first use."""
     if x.node is None:
         x.node = leaf(x, False)
     return x.node  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""grad_fn: the derivative of a recorded op, as Python code meets it, with hooks as in PyTorch."""
+"""grad_fn: the user's view of the derivative of a recorded op, with hooks as in PyTorch."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .grad import replacing
 
 @dataclass(frozen=True)
 class GradFn:
-    """The derivative of one recorded op. It equals any other GradFn of the same node.
+    """The derivative of one recorded op. All GradFns of the same node are equal.
 
-    made    makes the tensors that hooks are given, of an array and its spec
+    made    (array, spec) → the tensor that is passed to hooks
     """
 
     node: Any
@@ -31,16 +31,16 @@ class GradFn:
         return self.node.spec
 
     def name(self) -> str:
-        """MulBackward for a Mul; AccumulateGrad where the gradient stays, at a leaf."""
+        """MulBackward for a Mul; AccumulateGrad for a leaf, which stores the gradient."""
         return f"{self.node.op.kind}Backward" if self.node.inputs else "AccumulateGrad"
 
     @property
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
-        """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
+        """For each operand a pair: its GradFn, or None if it needs no gradient, and 0."""
         return tuple((GradFn(x, self.made) if x.needs_grad else None, 0) for x in self.node.inputs)
 
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
-        """Call hook((gradient,)) before the derivative runs; a tuple that it returns goes on in its place.
+        """Call hook((gradient,)) before the derivative runs. A tuple that it returns replaces the gradient.
 
         Returns a handle whose remove() takes the hook away.
         """
@@ -52,9 +52,9 @@ class GradFn:
         return Handle(hooks_of(self.node).arriving, replacing(self, replace))
 
     def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
-        """Call hook(sent, (gradient,)) after the derivative has run; a tuple that it returns goes on in its place.
+        """Call hook(sent, (gradient,)) after the derivative has run. A tuple that it returns replaces `sent`.
 
-        sent    a gradient for each operand, None for one that wants none
+        sent    a gradient for each operand, None for an operand that needs none
 
         Returns a handle whose remove() takes the hook away. Raises NoGradientError at a leaf, which has no operands,
         and at an op of several results.
@@ -62,8 +62,8 @@ class GradFn:
         node = self.node
         if not node.inputs or any(not isinstance(x.spec, Spec) for x in (node, *node.inputs)):
             raise NoGradientError(
-                f"{self.name()} sends no gradients that a hook can be given, as it is of a leaf or of several results: "
-                "use x.register_hook(hook) of a tensor or, of a leaf, x.register_post_accumulate_grad_hook(hook)"
+                f"{self.name()} belongs to a leaf or an op with several results, so it has no gradients to pass to a "
+                "hook: use x.register_hook(hook) or, on a leaf, x.register_post_accumulate_grad_hook(hook)"
             )
         specs = [x.spec for x in node.inputs]
 
@@ -76,7 +76,7 @@ class GradFn:
                 return gxs
             new = new if isinstance(new, tuple) else (new,)
             if [getattr(g, "spec", g) for g in new] != [None if g is None else s for g, s in zip(gxs, specs)]:
-                raise ShapeError(f"a hook of {self.name()} returns gradients like those it was given, and gave {new!r}")
+                raise ShapeError(f"a hook of {self.name()} must return gradients like those it got; returned {new!r}")
             return tuple(g if g is None or isinstance(gy, Operand) else g.value for g in new)
 
         Hooks.sending = sending
@@ -87,7 +87,7 @@ class GradFn:
 
 
 def sending(pull: Pull) -> Pull:
-    """`pull`, followed by the hooks of the node, each of which may replace the gradients."""
+    """`pull` followed by the node's hooks, each of which may replace the gradients."""
 
     def pull_and_call_hooks(node: Any, gy: Any) -> tuple[Any, ...]:
         gxs = pull(node, gy)
@@ -99,7 +99,7 @@ def sending(pull: Pull) -> Pull:
 
 
 def hooks_of(node: Any) -> Hooks:
-    """The hooks of a node. Raises GraphError in a function that is being traced."""
+    """The hooks of a node. Raises GraphError while a function is traced."""
     if current.mode.builder is not None:
         raise GraphError(TRACED)
     node.hooks = node.hooks or Hooks()

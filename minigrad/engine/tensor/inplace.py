@@ -1,12 +1,12 @@
-"""In-place operations: the same op, its result written into the memory of its first operand.
+"""In-place operations: the op is the same, but its result is written into the memory of its first operand.
 
-`x.add_(y)` computes x + y, writes it where x was, and gives x the history of the sum. Others may look at
-the same memory. Views of x, and what x is a view of, are told: the tensor that owns the memory becomes
-`ViewScatter(its old self, x)`, and every view of it becomes a view of that. What backward kept is not told,
-and need not be: its version says that it was kept before the edit, and backward refuses (engine/core/backward.py).
+`x.add_(y)` computes x + y, writes it into x's memory, and gives x the history of the sum. Other tensors may share
+that memory, so their history is updated too: the tensor that owns it becomes `ViewScatter(its old value, x)`, and
+each of its views becomes a view of that. Arrays saved for backward are not updated: their version shows that they
+were saved before the edit, and backward raises EditedError (engine/core/backward.py).
 
-Each method with an underscore is the twin of one without: `exp_` is `exp`, written back; what gives another shape or
-dtype has none. `uniform_`, `normal_` and their kin fill anew, by the sequence of mg.manual_seed or a `generator`.
+Each method with an underscore has a twin without: `exp_` is `exp` in place. A method that changes shape or dtype has
+no such twin. `uniform_`, `normal_` and others draw by the sequence of mg.manual_seed, or by a `generator`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from ..core.random_bits import default_sequence
 from ..methods import Operand
 from .grad import origin
 
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}  # a number of one kind fits into its own, and into later ones
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}  # a number fits into its own kind, and into kinds with a larger number
 
 
 class ViewInfo(NamedTuple):
-    """What a view knows of the memory it looks at.
+    """The memory that a view shares.
 
     root    the tensor that owns it
-    ops     the way from there to the view
+    ops     the ops that lead from the root to the view
     """
 
     root: Any
@@ -44,29 +44,29 @@ class ViewInfo(NamedTuple):
 
 
 def view(y: Any, x: Any, op: Op) -> None:
-    """Note that y = op(x) looks at x's memory, if it does."""
+    """Register y = op(x) as a view, if it shares x's memory."""
     if y.value.base is None or versions.owner(y.value) is not versions.owner(x.value):
         return
     root, way = getattr(x, "alias", None) or (x, ())
     y.alias = ViewInfo(root, (*way, op))
     if root.tracked and root.is_leaf:
-        return  # it is edited unrecorded or not at all, and its views keep their place
+        return  # a leaf is edited unrecorded or not at all, so its views keep their place in the graph
     views = root.views = getattr(root, "views", None) or []
-    if len(views) & (len(views) - 1) == 0:  # at 1, 2, 4, 8, … those that died are let go
+    if len(views) & (len(views) - 1) == 0:  # at 1, 2, 4, 8, … entries: drop the dead ones
         views[:] = [v for v in views if v() is not None]
     views.append(ref(y))
 
 
 def owns(x: Any) -> bool:
-    """Whether x is a result, and no view nor looked at by any: its memory may be laid out anew."""
+    """Whether x is a result that shares its memory with no view, so that its layout may be changed."""
     looked_at = any(v() is not None for v in getattr(x, "views", None) or ())
     return getattr(x, "alias", None) is None and not looked_at and not (x.tracked and x.is_leaf)
 
 
 def become(x: Any, y: Any) -> None:
-    """x takes y's value, in its own memory, and y's history.
+    """Write y's value into x's memory, and give x the history of y.
 
-    Raises ShapeError or DTypeError where y does not fit, EditedError where x is a leaf that is being recorded, or was
+    Raises ShapeError or DTypeError if y does not fit, EditedError if x is a leaf that is being recorded, or was
     made in inference_mode.
     """
     builder = modes.current.mode.builder or getattr(x, "builder", None)
@@ -75,7 +75,7 @@ def become(x: Any, y: Any) -> None:
         return
     root = (getattr(x, "alias", None) or (x,))[0]
     if x.tracked is None and not modes.is_inference_mode_enabled():
-        raise EditedError(f"{x.spec} was made in inference_mode, and is edited there or not at all: take x.clone()")
+        raise EditedError(f"{x.spec} was made in inference_mode, and cannot be edited outside of it: use x.clone()")
     if KINDS[kind(y.dtype)] > KINDS[kind(x.dtype)]:
         raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
     if modes.current.mode.recording and root.tracked and root.is_leaf:
@@ -84,7 +84,7 @@ def become(x: Any, y: Any) -> None:
             f"{x.spec} is {what} that requires a gradient: edited in place, its old value could not be told from its "
             "new one. Edit it inside `with no_grad():`, or make a new tensor, as x = x + 1 does"
         )
-    if y.tracked and y.node.saved:  # what the rule reads of x is its old value
+    if y.tracked and y.node.saved:  # the rule reads x's old value, so save a copy of it
         y.node.saved = tuple([kept.copy() if kept is x.value else kept for kept in y.node.saved])
     y = y.astype(x.dtype)
     write(x, y.value)
@@ -94,8 +94,8 @@ def become(x: Any, y: Any) -> None:
 
 
 def settle(x: Any, y: Any) -> None:
-    """x stands where y does, in the graph if there is one; retain_grad() goes with it, and so does its tangent."""
-    is_own_leaf = x.tracked and x.is_leaf and not y.tracked  # a view that was itself asked for a gradient stays one
+    """Give x the place of y in the graph, if there is one. retain_grad() stays with x, and x takes y's tangent."""
+    is_own_leaf = x.tracked and x.is_leaf and not y.tracked  # a view that itself requires a gradient stays a leaf
     if modes.current.mode.recording and not is_own_leaf:
         before = None if x.node is None else x.node.hooks
         x.node, x.tracked = (y.node, y.tracked) if y.tracked else (None, False)
@@ -107,21 +107,21 @@ def settle(x: Any, y: Any) -> None:
 
 
 def write(x: Any, value: Any) -> None:
-    """Write a value into x's memory, unrecorded: what backward kept of it is out of date."""
+    """Write a value into x's memory, unrecorded. Arrays of it saved for backward are now out of date."""
     if value.shape != x.shape and np.broadcast_shapes(value.shape, x.shape) != x.shape:
         raise ShapeError(f"the result has shape {value.shape}, and {x.spec} is edited in place: its shape stays")
     try:
         x.value[...] = value
     except ValueError:
         raise EditedError(
-            f"{x.spec} cannot be written to: it looks at memory in which several elements are one, or that is "
-            "read-only, as a weight with a mask is. Edit x.clone(), or weight_orig"
+            f"{x.spec} cannot be written to: several of its elements share memory, or its memory is read-only, as that "
+            "of a weight with a mask. Edit x.clone(), or weight_orig"
         ) from None
     versions.edit(x.value)
 
 
 def renew(root: Any, x: Any) -> None:
-    """After x was edited, which shares root's memory: root and all its views take their new places in the graph."""
+    """After an edit of x, which shares root's memory, update the places of root and of all its views in the graph."""
     followed = modes.followed()
     if root is not x and (root.tracked or x.tracked or followed):
         settle(root, root.apply(ops.ViewScatter(x.alias.ops), x))
@@ -134,13 +134,13 @@ def renew(root: Any, x: Any) -> None:
 
 
 def as_it_was(x: Any) -> Any:
-    """x before it is edited: in memory of its own if somebody watches who `holds` what a rule keeps, as most do."""
+    """x before an edit: a copy if a watcher `holds` the arrays that rules save, which is the default."""
     hold = [getattr(watcher, "holds", True) for watcher in current.mode.watchers if current.mode.builder is None]
     return x.placed(x.value.copy(), origin(x)) if any(hold) else x
 
 
 def in_place(names: str) -> list[Callable[..., Any]]:
-    """The twins of methods: `add_` is `add`, its result written into the tensor itself."""
+    """The in-place twins of methods: `add_` is `add` with the result written into the tensor itself."""
     return [twin(getattr(Operand, name)) for name in names.split()]
 
 
@@ -157,56 +157,56 @@ def twin(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class InPlace:
-    """What changes values in place: by another, by a number, by random numbers; and each method with an underscore."""
+    """Methods that edit in place: fill with values, a number or random numbers, and every method with an underscore."""
 
     __slots__ = ()
 
     @property
     def _version(self: Any) -> int:
-        """How often this memory was edited in place."""
+        """How often this tensor's memory was edited in place."""
         return versions.edits_of(self.value)
 
     def copy_(self: Any, other: Any) -> Any:
-        """Take the other's values."""
+        """Copy the other tensor's values."""
         become(self, self.apply(ops.ViewScatter(()), self.lift(other).astype(self.dtype).broadcast_to(self.shape)))
         return self
 
     def fill_(self: Any, value: Any) -> Any:
-        """Take one number everywhere."""
+        """Set all elements to one number."""
         return self.copy_(value)
 
     def zero_(self: Any) -> Any:
-        """Become 0 everywhere."""
+        """Set all elements to 0."""
         return self.copy_(0)
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         become(self, self.index_set(index, value))
 
-    # -- filled, whatever the old values were: the names are PyTorch's -----------------------------------
+    # -- random numbers in place of the old values: the names are PyTorch's -------------------------------
 
     def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
-        """Take numbers uniform in [low, high)."""
+        """Fill with uniform random numbers in [low, high)."""
         become(self, self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) * (high - low) + low)
         return self
 
     def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
-        """Take numbers from N(mean, std²)."""
+        """Fill with random numbers from N(mean, std²)."""
         become(self, self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean)
         return self
 
     def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
-        """Take 1 with probability p, and 0 otherwise."""
+        """Fill with 1 with probability p, and 0 otherwise."""
         drawn = self._drawn(ops.RandomBernoulli(self.shape, np.dtype(bool), float(p)), generator)
         become(self, drawn.astype(self.dtype))
         return self
 
     def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
-        """Take numbers whose logarithms are from N(mean, std²)."""
+        """Fill with random numbers whose logarithms are from N(mean, std²)."""
         become(self, (self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean).exp())
         return self
 
     def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
-        """Take waiting times, for what happens λ times in a unit of time."""
+        """Fill with random waiting times for an event of rate λ: the exponential distribution."""
         become(
             self,
             -(-self._drawn(ops.RandomUniform(self.shape, self.dtype), generator)).log1p()
@@ -215,26 +215,26 @@ class InPlace:
         return self
 
     def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
-        """Take numbers of Cauchy's distribution, which has no mean: half of them are within σ of the median."""
+        """Fill with numbers of the Cauchy distribution, which has no mean: half of them are within σ of the median."""
         angle = (self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) - 0.5) * pi
         become(self, angle.tan() * above_0("sigma of cauchy_", sigma) + median)
         return self
 
     def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
-        """Take how many attempts it needs to succeed, which each does with probability p."""
+        """Fill with random numbers of trials up to the first success, of probability p: the geometric distribution."""
         drawn = self._drawn(ops.RandomUniform(self.shape, np.dtype(float)), generator)
         become(self, ((-drawn).log1p() / log1p(-above_0("p of geometric_", p, 1))).floor().astype(self.dtype) + 1)
         return self
 
     def fill_diagonal_(self: Any, fill_value: float) -> Any:
-        """Take a number where all indices are equal."""
+        """Set the elements whose indices are all equal to one number."""
         if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
-            raise ShapeError(f"a matrix has a diagonal, and so have more axes of one length; this is {self.spec}")
+            raise ShapeError(f"fill_diagonal_ needs a matrix, or more axes of equal length, and got {self.spec}")
         self[(np.arange(min(self.shape)),) * self.ndim] = fill_value
         return self
 
     def _drawn(self: Any, op: Op, generator: Any) -> Any:
-        """What a random op draws by the next key."""
+        """The result of a random op with the next key of the sequence."""
         sequence = default_sequence if generator is None else generator.sequence
         if (builder := current.mode.builder) is not None:
             return builder.apply(ops.NextKey(sequence), (0,)).apply(op)
@@ -278,7 +278,7 @@ class InPlace:
 
 
 def above_0(what: str, x: float, below: float = inf) -> float:
-    """x. Raises ValueError where it is not in between."""
+    """x. Raises ValueError unless 0 < x < below."""
     if not 0 < x < below:
-        raise ValueError(f"the {what} is more than 0{f' and less than {below}' * (below < inf)}, and this is {x}")
+        raise ValueError(f"the {what} must be more than 0{f' and less than {below}' * (below < inf)}, and got {x}")
     return x

@@ -1,4 +1,4 @@
-"""What is no operand yet made one, and a method as a function of it: `mg.exp(x)` for `x.exp()`, x being [1, 2]."""
+"""Convert arguments to operands, and methods to functions of such arguments: `mg.exp([1, 2])` from `x.exp()`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .tensor import Tensor
 
 
 def operand(x: Any, beside: Any = None) -> Any:
-    """x if ops apply to it already, else a tensor of it, in the dtype that a number has beside another operand.
+    """x if it is an operand, else a tensor of it. With `beside`, a number takes the dtype it has next to that operand.
 
-    Raises TypeError for a list of tensors, whose numbers alone would go into the new one.
+    Raises TypeError for a list of tensors: a new tensor of their numbers would lose their history.
     """
     if isinstance(x, Operand):
         return x
     if isinstance(x, list | tuple) and any(isinstance(leaf, Operand) for leaf in leaves(x)):
-        raise TypeError("a tensor is wanted, and a list of tensors came: mg.stack(…) makes one of them")
+        raise TypeError("expected a tensor, and got a list of tensors: mg.stack(…) makes one of them")
     return Tensor(x) if beside is None else beside.lift(x)
 
 
 def operands(xs: Any, name: str) -> list[Any]:
-    """Several operands of one kind. Raises ShapeError where there is none."""
+    """The list xs as operands of one kind. Raises ShapeError if it is empty."""
     xs = list(xs)
     if not xs:
         raise ShapeError(f"{name} needs at least one tensor, and got none")
@@ -36,9 +36,9 @@ def operands(xs: Any, name: str) -> list[Any]:
 
 
 def function(method: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """The method as a function of anything that can become an operand, called `name`, or else as the method is.
+    """The method as a function of anything that can become an operand; `name` is its name, if not the method's.
 
-    A number takes the dtype it has beside the first tensor: `mg.pow(2, x)` of float32 is float32, as 2 ** x is.
+    A number takes the dtype it has next to the first tensor: `mg.pow(2, x)` of float32 is float32, as 2 ** x is.
     """
 
     @wraps(method)

@@ -1,10 +1,10 @@
-"""Half precision, written down: what eager ops do to float16 and bfloat16 as casts in a graph.
+"""Half precision in graphs: make the conversions explicit that eager ops apply to float16 and bfloat16.
 
     t0 = Cast(float32)(x0)            # bf16[64, 10] → f32[64, 10]
     t1 = Exp(t0)
-    t2 = Cast(bfloat16)(t1)           # rounded once, to what is stored
+    t2 = Cast(bfloat16)(t1)           # rounded once, to the stored dtype
 
-So whoever makes code of a graph meets half precision in casts, and where elements are only moved.
+So code generators see half precision only in casts, and in ops that only move elements.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..ops import Cast
 
 
 def widened(graph: Graph) -> Graph:
-    """The graph with float32 in each op that computes with half precision; itself if there is none: see Op.widens."""
+    """The graph with casts to float32 around each op that computes with half precision: see Op.widens."""
     return graph.rebuild(in_single) if any(node.spec.is_half for node in graph.nodes) else graph
 
 
 def in_single(node: Node, inputs: tuple[Node, ...]) -> Node:
-    """The node on these inputs, by way of float32 if it computes with half precision."""
+    """The node on these inputs, computed in float32 if the op widens half precision."""
     if not inputs or not node.op.widens(node.spec, *(x.spec for x in inputs)):
         return node.with_inputs(inputs)
     y = Node(node.op, tuple(Node(Cast(float32), (x,)) if x.spec.is_half else x for x in inputs))

@@ -1,15 +1,15 @@
-"""Algebraic simplification and sharing: rules that see one node, and passes that apply them.
+"""Algebraic simplification and common subexpressions: rewrite rules for single nodes, and the passes that apply them.
 
-A rule is a function from a node to a better node, or None. Its docstring is the algebra it states. A rule may not
-change what a node is: one that would give another spec does not apply.
-Const(c, sign) is a number; its sign tells 0 from −0.
+A rule is a function from a node to a better node, or None. Its docstring states its algebra. If the new node has
+another spec, the rule is not applied.
+Const(c, sign) is a number; its sign distinguishes 0 from −0.
 
-RULES hold to the last bit, in the arithmetic that computers have (IEEE 754). Much that is true of numbers is not true
-there, and so is no rule: x + 0 makes 0 of −0; x · 0 is not 0 for ∞; x − x is not 0 for ∞; −(x − y) and y − x are 0 of
-different signs where x = y. Of integers they hold, and there they apply. NaN counts as equal to NaN.
+RULES are exact to the last bit in floating-point arithmetic (IEEE 754). Many identities of real numbers are not, so
+they are not rules for floats: x + 0 turns −0 into 0; x · 0 is not 0 for ∞; x − x is not 0 for ∞; −(x − y) and y − x
+are zeros of different sign for x = y. For integers they hold, and are applied. NaN counts as equal to NaN.
 
-Rules that round differently, or change the sign of a 0, are in graph/compiler/passes/fast_math.py, and apply where
-asked for.
+Rules that round differently, or change the sign of a 0, are in graph/compiler/passes/fast_math.py, and apply only on
+request.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Rewrite = Callable[[Node], Node | None]
 
 
 def about(*ops: type[Op]) -> Callable[[Rewrite], Rewrite]:
-    """The rule is tried on nodes of these ops, and on no other."""
+    """Decorate a rule that applies to nodes of these ops only."""
 
     def said(rule: Rewrite) -> Rewrite:
         rule.ops = ops  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ def about(*ops: type[Op]) -> Callable[[Rewrite], Rewrite]:
 
 @about(Add, Sub, Mul, Div, Pow)
 def neutral(node: Node) -> Node | None:
-    """x + (−0), x − 0, x · 1, 1 · x, x / 1, x¹  →  x;  of integers also x + 0"""
+    """x + (−0), x − 0, x · 1, 1 · x, x / 1, x¹  →  x;  for integers also x + 0"""
     match node:
         case Node(Add(), (x, Node(Const(0, sign))) | (Node(Const(0, sign)), x)):
             return x if sign < 0 or not x.spec.is_float else None
@@ -82,7 +82,7 @@ def negate(node: Node) -> Node | None:
 def signs(node: Node) -> Node | None:
     """x + (−y)  →  x − y;  (−x) + y  →  y − x;  x − (−y)  →  x + y;  (−x) · (−y)  →  x · y;  (−x) / (−y)  →  x / y
 
-    Of floats; for the least of the integers, −x is x.
+    For floats only; for the least of the integers, −x is x.
     """
     if not all(x.spec.is_float for x in node.inputs):
         return None
@@ -98,7 +98,7 @@ def signs(node: Node) -> Node | None:
 
 @about(Mul, Neg)
 def signed_number(node: Node) -> Node | None:
-    """(−x) · c  →  x · (−c);  −(x · c)  →  x · (−c), of floats"""
+    """(−x) · c  →  x · (−c);  −(x · c)  →  x · (−c), for floats"""
     if not node.spec.is_float:
         return None
     match node:
@@ -110,13 +110,13 @@ def signed_number(node: Node) -> Node | None:
 
 
 def number(value: float, spec: Spec) -> Node:
-    """A constant of that spec."""
+    """A node of a constant with that spec."""
     return Node(const(value), (), spec)
 
 
 @about(Div)
 def halves(node: Node) -> Node | None:
-    """x / c  →  x · (1 / c) where c is a power of two, whose inverse is exact: a product is quicker"""
+    """x / c  →  x · (1 / c) for a power of two, whose inverse is exact: multiplication is faster"""
     match node:
         case Node(Div(), (x, Node(Const(c)) as k)) if c and k.spec.is_float:
             fraction, exponent = frexp(c)
@@ -156,9 +156,9 @@ def same_twice(node: Node) -> Node | None:
 
 @about(Reshape, Transpose, BroadcastTo, Flip, Alias, Several, OfShape)
 def settled(node: Node) -> Node | None:
-    """Two moves that are one, and moves that move nothing
+    """Two movement ops in a row  →  one;  a movement op that changes nothing  →  its operand
 
-    A reshape of what does not lie in order copies it; the sum of a copy adds in another order. Such a reshape stays.
+    A reshape of an array that is not in axis order copies it, and a sum over the copy adds in another order. It stays.
     """
     match node:
         case Node(Reshape(shape) | OfShape(shape, _), (x,)) if shape == x.spec.shape:
@@ -181,20 +181,20 @@ def settled(node: Node) -> Node | None:
 
 
 def in_order(x: Node, depth: int = 4) -> bool:
-    """Whether x is known to lie in memory in the order of its axes, as inputs are taken to."""
+    """Whether x is known to lie in memory in the order of its axes; inputs are assumed to."""
     match x:
         case Node(_, ()) | Node(Affine() | Contiguous() | Clone()):
             return True
         case Node(MatMul()):
             return x.spec.ndim == 2
-        case Node(Elementwise() | Reduction() | Reshape(), xs):  # as their operands lie, so do they
+        case Node(Elementwise() | Reduction() | Reshape(), xs):  # these keep the memory order of their operands
             return depth > 0 and all(in_order(o, depth - 1) for o in xs if o.spec.shape)
     return False
 
 
 @about(Cast)
 def cast(node: Node) -> Node | None:
-    """x in its own dtype  →  x;  x in a wider dtype and then in another  →  x in that"""
+    """x cast to its own dtype  →  x;  x cast to a wider dtype and then to another  →  x cast to the latter"""
     match node:
         case Node(Cast(dtype), (x,)) if dtype == x.spec.dtype:
             return x
@@ -210,7 +210,7 @@ RULES: tuple[Rewrite, ...] = (neutral, negate, signs, signed_number, halves, squ
 
 
 def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:
-    """Every rule on every node, until none applies."""
+    """Apply every rule to every node, until none applies."""
 
     def better(node: Node) -> Node:
         for rule in tried_on(type(node.op), rules):
@@ -224,25 +224,25 @@ def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:
 
 @lru_cache
 def tried_on(op: type[Op], rules: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
-    """The rules that are about such an op; one that does not say is tried on all."""
+    """The rules for this type of op. A rule without `applies_to` is tried on all."""
     return tuple(rule for rule in rules if op in getattr(rule, "ops", (op,)))
 
 
 def again(node: Node, inputs: tuple[Node, ...]) -> Node:
-    """The node on other inputs of the same specs, under its name; itself if they are its own."""
+    """The node on other inputs of the same specs, under its name; the node itself if the inputs are unchanged."""
     return node if inputs == node.inputs else node.naming(Node(node.op, inputs, node.spec))
 
 
 def share(graph: Graph) -> Graph:
-    """Equal ops on equal inputs become one node: common subexpression elimination.
+    """Common subexpression elimination: equal ops on equal inputs become one node.
 
-    Ops being frozen dataclasses, “equal” is `==`. x + y is y + x, to the last bit.
+    Ops are frozen dataclasses and are compared by `==`. x + y counts as y + x, which is equal to the last bit.
     """
     seen: dict[tuple[Op, tuple[Node, ...], Spec], Node] = {}
 
     def one(node: Node, inputs: tuple[Node, ...]) -> Node:
         if node.op.effect or not (inputs or hasattr(node.op, "value")):
-            return again(node, inputs)  # an input is equal only to itself, and what has an effect has it each time
+            return again(node, inputs)  # an input is equal only to itself; an op with effects must run each time
         operands = tuple(sorted(inputs, key=id)) if type(node.op) in COMMUTATIVE else inputs
         return seen.setdefault((node.op, operands, node.spec), again(node, inputs))
 
@@ -253,5 +253,5 @@ COMMUTATIVE = {Add, Mul, And, Or, Xor, Equal, NotEqual}
 
 
 def optimise(graph: Graph) -> Graph:
-    """The graph simplified, its common parts shared."""
+    """The graph simplified, with its common subexpressions shared."""
     return share(simplify(graph))

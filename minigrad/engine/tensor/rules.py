@@ -1,12 +1,12 @@
-"""Plans: what an op on operands of given specs decides once, so that running it decides nothing.
+"""Plans: everything about an op that depends only on the specs of its operands, computed once and cached.
 
-An op says its derivative as one expression on tensors. Interpreting that expression at every backward
-would be slow; writing it a second time, on arrays, would be a second truth. So it is *staged*: run once
-on symbols, which writes down the graph of the derivative; simplified; and compiled into a plain function
-on arrays. That is partial evaluation, and the op table stays the only place where mathematics is.
+An op defines its derivative as one expression on tensors. Interpreting that expression at every backward
+would be slow, and a second version for arrays could contradict the first. So it is *staged*: run once on
+symbols, which builds the graph of the derivative; simplified; and compiled into a plain function on arrays.
+That is partial evaluation, and the op table stays the only place that contains mathematics.
 
-What the staged rule turns out to read, among the result and the operands, is what forward must keep.
-Nobody declares it.
+The slots that the staged rule reads, of the result and the operands, are what forward must save. No op has
+to declare them.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from .precision import widened
 from .rewrite import optimise
 from .symbol import placeholder
 
-MOST_PLANS = 256  # per op; a program of ever new shapes starts over rather than grow
+MOST_PLANS = 256  # per op; beyond that its plans are dropped, so programs with ever new shapes do not grow
 
 
 @dataclass(frozen=True)
 class CompiledRule:
     """A compiled derivative.
 
-    spec     of the op's result, and so of the gradient that arrives
+    spec     the spec of the op's result, and so of the gradient that arrives
     reads    the slots it needs: 0 is the result, 1, 2, … are the operands
     keep     (y, x₁, x₂, …) → the arrays at those slots, for backward
-    graph    the derivative as a graph, of (gy, *kept): what `create_graph` runs on tensors
-    pull     the same graph compiled: (gy, *kept) → one gradient per operand, None where none is wanted
-    source   the Python text of `pull`
-    lasts    whether it is the same for every call: not if arrays of the rule's own are in it
+    graph    the derivative as a graph of (gy, *kept), which `create_graph` runs on tensors
+    pull     the same graph compiled: (gy, *kept) → one gradient per operand, None if none is wanted
+    source   the Python source of `pull`
+    lasts    whether it holds for every call; False if the rule contains arrays of its own
     """
 
     spec: Spec
@@ -54,7 +54,7 @@ class CompiledRule:
     lasts: bool = True
 
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        """What `node` sends to its inputs for a tensor gy: the graph run on tensors, each at its place."""
+        """The gradients of the node's inputs for a tensor gy: runs the graph on tensors, each with its node."""
         slots = (node, *node.inputs)
         kept = (gy.placed(array, slots[slot]) for slot, array in zip(self.reads, saved))
         return applied(self.graph, (gy, *kept), lambda constant: gy.placed(value(constant), constant))
@@ -62,11 +62,11 @@ class CompiledRule:
 
 @dataclass
 class Plan:
-    """What (op, operand specs) decide.
+    """The plan of one op for given operand specs.
 
-    spec     of the result
-    run      the operands' arrays → the result's
-    rules    which operands want gradients → the compiled derivative; filled when first asked
+    spec     the spec of the result
+    run      the operands' arrays → the result's array
+    rules    which operands want gradients → the compiled derivative; filled on first use
     """
 
     op: Op
@@ -76,14 +76,14 @@ class Plan:
     rules: dict[tuple[bool | None, ...], CompiledRule | None] = field(default_factory=dict)
 
     def rule(self, wanted: tuple[bool | None, ...]) -> CompiledRule | None:
-        """The derivative towards the wanted operands; None where no gradient can pass.
+        """The derivative with respect to the wanted operands; None if no gradient can pass.
 
-        Raises NoGradientError where an operand was made in inference_mode.
+        Raises NoGradientError if an operand was made in inference_mode.
         """
         if None in wanted:
             raise NoGradientError(
                 f"operand {wanted.index(None)} of {self.op} was made in inference_mode, and no recorded op can use it: "
-                "make it under no_grad() instead, or take x.clone() of it here"
+                "make it under no_grad() instead, or use x.clone() here"
             )
         known = tuple(map(bool, wanted))
         if known in self.rules:
@@ -95,10 +95,10 @@ class Plan:
 
 
 def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
-    """The plan, from the op's own book or made now. Raises what `op.infer` raises on operands that do not fit."""
+    """Make the plan, and store it in the op. Raises what `op.infer` raises on operands that do not fit."""
     spec = op.infer(*operands)
     if not isinstance(spec, Spec):
-        raise TypeError(f"{op}.infer returns a Spec, as x.with_shape(shape) is one; it gave {spec!r}")
+        raise TypeError(f"{op}.infer must return a Spec, such as x.with_shape(shape); it returned {spec!r}")
     if len(op.plans) >= MOST_PLANS:
         op.plans.clear()
     made = op.plans[operands] = Plan(op, operands, spec, runner(op, operands, spec))
@@ -106,26 +106,26 @@ def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
 
 
 def runner(op: Op, operands: tuple[Spec, ...], spec: Spec) -> Callable[..., Any]:
-    """`op.forward` on the device; the ufunc itself where forward is one, which saves a call."""
+    """`op.forward` on the device; if forward is a single ufunc, the ufunc itself, which saves a call."""
     xp = spec.device.xp
     if spec.device is META:
         return lambda *xs: xp.empty(spec.shape, spec.dtype)
     forward = array_function(op, spec, *operands)
     run = ufunc_of(op, len(operands)) if xp is np and forward == op.forward else None
     run = partial(forward, xp) if run is None else run
-    return run if spec.shape or xp is not np else lambda *xs: np.asarray(run(*xs))  # NumPy gives numbers for 0-d arrays
+    return run if spec.shape or xp is not np else lambda *xs: np.asarray(run(*xs))  # NumPy returns scalars for 0-d
 
 
 def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
-    """The op's vjp run on symbols, simplified, compiled."""
+    """Run the op's vjp on symbols, simplify the graph and compile it."""
     slots = [placeholder("y", plan.spec), *(placeholder(f"x{i}", s) for i, s in enumerate(plan.operands))]
     gy = placeholder("gy", plan.spec)
     try:
         gxs, lasts = plan.op.gradients(gy, *slots), True
-    except (GraphError, TypeError):  # of a tensor beside a symbol
+    except (GraphError, TypeError):  # the rule combined a tensor with a symbol
         from .slot import gradients
 
-        gxs, lasts = gradients(plan.op, gy, slots), False  # its tensor may hold other numbers next time
+        gxs, lasts = gradients(plan.op, gy, slots), False  # that tensor may hold other numbers next time
     outputs = tuple(gx.node if want and gx is not None else None for gx, want in zip(gxs, wanted, strict=True))
     if not any(outputs):
         return None
@@ -138,6 +138,6 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
 
 @lru_cache
 def keeper(count: int, reads: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
-    """The function that picks, of so many arguments (result, operand, …), what the rule reads: written out."""
+    """The function that selects, of `count` arguments (result, operand, …), those that the rule reads."""
     names = [f"x{i}" for i in range(count)]
     return eval(f"lambda {', '.join(names)}: ({''.join(f'{names[i]}, ' for i in reads)})")  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""A rule that has arrays of its own, as in `mg.tensor(matrix) @ gy`, on symbols: they are constants of its graph."""
+"""Stage a rule that contains arrays of its own, as `mg.tensor(matrix) @ gy`: they become constants of its graph."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .symbol import Symbol, number
 
 
 def gradients(op: Op, gy: Symbol, slots: Sequence[Symbol]) -> tuple[Any, ...]:
-    """What the op's rule gives for these symbols, one for each operand."""
+    """The results of the op's rule on these symbols, one for each operand."""
     with in_mode(builder=Beside(Slot(gy.node))):
         return op.gradients(*(Slot(each.node) for each in (gy, *slots)))
 
 
 class Slot(Symbol):
-    """A symbol beside which an array is a constant."""
+    """A symbol that turns arrays it is combined with into constants."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class Slot(Symbol):
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """An array as it was, which is the same as itself alone."""
+    """A copy of an array, compared by identity."""
 
     array: Any
 
@@ -47,7 +47,7 @@ class Fixed:
 
 
 class Beside:
-    """Stands where a graph's builder does, for an op whose first operand is such an array."""
+    """Takes the place of a graph's builder, for an op whose first operand is such an array."""
 
     once, outer = True, None
 

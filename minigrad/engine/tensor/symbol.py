@@ -1,4 +1,4 @@
-"""Symbol: an operand without a value. What is done to it becomes nodes, and is not computed."""
+"""Symbol: an operand without a value. Ops on it build nodes instead of computing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..methods import Operand
 
 
 class Symbol(Operand):
-    """A node, to be operated on: every op makes the next node."""
+    """An operand that stands for a node. Each op on it makes a new node."""
 
     __slots__ = ("__weakref__", "node")
 
@@ -40,7 +40,7 @@ class Symbol(Operand):
             return o  # type: ignore[return-value]
         if isinstance(o, int | float | Dimension):
             return self.at_node(number(o, self.spec))
-        raise TypeError(f"a symbol works with symbols and numbers, and got {type(o).__name__}")
+        raise TypeError(f"a symbol can be combined with symbols and numbers, and got {type(o).__name__}")
 
     def numpy(self) -> NoReturn:
         op = self.node.op
@@ -49,7 +49,7 @@ class Symbol(Operand):
         raise self.note_error(NoValueError(said))
 
     def note_error(self, error: NoValueError) -> NoValueError:
-        """The error that is raised here."""
+        """The error to raise; subclasses may add to it."""
         return error
 
     __bool__ = __float__ = __int__ = __index__ = item = numpy
@@ -59,12 +59,12 @@ class Symbol(Operand):
 
 
 def number(value: float | Dimension, beside: Spec) -> Node:
-    """A Python number as a node: of the dtype that it has beside an operand of that spec (NEP 50)."""
+    """A Python number as a node, with the dtype it has next to an operand of that spec (NEP 50)."""
     said = unsaid(value)
     plain = type(said)(0) if isinstance(said, bool | float) else 0.0 if isinstance(said, Formula) else 0
     return Node(ops.const(said), (), Spec((), result_type(beside.dtype, plain), beside.device))
 
 
 def placeholder(name: str, spec: Spec) -> Symbol:
-    """A symbol for a value to be given at each run."""
+    """A symbol for a value that is passed in at each run."""
     return Symbol(Node(ops.Input(name), (), spec))

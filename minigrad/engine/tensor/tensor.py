@@ -1,7 +1,7 @@
-"""Tensor: a value, and the node that says where it came from.
+"""Tensor: a value, and the node that records where it came from.
 
-Every operation goes through `Tensor.apply`, the one door: look up the plan, compute, record, tell.
-What can be done to a tensor is in methods/, family by family.
+Every operation goes through `Tensor.apply`: look up the plan, compute, record, notify the watchers.
+The methods of a tensor are in methods/, by family.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Tensor(InPlace, Operand):
 
     value      the array
     spec       its shape, dtype and device
-    node       where it came from; None as long as nobody asked
+    node       where it came from; None until it is needed
     tracked    whether backward will pass through it; None if it was made in inference_mode
-    alias      if it is a view: of what
-    views      who else looks at its memory (inplace.py)
+    alias      if it is a view: the memory it shares
+    views      the views of its memory (inplace.py)
     """
 
     __slots__ = ("__weakref__", "_grad", "alias", "node", "spec", "tracked", "value", "views")
@@ -56,7 +56,7 @@ class Tensor(InPlace, Operand):
         if requires_grad:
             self.requires_grad_()
 
-    # -- the one door -------------------------------------------------------------------
+    # -- applying ops -------------------------------------------------------------------
 
     @unrolled
     def apply(self, op: Op, *others: Any) -> Tensor:
@@ -86,20 +86,20 @@ class Tensor(InPlace, Operand):
             return current.mode.builder.lift(o, self.spec)  # type: ignore[no-any-return]
         if isinstance(o, Symbol):
             raise GraphError(
-                f"{o}, built at {getattr(o.node, 'place', None)}, has no value yet, and {self.spec} beside it has one: "
-                "build inside `with graph.as_default():`, where a tensor becomes part of the graph"
+                f"{o}, built at {getattr(o.node, 'place', None)}, has no value yet, so it cannot be combined with the "
+                f"tensor {self.spec}: build inside `with graph.as_default():`, where a tensor becomes part of the graph"
             )
         if isinstance(o, int | float) and not isinstance(o, np.generic):
             return constant(o, self.spec, copysign(1.0, o))
         return Tensor(o, device=self.spec.device)
 
     def arriving(self, gradient: Any) -> Any:
-        """The gradient that arrives here from outside, of self's spec: 1 for a tensor of one element."""
+        """The gradient that the user passes in, with self's spec; by default 1 for a tensor of one element."""
         if gradient is None:
             if self.spec.size != 1:
                 raise NoGradientError(
                     f"backward() starts from one number, and this is {self.spec}: reduce it, as in .sum() or .mean(), "
-                    "or say how much each element counts with backward(gradient=…)"
+                    "or pass a gradient of that shape, backward(gradient=…)"
                 )
             return made(self.spec.device.xp.ones(self.spec.shape, self.spec.dtype), self.spec)
         given = gradient if isinstance(gradient, Operand) else Tensor(gradient, self.dtype, device=self.spec.device)
@@ -108,7 +108,7 @@ class Tensor(InPlace, Operand):
         return given.astype(self.dtype)
 
     def placed(self, value: Any, node: Node) -> Tensor:
-        """A value at its place in the graph."""
+        """A tensor of this value, with its node in the graph."""
         x = made(value, node.spec)
         x.node, x.tracked = node, node.needs_grad
         return x
@@ -147,7 +147,7 @@ class Tensor(InPlace, Operand):
 
     def __index__(self) -> int:
         if self.spec.dtype.kind not in "iub":
-            raise DTypeError(f"a place in a list is a whole number, and this is {self.spec}: int(x) cuts it to one")
+            raise DTypeError(f"only an integer tensor can be an index, and this is {self.spec}: use int(x)")
         return int(self.item())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -155,7 +155,7 @@ class Tensor(InPlace, Operand):
 
     @property
     def data(self) -> Tensor:
-        """The same memory with no origin, as detach() gives it; assigning to it replaces the value, unrecorded."""
+        """The same memory with no origin, as detach() returns it. Assigning to it replaces the value, unrecorded."""
         return self.detach()
 
     @data.setter
@@ -164,13 +164,13 @@ class Tensor(InPlace, Operand):
             refuse_data(self, data)
         value = array_of(data, self.dtype, self.spec.device)
         if value.shape != self.shape:
-            raise ShapeError(f"data of {self.spec} is replaced by the same shape, and got {value.shape}")
+            raise ShapeError(f"x.data = … keeps the shape: expected that of {self.spec}, and got {value.shape}")
         self.value = value
 
     def view(self, *shape: Any) -> Tensor:
-        """The same memory in another shape. Raises ShapeError where that needs a copy: reshape makes one.
+        """The same memory in another shape. Raises ShapeError if that needs a copy: reshape makes one.
 
-        A result in memory of its own is laid out in the order of its axes first: convolutions leave another.
+        A result that shares no memory is first rearranged to axis order: convolutions return another order.
         """
         if current.mode.builder is not None:
             return super().view(*shape)
@@ -179,7 +179,7 @@ class Tensor(InPlace, Operand):
         return self.apply(ops.View(self._worked_out(integers(shape))))
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference_mode, and has no gradient for ever."""
+        """Whether it was made in inference_mode, and so can never have a gradient."""
         return self.tracked is None
 
     # -- as text --------------------------------------------------------------------------------
@@ -190,22 +190,22 @@ class Tensor(InPlace, Operand):
         return f"tensor({text(self.value, 'tensor(')}{kind}{origin})"
 
     def __format__(self, form: str) -> str:
-        """f"{loss:.4f}" of one number, as of Python's own."""
+        """Format one number as Python does: f"{loss:.4f}"."""
         if not self.spec.shape:
             return format(self.item(), form)
         if form:
-            raise ShapeError(f"{form!r} is the form of one number, and this is {self.spec}: index or reduce it first")
+            raise ShapeError(f"{form!r} formats a single number, and this is {self.spec}: index or reduce it first")
         return str(self)
 
     # -- in memory ------------------------------------------------------------------------------
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements lie between neighbours along each axis, or along one."""
+        """The distance in elements between neighbours along each axis, or along one."""
         steps = tuple(step // self.spec.dtype.itemsize for step in self.value.strides)
         return steps if dim is None else steps[axis_of(self.spec, dim)]
 
     def is_contiguous(self) -> bool:
-        """Whether the elements lie side by side, in the order of the axes."""
+        """Whether the elements are adjacent in memory, in the order of the axes."""
         return bool(self.value.flags.c_contiguous)
 
     # -- its gradient --------------------------------------------------------------------
@@ -222,10 +222,10 @@ class Tensor(InPlace, Operand):
         self.requires_grad_(wanted)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Ask for gradients of this leaf. Raises DTypeError for integers and booleans."""
+        """Set whether this leaf requires a gradient. Raises DTypeError for integers and booleans."""
         if not self.is_leaf:
             raise NoGradientError(
-                f"only a leaf can be told whether to require gradients, and this is a result of {self.node}: "
+                f"requires_grad can be set on a leaf only, and this is a result of {self.node}: "
                 "x.detach() is a leaf with the same value"
             )
         if requires_grad and not self.spec.is_float:
@@ -234,18 +234,18 @@ class Tensor(InPlace, Operand):
                 "make it floating, as in tensor([1., 2.]) or x.astype(float)"
             )
         if requires_grad and self.tracked is None and not is_inference_mode_enabled():
-            raise NoGradientError("what was made in inference_mode has no gradient: take x.clone() outside the block")
+            raise NoGradientError("a tensor made in inference_mode has no gradient: use x.clone() outside the block")
         if requires_grad != bool(self.tracked):  # a leaf that is in a graph already stays in it
             before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
             if before is not None:
                 self.node.hooks = before.hooks
-                for watcher in current.mode.watchers:  # it moves as it did
+                for watcher in current.mode.watchers:  # it keeps its tangent
                     watcher.saw(ops.Alias(), self, (self.placed(self.value, before),))
         return self
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it was made by hand, not by an op that was recorded."""
+        """Whether it is not the result of a recorded op."""
         return self.node is None or not self.node.inputs
 
     @property
@@ -256,7 +256,7 @@ class Tensor(InPlace, Operand):
 
     @property
     def grad(self) -> Tensor | None:
-        """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
+        """The gradient that backward() stored here; None before, and on results without retain_grad()."""
         grad, builder = getattr(self, "_grad", None), current.mode.builder
         return grad if builder is None else builder.grad_of(self, grad)
 
@@ -265,7 +265,7 @@ class Tensor(InPlace, Operand):
         if (builder := current.mode.builder) is not None:
             builder.set_grad(self, grad)
         elif grad is not None and (not isinstance(grad, Tensor) or grad.spec.shape != self.spec.shape):
-            raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
+            raise ShapeError(f"the gradient of {self.spec} must be a tensor of that shape, and got {grad!r}")
         else:
             self._grad = grad
 
@@ -278,21 +278,21 @@ class Tensor(InPlace, Operand):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free what was kept for it.
+        """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free the saved arrays.
 
-        gradient        what arrives from outside, in self's shape; 1 for a tensor of one element
-        retain_graph    keep what was kept, for another backward; by default only for create_graph
-        create_graph    give the gradients a graph of their own, to be differentiated again
-        inputs          these alone, leaves or not, receive a `.grad`
+        gradient        ∂loss/∂self, in self's shape; by default 1 for a tensor of one element
+        retain_graph    keep the saved arrays for another backward; by default only with create_graph
+        create_graph    record the computation of the gradients, so they can be differentiated again
+        inputs          only these tensors, leaves or not, receive a `.grad`
 
         Raises NoGradientError if self depends on nothing that requires a gradient, or has many elements
-        and no `gradient` came; FreedError on a second call, unless the first said retain_graph=True;
-        EditedError where an array that a rule reads was edited in place since.
+        and `gradient` is not given; FreedError on a second call, unless the first had retain_graph=True;
+        EditedError if a saved array was edited in place.
         """
         backward([self], [gradient], retain_graph, create_graph, inputs)
 
     def retain_grad(self) -> None:
-        """Let backward leave a `.grad` here, although this is no leaf."""
+        """Let backward store a `.grad` here, although this is not a leaf."""
         self._must_be_tracked("retain_grad()")
         if not self.is_leaf:
             self._hooks().retain = keeping(self)
@@ -303,7 +303,7 @@ class Tensor(InPlace, Operand):
         return not self.is_leaf and self.node.hooks is not None and self.node.hooks.retain is not None
 
     def register_hook(self, hook: Hook) -> Handle:
-        """Show `hook` the gradient that arrives here; what it returns, if anything, goes on in its place.
+        """Call `hook` with the gradient that arrives here. If it returns a gradient, that is used instead.
 
         Returns a handle whose remove() takes the hook away.
         """
@@ -313,10 +313,10 @@ class Tensor(InPlace, Operand):
         return Handle(self._hooks().arriving, replacing(self, hook))
 
     def register_post_accumulate_grad_hook(self, hook: Hook) -> Handle:
-        """Call hook(self) whenever backward has added to this leaf's `.grad`, while it goes on to others."""
+        """Call hook(self) as soon as backward has added to this leaf's `.grad`, before it is done with other leaves."""
         self._must_be_tracked("register_post_accumulate_grad_hook()")
         if not self.is_leaf:
-            raise NoGradientError(f"gradients accumulate on leaves, and this is no leaf but {self.node}: register_hook")
+            raise NoGradientError(f"only leaves accumulate gradients, and this is {self.node}: use register_hook")
         from .early import early
         Hooks.early = early
         return Handle(self._hooks().after, hook)
@@ -326,15 +326,15 @@ class Tensor(InPlace, Operand):
         return made(self.value, self.spec)
 
     def detach_(self) -> Self:
-        """Forget where this came from; it becomes a leaf."""
+        """Forget where this came from: it becomes a leaf."""
         if getattr(self, "alias", None) is not None:
-            raise EditedError("a view shares its origin with what it looks at, and cannot leave it: use x.detach()")
+            raise EditedError("a view cannot be detached in place, since it shares its base's history: use x.detach()")
         self.node, self.tracked = None, False
         return self
 
     def _must_be_tracked(self, asked: str) -> None:
         if not self.tracked:
-            raise NoGradientError(f"{asked} on {self.spec}, which no gradient passes: requires_grad is False")
+            raise NoGradientError(f"{asked} on {self.spec}, which has no gradient: requires_grad is False")
 
     def _hooks(self) -> Hooks:
         if self.node.hooks is None:
@@ -355,7 +355,7 @@ class Tensor(InPlace, Operand):
 
     def _parts(self, wanted: str) -> tuple[type, Any, bool]:
         if not self.is_leaf:
-            raise NoGradientError(f"only a leaf can be {wanted}, and this one carries its history: take x.detach()")
+            raise NoGradientError(f"only a leaf can be {wanted}, and this is a result of an op: use x.detach()")
         return type(self), self.value, self.requires_grad
 
     def new_full(
@@ -367,14 +367,14 @@ class Tensor(InPlace, Operand):
         device: Device | str | None = None,
         requires_grad: bool = False,
     ) -> Any:
-        """All one value, of that shape; dtype and device are self's unless said otherwise."""
+        """A tensor of one value in that shape; dtype and device are self's unless given."""
         shape = lengths((size,))
         where = self.spec.device if device is None else device_called(device)
         spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
         return self.made(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)
 
     def new_tensor(self, data: Any, **options: Any) -> Any:
-        """The data, copied; dtype and device are self's unless the options say otherwise."""
+        """A copy of the data; dtype and device are self's unless given in the options."""
         given = np.asarray(data.detach().numpy() if hasattr(data, "detach") else data)
         y = self.new_full(given.shape, 0, **options)
         y.value[...] = y.spec.device.array(given)
@@ -385,7 +385,7 @@ class Tensor(InPlace, Operand):
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: Device | str | None = None) -> Tensor:
-    """A new leaf from a number, nested lists or an array, which is copied.
+    """Make a leaf from a number, nested lists or an array; the data are copied.
 
     Python floats become float64, and integers int64, unless `dtype` says otherwise.
     """
@@ -398,7 +398,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: De
 
 
 def counted(n: Dimension, dtype: Any) -> Any:
-    """A length that is known only when the graph runs, as a value of the graph being built."""
+    """An unknown length as a tensor of the graph being built."""
     builder = current.mode.builder
     if builder is None:
         n.refuse("a tensor with its value")
@@ -409,25 +409,25 @@ def counted(n: Dimension, dtype: Any) -> Any:
 def made(value: Any, spec: Spec) -> Tensor:
     """A tensor around a value whose spec is known, with no origin yet."""
     y: Tensor = _new(Tensor)
-    y.value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy may give a number for an array
+    y.value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy may return a scalar
     y.spec, y.node, y.tracked = spec, None, False
     return y
 
 
 @lru_cache(maxsize=1024, typed=True)
 def constant(number: float, beside: Spec, sign: float) -> Tensor:
-    """A Python number as the tensor it is beside a tensor of that spec.
+    """A Python number as a tensor, with the dtype it has next to a tensor of that spec.
 
-    sign    tells 0.0 from −0.0, which are equal, one key to the cache, and divide differently
+    sign    distinguishes 0.0 from −0.0: they are equal, so the cache would return one for the other
     """
-    dtype = result_type(beside.dtype, number if isinstance(number, bool) else +number)  # + of a Count is an int
+    dtype = result_type(beside.dtype, number if isinstance(number, bool) else +number)  # + makes an int of a Count
     y = Tensor(number, dtype, device=beside.device)
-    y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # it is shared with every mode
+    y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # it is shared by all modes
     return y
 
 
 def rebuilt(kind: type, data: Any, requires_grad: bool) -> Any:
-    """A leaf of that kind: what copying and unpickling call."""
+    """A leaf of that class: copying and unpickling call this."""
     return kind(data).requires_grad_(requires_grad)
 
 

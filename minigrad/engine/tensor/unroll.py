@@ -1,7 +1,7 @@
-"""A function of any number of operands, written out for one, two and three.
+"""Unroll a function of any number of operands for one, two and three operands.
 
 In Python a loop over two operands costs as much as adding ten numbers, and `Tensor.apply` has five such
-loops. Few ops have more than three operands. So the function is read as text, and
+loops. Few ops have more than three operands. So the function's source is transformed:
 
     def apply(self, op, *others):               def apply(self, op, second=NONE, third=NONE, *others):
         [f(x) for x in (self, *others)]             if second is NONE:
@@ -9,9 +9,9 @@ loops. Few ops have more than three operands. So the function is read as text, a
                                         →           elif third is NONE:
                                                         [f(self), f(second)]
                                                     …
-                                                    else:                         as it was
+                                                    else:                         unchanged
 
-Nothing is said twice, and a traceback still shows the line that was written. This is partial evaluation,
+The source contains no duplicate code, and a traceback still shows the original line. This is partial evaluation,
 as in rules.py: there of a rule for known specs, here of a loop for a known length.
 """
 
@@ -44,7 +44,7 @@ NAMES = ("self", "second", "third")
 
 
 def unrolled(f: F) -> F:
-    """f(self, op, *others), its loops written out for one, two and three operands; f itself if there is no text."""
+    """f(self, op, *others) with its loops unrolled for one to three operands; f itself if it has no source text."""
     try:
         read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
     except OSError:
@@ -65,12 +65,12 @@ def unrolled(f: F) -> F:
 
 
 def with_operands(body: list[ast.stmt], names: tuple[str, ...]) -> list[ast.stmt]:
-    """The statements, for operands of these names."""
+    """The statements, unrolled for operands with these names."""
     return [WithOperands(names).visit(deepcopy(statement)) for statement in body]
 
 
 class WithOperands(ast.NodeTransformer):
-    """`[f(x) for x in xs]`, `[f(x) for x in others]`, and `*others` in a tuple, written out: also behind a star."""
+    """Unrolls `[f(x) for x in xs]` and `[f(x) for x in others]`, also after a star, and `*others` in a tuple."""
 
     def __init__(self, names: tuple[str, ...]):
         self.names = names
@@ -95,7 +95,7 @@ class WithOperands(ast.NodeTransformer):
         return ast.Tuple(self.listed(listed.elts), listed.ctx)
 
     def listed(self, written: list[ast.expr]) -> list[ast.expr]:
-        """The expressions, those behind a star one by one."""
+        """The expressions, with starred ones expanded."""
         elements: list[ast.expr] = []
         for element in written:
             match element:
@@ -109,7 +109,7 @@ class WithOperands(ast.NodeTransformer):
 
 
 class Renamed(ast.NodeTransformer):
-    """An expression in which one name is another."""
+    """Renames a variable in an expression."""
 
     def __init__(self, old: str, new: str):
         self.old, self.new = old, new

@@ -194,7 +194,7 @@ def test_a_large_number_that_is_fed_is_a_number():
 
 @table("shape", [("",), ("?1",), ("rows + 1",), (-1, 3), (2.5,)])
 def test_a_length_is_a_number_or_a_word(shape):
-    with pytest.raises(ShapeError, match="a length is a whole number, None where a run says it, or a word"):
+    with pytest.raises(ShapeError, match="a length is an integer, None if only a run knows it, or a name"):
         mg.placeholder("float64", shape)
 
 
