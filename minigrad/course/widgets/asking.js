@@ -1,5 +1,5 @@
-// Questions: a step that asks shows nothing of itself until there is an answer: { guess, right, gap, close }, where a
-// guess of null was skipped.
+// Questions: a step with a question is not shown until it has an answer, { guess, right, gap, close }; guess is null if
+// it was skipped.
 
 const ASK = `
   <div class="mg-ask" hidden>
@@ -12,7 +12,7 @@ const shown = (x) => String(Number(x.toPrecision(4))).replaceAll("-", "−");
 
 function asking(model, steps) {
   const isOpen = (n) => model.get("asks") && Boolean(steps[n].question) && !(n in model.get("answers"));
-  const limit = () => (steps.findIndex((_, n) => isOpen(n)) + steps.length) % steps.length; // the last, if none
+  const limit = () => (steps.findIndex((_, n) => isOpen(n)) + steps.length) % steps.length; // the last step if none is open
 
   function answer(n, guess) {
     const { right } = steps[n].question;
@@ -23,7 +23,7 @@ function asking(model, steps) {
     model.save_changes();
   }
 
-  // What became of the question of step n, in words.
+  // The result of the question of step n, in words.
   function verdict(n) {
     if (!model.get("asks") || !steps[n].question || isOpen(n)) return "";
     const { shown: right } = steps[n].question, { guess, gap, close, right: exact } = model.get("answers")[n];
@@ -35,7 +35,7 @@ function asking(model, steps) {
     return `${said}; it is ${right}: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;
   }
 
-  // The form for the question of step n, if that is open.
+  // Show the form for the question of step n if it is open, else hide it.
   function ask(n, root) {
     const form = root.querySelector(".mg-ask");
     const hadFocus = form.contains(document.activeElement);
@@ -64,7 +64,7 @@ function asking(model, steps) {
       if (target.matches("[data-skip]")) answer(now(), null);
       if (target.matches(".mg-option")) answer(now(), target.value);
     });
-    field.addEventListener("keydown", ({ key }) => { if (key === "Enter") check(); }); // JupyterLab submits no forms
+    field.addEventListener("keydown", ({ key }) => { if (key === "Enter") check(); }); // JupyterLab blocks form submission
   }
   return { isOpen, limit, verdict, ask, focus, listen };
 }

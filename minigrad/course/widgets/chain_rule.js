@@ -1,5 +1,5 @@
-// The chain rule: writes numbers into the picture, moves the spotlight, sets the arithmetic of a step below it.
-// A screen is a function of (picture, steps 0..n): to go back is to start over.
+// The chain rule: writes numbers into the picture, highlights the boxes of a step, and shows its arithmetic below.
+// A screen is a function of (picture, steps 0..n): to step back, it clears the picture and applies the steps again.
 
 const PHASES = ["built", "forward", "backward", "done"];
 const UNKNOWN = "·";
@@ -45,7 +45,7 @@ function render({ model, el }) {
     return screenOf(settled(view, root)[0]);
   }
 
-  // The run with other numbers at the leaves, as its last step shows it.
+  // Show the last step of the run with the sliders' numbers at the leaves.
   function drag(root) {
     const leaves = sliders.map((slider) => Number(slider.value)), last = steps.length - 1;
     if (!dragged && drawn < last) restart(last, last);
@@ -60,7 +60,7 @@ function render({ model, el }) {
     root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
   }
 
-  // The numbers of the box that the reader has chosen, as they are at this step.
+  // Show the numbers of the box that the reader has chosen, at this step.
   function inspect(root) {
     const region = root.querySelector(".mg-inspected");
     for (const g of root.querySelectorAll("g[role=button]")) g.ariaExpanded = g.dataset.id === inspected;
@@ -89,7 +89,7 @@ function render({ model, el }) {
   drags.addEventListener("input", () => drag(root));
   const asks = root.querySelector("[data-asks]"), views = root.querySelector("[data-view]");
   root.querySelector(".mg-choices").addEventListener("change", () => {
-    const chosen = views.value; // read before the first change is followed
+    const chosen = views.value; // read now: the first set() runs follow, which resets it
     model.set("asks", asks.checked);
     model.set("view", chosen);
     model.save_changes();
@@ -100,7 +100,7 @@ function render({ model, el }) {
   }
   function follow() {
     asks.checked = model.get("asks");
-    drags.hidden = !sliders.length || asks.checked; // which would tell the answers
+    drags.hidden = !sliders.length || asks.checked; // dragging would reveal the answers
     views.value = model.get("view");
     forget();
     restart();
@@ -111,7 +111,7 @@ function render({ model, el }) {
   return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
 }
 
-// The picture as something that steps can be written on.
+// The picture as an object with methods that apply, clear and highlight steps.
 function screenOf(svg) {
   const group = {}, values = {}, grads = {}, labels = {}, maps = {};
   for (const g of svg.querySelectorAll("[data-id]")) {
@@ -163,7 +163,7 @@ function screenOf(svg) {
     for (const g of spot) g.classList.add("mg-hot", `mg-${step.phase}`);
     screen.spot = group[step.box];
   }
-  // Hides what would give an answer away, and shows again what was hidden.
+  // Hides the text that would give an answer away, and restores the text hidden before.
   function veil(words, id) {
     if (veiled) veiled.part.textContent = veiled.words;
     const part = words && [...group[id].querySelectorAll("text")].find(({ textContent }) => textContent === words);
@@ -173,7 +173,7 @@ function screenOf(svg) {
   return screen;
 }
 
-// One row of arithmetic: each number, or heat map, above the words for what it is.
+// One row of arithmetic: each number or heat map above its description.
 function equation(terms) {
   const row = made("div");
   for (const [number, what] of terms) {

@@ -1,16 +1,16 @@
-// Plays a film: pictures, code and text whose parts are written on, step by step. Python says what changes; nothing is
-// known here of what the pictures mean.
+// Plays a film: pictures, code and text whose parts change step by step. Python lists the changes; this file does not
+// know what the pictures mean.
 //
-//   panels      [{ title, html, wide }]      HTML or SVG; parts that change carry data-id
+//   panels      [{ title, html, wide }]      HTML or SVG; parts that change have a data-id
 //   steps       [{ phase, say, text: {id: words}, on: {class: [ids]}, off: …, hot: … }]
-//               `on` stays until `off`; `hot` holds for this step alone; `scene` shows, of the parts with a data-scene,
-//               those of that name, and moves what has the same data-key in both from its old place to its new one
-//   links       {id: [ids]}                  a part that is pressed lights up others
-//   choices     [{ label, options: [label] }]  switches; each combination is a film of its own, in `films`
+//               `on` lasts until `off`; `hot` lasts for this step alone; `scene` shows the parts whose data-scene has that
+//               name and hides other scenes; parts with the same data-key in both move from the old place to the new one
+//   links       {id: [ids]}                  pressing a part highlights other parts
+//   choices     [{ label, options: [label] }]  switches; each combination has its own film in `films`
 //
-// A screen is a function of (panels, steps 0..n): to go back is to start over from the panels as they came.
+// A screen is a function of (panels, steps 0..n): to step back, it starts from the original panels again.
 
-const words = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`); // a learner's names among them
+const words = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`); // text may contain a learner's names
 const panelHTML = ({ title, html, wide }, n) => `
   <div class="mg-panel${wide ? " mg-wide" : ""}" role="group"${title ? ` aria-label="${words(title)}"` : ""}>
     ${title ? `<p class="mg-title" aria-hidden="true">${words(title)}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
@@ -26,7 +26,7 @@ function render({ model, el }) {
   let film = films[chosen()], parts = null, now = -1, lit = [], pressed = null, scene = null;
 
   function chosen() {
-    // The films are in the order of the choices, the last choice turning fastest.
+    // Films are in the order of the choices; the last choice varies fastest.
     return choices.reduce((n, { options }, i) => n * options.length + (model.get("choice")[i] ?? 0), 0);
   }
   const body = () => `
@@ -37,7 +37,7 @@ function render({ model, el }) {
     for (const view of root.querySelectorAll("[data-panel]")) {
       view.innerHTML = film.panels[view.dataset.panel].html;
       const widths = settled(view, root).map((svg) => svg.viewBox.baseVal.width);
-      view.parentNode.style.setProperty("--widest", `${Math.max(0, ...widths)}px`); // panels of too wide pictures go below each other
+      view.parentNode.style.setProperty("--widest", `${Math.max(0, ...widths)}px`); // panels with pictures too wide are stacked
     }
     parts = {};
     for (const part of root.querySelectorAll("[data-id]")) (parts[part.dataset.id] ??= []).push(part);
@@ -45,7 +45,7 @@ function render({ model, el }) {
       part.tabIndex = 0;
       part.setAttribute("role", "button");
       part.setAttribute("aria-pressed", "false");
-      part.closest("svg")?.setAttribute("role", "group"); // what has buttons in it is no image
+      part.closest("svg")?.setAttribute("role", "group"); // an element with buttons must not be an image
     }
     lit = [];
     now = -1;
@@ -127,7 +127,7 @@ function render({ model, el }) {
   return () => { model.off("change:choice", onChoice); destroy(); };
 }
 
-// Where the parts of a scene are that others may be recognised by.
+// The positions of the parts of a scene that have a data-key.
 function placesOf(root, scene) {
   const places = {};
   for (const part of root.querySelectorAll(`[data-scene="${scene}"] [data-key]`)) {

@@ -1,5 +1,5 @@
-// Gradient descent: a ball on a curve or a surface. With a program, its steps are made here, and follow the sliders;
-// without one they are those that Python made.
+// Gradient descent: a ball on a curve or a surface. With a program, the browser computes the steps, and they follow the
+// sliders; without one it shows the steps that Python computed.
 
 const FIELD = `
   <p class="mg-outcome" role="status"></p>
@@ -20,7 +20,7 @@ function render({ model, el }) {
   const given = () => [model.get("rate"), model.get("momentum"), ...model.get("start")];
   let way = walked(given()), svg = null;
 
-  // As Python's: the points, and which words say how they end.
+  // As in Python: the points, and the key in `words` of how they end.
   function walked([rate, momentum, ...start]) {
     if (!program.lines) return { points: model.get("steps"), end: "end" };
     const points = [];
@@ -53,12 +53,12 @@ function render({ model, el }) {
     root.querySelectorAll("tbody tr").forEach((row, i) => { row.ariaCurrent = i === n ? "step" : null; });
     return { phase: "", say };
   }
-  // Where a curve would go on if its slope stayed what it is here.
+  // The tangent of the curve at this point.
   function tangent({ at, value, slopes }) {
     const half = (axes[0][1] - axes[0][0]) / 8;
     return n > 1 || !slopes ? [] : [-half, half].map((dx) => [at[0] + dx, value + slopes[0] * dx].map(pixel));
   }
-  // What does not change from step to step.
+  // Fill the parts of the screen that are the same at every step.
   function list(root) {
     way = walked(given());
     const slopes = way.points[0].slopes ? names.map((name) => (n > 1 ? `slope in ${name}` : "slope")) : [];
@@ -87,7 +87,7 @@ function render({ model, el }) {
       }));
     });
   }
-  // Leaf i, and those behind it, become these numbers; unless the function has no number there.
+  // Set leaf i and the following ones to these numbers, unless the function is not finite there.
   function drag(i, ...xs) {
     const wanted = given();
     wanted.splice(i, xs.length, ...xs);

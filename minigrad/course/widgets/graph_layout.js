@@ -1,22 +1,22 @@
-// Where the boxes of a graph go. Each open group is a layered drawing of its own, and one box of the drawing around it.
+// The layout of a graph. Each open group has its own layered drawing, and is one box of the drawing around it.
 //
 //   arranged({ children, parent, size, heading, links }) → { place, routes, width, height }
-//     children   group → what it shows; parent  item → the group around it; ROOT is around all
-//     size       item → [width, height], of a closed box;  heading  group → width of what stands above it
+//     children   group → its shown items; parent  item → the group around it, ROOT for the outermost
+//     size       item → [width, height] of a closed box;  heading  group → width of its heading
 //     links      [tail, head] between shown boxes
-//     place      item → { x, y, w, h };  routes  for each link, the points that its line goes through
+//     place      item → { x, y, w, h };  routes  for each link, the points of its line
 //
-// Layers are longest paths; crossings are reduced by averages; heights come from least squares that keep the order.
+// Layers are longest paths; averages reduce crossings; heights are least squares that keep the order.
 
 const ROOT = -1, PAD = 10, HEAD = 36, GAP = 14, COLUMN = 26, BORDER = 12;
-const MOST_BENDS = 2000; // in one drawing; a line that is too long for its share goes straight
+const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share goes straight
 
 function arranged({ children, parent, size, heading, links }) {
   const levels = new Map(), place = new Map();
   const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
   const routes = links.map(([tail, head]) => parts(tail, head));
 
-  // A line from one group into another passes through a gate of each border that it crosses.
+  // A line from one group into another has a gate at each border that it crosses.
   function parts(tail, head) {
     const inside = new Set();
     for (let group = parent(tail); ; group = parent(group)) {
@@ -67,7 +67,7 @@ function arranged({ children, parent, size, heading, links }) {
   return { place, routes: routes.map(points), width, height };
 }
 
-// One drawing: y of a box is its middle. Gives every link its points.
+// One drawing; y of a box is its middle. Sets `points` of every link.
 function layered(boxes, links, least) {
   for (const { from, to } of links) {
     for (const end of [from, to]) if (!boxes.has(end)) boxes.set(end, { id: end, w: 0, h: 4, gate: String(end).split(" ")[0] });
@@ -84,7 +84,7 @@ function layered(boxes, links, least) {
   for (const node of [...nodes].sort((a, b) => a.rank - b.rank)) {
     node.layer = Math.max(0, ...operands.get(node).map((operand) => operand.layer + 1));
   }
-  for (const node of nodes) { // what is given stands before its first user
+  for (const node of nodes) { // a node without operands goes in the layer before its first user
     const alone = !operands.get(node).length && !node.gate && users.get(node).length;
     if (alone) node.layer = Math.max(0, Math.min(...users.get(node).map((user) => user.layer)) - 1);
   }
@@ -151,10 +151,10 @@ const join = (up, down, start, end) => {
   up.downs.push({ node: down, by: start - end });
   down.ups.push({ node: up, by: end - start });
 };
-// Of a group that is open, how far from its middle a line crosses its border.
+// The distance from the middle of an open group at which a line crosses its border.
 const offset = (node, gate) => (node.inner ? HEAD + node.inner.boxes.get(gate).y - node.h / 2 : 0);
 
-// An order in which boxes come before their users; where arrows run in a circle, the first made breaks it.
+// A topological order; a cycle is broken at its first node.
 function rank(nodes, boxes, links) {
   const waits = new Map(nodes.map((node) => [node, 0])), users = new Map(nodes.map((node) => [node, []]));
   for (const { from, to } of links) {
@@ -215,10 +215,10 @@ function heights(layers) {
   }
 }
 
-// The heights nearest to what is wished, in least squares, that keep the order and the gaps: neighbours who would
-// overlap are pooled.
+// The heights nearest to the wishes, in least squares, that keep the order and the gaps: neighbours that would overlap
+// are pooled.
 function pack(layer) {
-  const pools = []; // from the number of its first node to that of the next pool's
+  const pools = []; // each pool ends before the first node of the next one
   let offset = 0;
   layer.forEach((node, i) => {
     if (i) offset += (layer[i - 1].h + node.h) / 2 + (node.bend && layer[i - 1].bend ? GAP / 2 : GAP);
@@ -237,7 +237,7 @@ function pack(layer) {
   });
 }
 
-// A line through points, level wherever it turns.
+// A smooth path through points, horizontal at each point.
 const curve = (points) => points.reduce((d, [x, y], i) => {
   if (!i) return `M${r(x)},${r(y)}`;
   const [px, py] = points[i - 1], middle = r((px + x) / 2);

@@ -1,4 +1,4 @@
-// A graph to walk about in. The screen is a function of which groups are open; the layout is made here, for what they show.
+// A graph to explore. The screen is a function of which groups are open; the layout is computed here, for the open part.
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_OPEN = 2000; // boxes at once

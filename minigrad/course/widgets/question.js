@@ -1,14 +1,14 @@
-// A question as a form, keyboard and all: what Predict and Quiz have in common.
+// A question as a form, with keyboard support, for Predict and Quiz.
 //
 //   form(question, confidences, send)  →  { el, show, stop }
 //     question    { name, text, kind, options, unit }
-//     send        ({ name, answer, confidence }) is called by the button; the kernel says what becomes of it
-//     show        ({ locked: { answer, confidence } or {}, say, closed }): what is locked cannot be changed
-//     stop        forgets the kernel whose word it waits for
+//     send        called with { name, answer, confidence } by the button; the kernel replies through the traits
+//     show        ({ locked: { answer, confidence } or {}, say, closed }): a locked answer cannot be changed
+//     stop        stops waiting for the kernel's reply
 //
-// Every word of a question is set as text, never as HTML. An answer is checked and kept by the kernel alone.
+// Every word of a question is set as text, never as HTML. Only the kernel checks and keeps an answer.
 
-const PATIENCE = 5000; // ms until a kernel that says nothing is taken for gone
+const PATIENCE = 5000; // ms without a reply until the kernel counts as gone
 const HOW = { number: "a number; a decimal fraction has a point", shape: "a shape, such as (2, 3)" };
 let serial = 0;
 
@@ -98,7 +98,7 @@ function form(question, confidences, send) {
       say.textContent = "";
       clearTimeout(waiting);
       waiting = setTimeout(gone, PATIENCE);
-      try { send(given); } catch { gone(); } // it throws where the kernel was shut down
+      try { send(given); } catch { gone(); } // throws if the kernel was shut down
     }
   });
   function show({ locked, say: words, closed }) {
@@ -113,22 +113,22 @@ function form(question, confidences, send) {
     button.textContent = done ? "Locked" : "Lock";
     el.dataset.locked = done;
     say.textContent = words;
-    if (had && button.disabled) { say.tabIndex = -1; say.focus(); } // the keyboard stays where it was
+    if (had && button.disabled) { say.tabIndex = -1; say.focus(); } // keeps the keyboard focus in this form
   }
   return { el, show, stop: () => clearTimeout(waiting) };
 }
 
-// The box that a widget of questions lives in.
+// The root element of a widget of questions.
 function box(el, label) {
   const root = make("div", { className: "mg-widget mg-asking", role: "group", "aria-label": label });
-  // Else JupyterLab takes our keys for its own commands; it looks at what has the focus, and no further.
+  // Else JupyterLab takes our keys for its commands; it checks only the focused element for this attribute.
   root.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   return root;
 }
 
-// A page without a kernel keeps an answer as it was locked, and has nothing to compare it with.
+// A page without a kernel only locks an answer: it has nothing to compare it with.
 function sender(model, locked) {
   if (model.send) return (given) => model.send(given);
   return (given) => locked(given);

@@ -1,18 +1,18 @@
-// What all stepped widgets have in common: frame, keys, buttons, slider, sentence.
+// The frame, keys, buttons, slider and sentence of every stepped widget.
 //
 //   stepper({ model, el, phases, last, body, show, limit, stopped })
-//     phases    the names at the top, of which one is lit; none, if there are none
+//     phases    the names at the top, of which the current one is marked; may be empty
 //     last      the number of the last step
 //     body      HTML between the sentence and the controls
-//     show      (n, root) → { phase, say, spot }: draws step n, and says which part of the drawing must be in view
-//     limit     () → the last step that may be shown for now, where that is not the last of all
-//     stopped   () → called when the reader wants to go beyond it
-//     forget    () → called before all is drawn anew: a picture that was across goes down now, or the other way
+//     show      (n, root) → { phase, say, spot }: draws step n; spot is the part to scroll into view
+//     limit     () → the last step that may be shown for now
+//     stopped   () → called when the reader tries to go beyond the limit
+//     forget    () → called before a full redraw, when a picture changes between the across and the down layout
 //
-// The kernel is told of the step when the reader pauses.
+// The kernel gets the step when the reader pauses.
 
-const SYNC_AFTER = 150; // ms: not at every step of a drag
-const LEAST = 0.75; // of a picture's size, as in CSS
+const SYNC_AFTER = 150; // ms, so that a drag does not send every step
+const LEAST = 0.75; // least scale of a picture, as in stepper.css
 const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
 
 const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
@@ -54,7 +54,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
   root.tabIndex = 0;
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", `${model.get("label")}. Arrow keys step, space plays.`);
-  // Else JupyterLab takes our keys for its own commands; it looks at what has the focus, and no further.
+  // Else JupyterLab takes our keys for its commands; it checks only the focused element for this attribute.
   root.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   root.innerHTML = frame(phases, body);
   el.append(root);
@@ -84,7 +84,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
     if (spot) follow(spot.closest(".mg-view"), spot);
   }
 
-  // What scrolls says so, and keys get there.
+  // Mark views that scroll, and make them focusable; redraw if a picture should change its layout.
   function mark() {
     const isTurned = (svg) => svg.turns && (roomIn(root) < svg.turns) !== svg.matches(".mg-down");
     if (roomIn(root) > 0 && [...root.querySelectorAll("svg.mg-picture")].some(isTurned)) {
@@ -120,7 +120,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
     say.setAttribute("aria-live", on ? "off" : "polite"); // a screen reader cannot keep up with playing
   }
 
-  // The same step anew; of another run, if that has so many.
+  // Show the same step again, or the last one of a shorter run.
   function restart(newLast = last, n = Math.min(now, newLast), move = go) {
     play(false);
     clearTimeout(syncing);
@@ -128,7 +128,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
     now = -1;
     move(n);
   }
-  const grow = (newLast) => restart(newLast, newLast, at); // made by the kernel, which is not told
+  const grow = (newLast) => restart(newLast, newLast, at); // the kernel made these steps: `at` does not sync
 
   const actions = {
     first: () => go(0),
@@ -180,7 +180,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
   return { root, restart, grow, destroy };
 }
 
-// Scroll a picture so that the spotlight is in view.
+// Scroll a picture until the spot is in view.
 function follow(view, spot) {
   if (!view?.hasAttribute("data-scrolls")) return;
   const at = spot.getBoundingClientRect(), frame = view.getBoundingClientRect();
@@ -190,10 +190,10 @@ function follow(view, spot) {
   view.scrollTo({ left, behavior: isCalm ? "auto" : "smooth" });
 }
 
-const roomIn = (root) => root.clientWidth - 24; // of which CSS takes so much on both sides
+const roomIn = (root) => root.clientWidth - 24; // without the padding on both sides
 
-// The SVGs of a view as they lie in a widget: silent titles, and a width that is their own. Of a picture that there is
-// across and down, the one that has room.
+// Prepare the SVGs of a view: remove titles and descriptions, and set the natural width. Where a picture has an across
+// and a down layout, keep the one that fits.
 function settled(view, root) {
   for (const down of view.querySelectorAll("svg.mg-down")) {
     const across = down.previousElementSibling, room = roomIn(root);

@@ -1,9 +1,9 @@
-// Training: the loss, the boundary and the layers at a frame; while the kernel trains, frames come in and are shown.
-// Without a kernel the buttons that train are gone, and the frames are there to be stepped.
+// Training: the loss, the boundary and the layers at a frame; while the kernel trains, it shows each new frame.
+// Without a kernel the training buttons are hidden, and the frames can be stepped.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SIDE = 24, SHARP = 8; // points where the network was asked, along each side, and pixels for each
-const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // colours of the classes, on light and on dark
+const SIDE = 24, SHARP = 8; // grid points along each side, and pixels for each
+const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // colours of the classes, for light and dark themes
 const PLOT = { width: 420, height: 200, left: 66, right: 14, top: 14, bottom: 26 };
 const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["20", "20 steps/s"], ["5", "5 steps/s"]];
 const BODY = `
@@ -56,7 +56,7 @@ function lossChart(figure, label) {
   };
 }
 
-// How sure the network is at each point of the plane, between the points where it was asked, too; and some of the data.
+// The network's confidence over the plane, interpolated between the grid points, and a sample of the data.
 function boundaryChart(figure, points, [x0, y0, x1, y1]) {
   const marks = points.map(([x, y, one]) => {
     const at = `translate(${SIDE * (x - x0) / (x1 - x0)} ${SIDE * (y1 - y) / (y1 - y0)})`;
@@ -146,7 +146,7 @@ function render({ model, el }) {
     root.dataset.state = state;
     news.textContent = state === "running" ? "Training. Pause it to look back." : model.get("news");
     toggle.textContent = { running: "Pause", paused: "Resume" }[state] ?? `Train ${model.get("planned")} steps`;
-    root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // no reader keeps up
+    root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // screen readers cannot keep up
     for (const control of training.querySelectorAll("button, select, input")) control.disabled = state === "closed";
   }
   const deeds = { running: "pause", paused: "resume" };
