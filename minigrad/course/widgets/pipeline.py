@@ -1,8 +1,8 @@
-"""A network cut into stages, each on a worker of its own, and a batch cut into micro-batches that pass through.
+"""A network cut into stages, one per worker, and a batch cut into micro-batches that pass through the stages.
 
-What is drawn is a timeline: that of a schedule (distributed/schedules.py), in which backward takes twice as long as
-forward, or a measured one. A stage waits while the first micro-batch is on its way to it, and the last one back: that
-is the bubble. GPipe and 1F1B have the same; 1F1B keeps fewer micro-batches' activations at a time.
+The picture is a timeline: of a schedule (distributed/schedules.py), where backward takes twice as long as forward, or
+of a measured run. A stage idles while the first micro-batch is on its way to it, and while the last one is on its way
+back: that is the bubble. It is the same for GPipe and 1F1B, but 1F1B keeps fewer micro-batches' activations at a time.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .blocks import Block, grid
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
-WIDE, LETTERS = 900, 17  # pixels of a run; of what stands in most blocks, for which a run may be wider
+WIDE, LETTERS = 900, 17  # pixels: the width of a run, which grows until a typical block has room for its label
 
 
 class Pipeline(Film):
     """A pipeline's run, task by task.
 
-    run    a Schedule, or what `Pipeline.measured()` of minigrad.distributed gave, in seconds; without it stages,
-           micro-batches and schedule can be chosen. It is whole when it is opened, and Play begins at its beginning
+    run    a Schedule, or the tasks of minigrad.distributed's `Pipeline.measured()`, in seconds: the widget opens at the
+           last step. Without `run`, the reader chooses stages, micro-batches and schedule
     """
 
     def __init__(self, run: Schedule | Sequence[Task] | None = None) -> None:
@@ -45,7 +45,7 @@ class Pipeline(Film):
 def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel:
     """The film of one run.
 
-    scale, unit    by which times are multiplied to be shown, and what they are then
+    scale, unit    the factor for displayed times, and their unit
     """
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
@@ -69,12 +69,12 @@ def name_of(task: Task) -> str:
 
 
 def words(task: Task, interleaved: bool) -> str:
-    """The micro-batch, and as a letter the chunk."""
+    """The label of a task: its micro-batch, and its chunk as a letter."""
     return str(task.step.microbatch) + "abcdefghijklmnopqrstuvwxyz"[task.step.chunk] * interleaved
 
 
 def cuts(name: str, tasks: list[Task], rows: Sequence[str], unit: str) -> Iterator[Cut]:
-    """Each moment at which a task begins, and what it all came to."""
+    """A cut for each moment at which a task begins, then a summary."""
     who, p = rows[0].split()[0], len(rows)
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
