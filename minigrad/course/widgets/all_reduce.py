@@ -28,10 +28,7 @@ class AllReduce(Film):
     """
 
     def __init__(self, gradients: Sequence[Sequence[float]] | None = None):
-        if gradients is None:
-            vectors = [[[float(i + 1)] * n for i in range(n)] for n in WORKERS]
-        else:
-            vectors = [checked(gradients)]
+        vectors = [[[i + 1.0] * n for i in range(n)] for n in WORKERS] if gradients is None else [checked(gradients)]
         choices = [Choice("workers", [str(len(each)) for each in vectors]), Choice("algorithm", [*ALL_REDUCE])]
         reels = [reel(vectors[w], [*ALL_REDUCE][a]) for w, a in combinations(choices)]
         shown = choices if gradients is None else choices[1:]
@@ -72,22 +69,25 @@ def cuts(vectors: list[list[float]], algorithm: str) -> Iterator[Cut]:
     total, rows = held.sum(0), [*held]
     rounds = [*messages(ALL_REDUCE[algorithm], n, n)]
     say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
-    yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i in range(n) for c in range(n)})
+    yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i, c in np.ndindex(n, n)})
     for r, sent in enumerate(stepped(ALL_REDUCE[algorithm], rows), 1):
-        came = {(m.to, c): number(held[m.to, c]) for m in sent for c in range(n)[m.part]}
-        ready = [part(i, c) for i, c in came if np.isclose(held[i, c], total[c], equal_nan=True)]
-        yield Cut(
-            PHASES[1] if any(m.add for m in sent) else PHASES[2],
-            f"Round {r} of {len(rounds)}, {counted(len(sent), 'message', 'messages')}: {told(sent[0], n)}",
-            text={part(*where): words for where, words in came.items()},
-            on={"forward": ready},
-            hot={
-                "hot": [part(*where) for where in came],
-                "source": [part(m.source, c) for m in sent for c in range(n)[m.part]],
-            },
-        )
+        say = f"Round {r} of {len(rounds)}, {counted(len(sent), 'message', 'messages')}: {told(sent[0], n)}"
+        yield round_cut(say, sent, held, total)
     assert np.allclose(held, total, equal_nan=True)
     yield Cut(PHASES[3], summed_up([m for sent in rounds for m in sent], n, len(rounds)))
+
+
+def round_cut(say: str, sent: Sequence[Message], held: np.ndarray, total: np.ndarray) -> Cut:
+    """The cut after one round: the chunks that changed, and which of them are complete."""
+    to = dict.fromkeys((m.to, c) for m in sent for c in range(len(held))[m.part])
+    source = [part(m.source, c) for m in sent for c in range(len(held))[m.part]]
+    return Cut(
+        PHASES[1] if any(m.add for m in sent) else PHASES[2],
+        say,
+        text={part(i, c): number(held[i, c]) for i, c in to},
+        on={"forward": [part(i, c) for i, c in to if np.isclose(held[i, c], total[c], equal_nan=True)]},
+        hot={"hot": [part(i, c) for i, c in to], "source": source},
+    )
 
 
 def told(m: Message, n: int) -> str:

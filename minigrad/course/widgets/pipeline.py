@@ -78,24 +78,24 @@ def cuts(name: str, tasks: list[Task], rows: Sequence[str], unit: str) -> Iterat
     who, p = rows[0].split()[0], len(rows)
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
-    yield Cut(
-        "",
-        f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is "
-        f"the micro-batch{letters}.",
-        on={"hidden": [name_of(task) for task in tasks]},
-    )
+    say = f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is the"
+    yield Cut("", f"{say} micro-batch{letters}.", on={"hidden": [*map(name_of, tasks)]})
     for start in sorted({task.start for task in tasks}):
         now = [task for task in tasks if task.start == start]
         does = "; ".join(f"{rows[t.worker]} takes micro-batch {words(t, v > 1)} {t.step.kind}" for t in now)
         ids = [name_of(task) for task in now]
         yield Cut("", f"Time {number(start, 4)}{unit}: {does}.", off={"hidden": ids}, hot={"hot": ids})
-    waits, ideal = (number(100 * part, 3) for part in (bubble(tasks), bubble_fraction(p, m, v)))
-    formula = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1)"
     took = f"{number(makespan(tasks), 4)}{unit or ' units of time'}"
-    said = f"{took}, of which a {who} waits for {waits} percent, the bubble; {formula} is {ideal} percent."
-    if any(task.step.kind == "backward" for task in tasks):
-        steps = [[task.step for task in tasks if task.worker == worker] for worker in range(p)]
-        kept = ", ".join(f"{row}: {most_kept(each)}" for row, each in zip(rows, steps))
-        of = "micro-batches in a chunk" if v > 1 else "micro-batches"
-        said += f" The most {of} whose activations are kept: {kept}."
-    yield Cut("", said)
+    waits = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
+    ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
+    yield Cut("", f"{waits}; {ideal}.{memory(tasks, rows, v > 1)}")
+
+
+def memory(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
+    """A sentence on the most activations that each worker keeps; "" without backward, which needs none."""
+    if not any(task.step.kind == "backward" for task in tasks):
+        return ""
+    steps = [[task.step for task in tasks if task.worker == worker] for worker in range(len(rows))]
+    kept = ", ".join(f"{row}: {most_kept(each)}" for row, each in zip(rows, steps))
+    of = "micro-batches in a chunk" if interleaved else "micro-batches"
+    return f" The most {of} whose activations are kept: {kept}."
