@@ -12,30 +12,10 @@ const ROOT = -1, PAD = 10, HEAD = 36, GAP = 14, COLUMN = 26, BORDER = 12;
 const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share goes straight
 
 function arranged({ children, parent, size, heading, links }) {
-  const levels = new Map(), place = new Map();
+  const levels = new Map(), drawn = new Map(), place = new Map();
   const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
-  const routes = links.map(([tail, head]) => parts(tail, head));
+  const routes = links.map(([tail, head]) => routeOf(tail, head, parent, level));
 
-  // A line from one group into another has a gate at each border that it crosses.
-  function parts(tail, head) {
-    const inside = new Set();
-    for (let group = parent(tail); ; group = parent(group)) {
-      inside.add(group);
-      if (group === ROOT) break;
-    }
-    const ins = [], outs = [];
-    const link = (group, from, to) => {
-      const key = `${from} ${to} ${tail}`, all = level(group);
-      if (!all.has(key)) all.set(key, { from, to, tail });
-      return { group, link: all.get(key) };
-    };
-    let down = head, up = tail;
-    for (; !inside.has(parent(down)); down = parent(down)) ins.unshift(link(parent(down), `in ${tail}`, down));
-    for (; parent(up) !== parent(down); up = parent(up)) outs.push(link(parent(up), up, `out ${tail}`));
-    return [...outs, link(parent(down), up, down), ...ins];
-  }
-
-  const drawn = new Map();
   function draw(group) {
     const boxes = new Map();
     for (const item of children(group)) {
@@ -67,6 +47,25 @@ function arranged({ children, parent, size, heading, links }) {
   return { place, routes: routes.map(points), width, height };
 }
 
+// The links of a line in the drawings that it crosses. It has a gate at each border between two groups.
+function routeOf(tail, head, parent, level) {
+  const inside = new Set();
+  for (let group = parent(tail); ; group = parent(group)) {
+    inside.add(group);
+    if (group === ROOT) break;
+  }
+  const ins = [], outs = [];
+  const link = (group, from, to) => {
+    const key = `${from} ${to} ${tail}`, all = level(group);
+    if (!all.has(key)) all.set(key, { from, to, tail });
+    return { group, link: all.get(key) };
+  };
+  let down = head, up = tail;
+  for (; !inside.has(parent(down)); down = parent(down)) ins.unshift(link(parent(down), `in ${tail}`, down));
+  for (; parent(up) !== parent(down); up = parent(up)) outs.push(link(parent(up), up, `out ${tail}`));
+  return [...outs, link(parent(down), up, down), ...ins];
+}
+
 // One drawing; y of a box is its middle. Sets `points` of every link.
 function layered(boxes, links, least) {
   for (const { from, to } of links) {
@@ -76,8 +75,24 @@ function layered(boxes, links, least) {
   for (const node of nodes) Object.assign(node, { ups: [], downs: [], layer: 0 });
   rank(nodes, boxes, links);
   const forward = links.filter((link) => boxes.get(link.from).rank < boxes.get(link.to).rank);
+  setLayers(nodes, boxes, forward);
+  const layers = [], put = (node) => (layers[node.layer] ??= []).push(node);
+  nodes.forEach(put);
+  const bends = addBends(boxes, forward, put);
+  order(layers);
+  heights(layers);
+  const columns = setColumns(layers), width = Math.max(columns.at(-1)?.[1] ?? 0, least);
+  const top = Math.min(...nodes.map((node) => node.y - node.h / 2), ...bends.map((bend) => bend.y));
+  for (const layer of layers) for (const node of layer) node.y -= top;
+  const height = Math.max(0, ...layers.flat().map((node) => node.y + node.h / 2));
+  for (const node of nodes) if (node.gate) node.x = node.gate === "in" ? -PAD : width + PAD;
+  for (const link of links) link.points = pointsOf(link, boxes, columns);
+  return { boxes, width, height };
+}
+
+function setLayers(nodes, boxes, links) {
   const operands = new Map(nodes.map((node) => [node, []])), users = new Map(nodes.map((node) => [node, []]));
-  for (const link of forward) {
+  for (const link of links) {
     operands.get(boxes.get(link.to)).push(boxes.get(link.from));
     users.get(boxes.get(link.from)).push(boxes.get(link.to));
   }
@@ -90,18 +105,17 @@ function layered(boxes, links, least) {
   }
   const last = Math.max(0, ...nodes.map((node) => node.layer));
   const gates = nodes.filter((node) => node.gate === "out");
-  for (const gate of gates) gate.layer = last + (gates.length && nodes.some((node) => node.layer === last && !node.gate) ? 1 : 0);
+  for (const gate of gates) gate.layer = last + (nodes.some((node) => node.layer === last && !node.gate) ? 1 : 0);
+}
 
-  const layers = [];
-  const put = (node) => (layers[node.layer] ??= []).push(node);
-  nodes.forEach(put);
-  const farthest = Math.max(8, MOST_BENDS / (forward.length + 1));
-  const bends = new Map();
-  for (const link of forward) {
-    let at = boxes.get(link.from);
-    const head = boxes.get(link.to), via = [];
-    const start = offset(at, `out ${link.tail}`), end = offset(head, `in ${link.tail}`);
-    for (let layer = at.layer + 1; layer < head.layer && head.layer - boxes.get(link.from).layer <= farthest; layer++) {
+// Bends, where a link crosses the layers between its ends. Links of one tail share them.
+function addBends(boxes, links, put) {
+  const bends = new Map(), farthest = Math.max(8, MOST_BENDS / (links.length + 1));
+  for (const link of links) {
+    const tail = boxes.get(link.from), head = boxes.get(link.to), via = [];
+    const start = offset(tail, `out ${link.tail}`), end = offset(head, `in ${link.tail}`);
+    let at = tail;
+    for (let layer = tail.layer + 1; layer < head.layer && head.layer - tail.layer <= farthest; layer++) {
       const key = `${link.from} ${link.tail} ${layer}`;
       if (!bends.has(key)) {
         const bend = { w: 0, h: 4, bend: true, layer, ups: [], downs: [] };
@@ -115,36 +129,28 @@ function layered(boxes, links, least) {
     if (head.layer - at.layer === 1) join(at, head, at.bend ? 0 : start, end);
     Object.assign(link, { via, start, end });
   }
-  order(layers);
-  heights(layers);
+  return [...bends.values()];
+}
 
-  let x = 0;
-  const columns = [];
+function setColumns(layers) { // gives nodes their x, and returns the left and right sides of each layer
   const isBorder = (layer) => layer.every((node) => node.gate || node.bend);
-  layers.forEach((layer, i) => {
+  let x = 0;
+  return layers.map((layer, i) => {
     if (i) x += isBorder(layer) || isBorder(layers[i - 1]) ? BORDER : COLUMN;
-    const w = Math.max(0, ...layer.map((node) => node.w));
-    columns.push([x, x + w]);
-    for (const node of layer) node.x = x + (w - node.w) / 2;
+    const left = x, w = Math.max(0, ...layer.map((node) => node.w));
+    for (const node of layer) node.x = left + (w - node.w) / 2;
     x += w;
+    return [left, x];
   });
-  const width = Math.max(x, least);
-  let top = Infinity, bottom = 0;
-  for (const node of nodes) top = Math.min(top, node.y - node.h / 2);
-  for (const bend of bends.values()) top = Math.min(top, bend.y);
-  for (const layer of layers) for (const node of layer) node.y -= top;
-  for (const node of layers.flat()) bottom = Math.max(bottom, node.y + node.h / 2);
-  for (const node of nodes) if (node.gate) node.x = node.gate === "in" ? -PAD : width + PAD;
-  for (const link of links) {
-    const from = boxes.get(link.from), to = boxes.get(link.to), { start = 0, end = 0, via = [] } = link;
-    const a = from.y + start, b = to.y + end;
-    link.points = [
-      [from.x + from.w, a], [columns[from.layer][1], a],
-      ...via.flatMap((bend) => columns[bend.layer].map((side) => [side, bend.y])),
-      [columns[to.layer][0], b], [to.x, b],
-    ];
-  }
-  return { boxes, width, height: bottom };
+}
+
+function pointsOf({ from: tail, to: head, start = 0, end = 0, via = [] }, boxes, columns) {
+  const from = boxes.get(tail), to = boxes.get(head), a = from.y + start, b = to.y + end;
+  return [
+    [from.x + from.w, a], [columns[from.layer][1], a],
+    ...via.flatMap((bend) => columns[bend.layer].map((side) => [side, bend.y])),
+    [columns[to.layer][0], b], [to.x, b],
+  ];
 }
 
 const join = (up, down, start, end) => {

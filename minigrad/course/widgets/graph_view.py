@@ -47,7 +47,7 @@ class GraphView(Widget):
     Raises TypeError if x has no graph, ValueError for a graph of more than 50,000 nodes.
     """
 
-    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_view")
+    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_draw", "graph_zoom", "graph_walk", "graph_view")
     sheets = ("graph_view",)
     looks = STYLE
 

@@ -83,39 +83,42 @@ function form(question, confidences, send) {
   const fields = make("fieldset", { className: "mg-fields" }, make("legend", {}, question.text), answer.el, sure.el);
   const el = make("form", { className: "mg-question", noValidate: true }, fields, make("div", { className: "mg-controls" }, button, say));
   el.dataset.name = question.name;
-  let waiting = 0;
-
-  function gone() {
-    clearTimeout(waiting);
-    say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again.";
-  }
+  const f = { el, answer, sure, button, say, waiting: 0 }; // waiting for the kernel's reply: the timer's id
   el.addEventListener("submit", (event) => {
     event.preventDefault();
-    const given = { name: question.name, answer: answer.get(), confidence: sure.get() };
-    if (given.answer === null) say.textContent = "There is no answer yet.";
-    else if (given.confidence === null) say.textContent = "Say how sure you are.";
-    else {
-      say.textContent = "";
-      clearTimeout(waiting);
-      waiting = setTimeout(gone, PATIENCE);
-      try { send(given); } catch { gone(); } // throws if the kernel was shut down
-    }
+    submit(f, { name: question.name, answer: answer.get(), confidence: sure.get() }, send);
   });
-  function show({ locked, say: words, closed }) {
-    clearTimeout(waiting);
-    const done = "answer" in locked;
-    if (done) {
-      answer.set(locked.answer);
-      sure.set(locked.confidence);
-    }
-    const had = el.contains(document.activeElement) && document.activeElement === button;
-    for (const control of el.querySelectorAll("input, button")) control.disabled = done || Boolean(closed);
-    button.textContent = done ? "Locked" : "Lock";
-    el.dataset.locked = done;
-    say.textContent = words;
-    if (had && button.disabled) { say.tabIndex = -1; say.focus(); } // keeps the keyboard focus in this form
+  return { el, show: (state) => show(f, state), stop: () => clearTimeout(f.waiting) };
+}
+
+function submit(f, given, send) {
+  const gone = () => {
+    clearTimeout(f.waiting);
+    f.say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again.";
+  };
+  if (given.answer === null) f.say.textContent = "There is no answer yet.";
+  else if (given.confidence === null) f.say.textContent = "Say how sure you are.";
+  else {
+    f.say.textContent = "";
+    clearTimeout(f.waiting);
+    f.waiting = setTimeout(gone, PATIENCE);
+    try { send(given); } catch { gone(); } // throws if the kernel was shut down
   }
-  return { el, show, stop: () => clearTimeout(waiting) };
+}
+
+function show(f, { locked, say, closed }) {
+  clearTimeout(f.waiting);
+  const done = "answer" in locked;
+  if (done) {
+    f.answer.set(locked.answer);
+    f.sure.set(locked.confidence);
+  }
+  const had = f.el.contains(document.activeElement) && document.activeElement === f.button;
+  for (const control of f.el.querySelectorAll("input, button")) control.disabled = done || Boolean(closed);
+  f.button.textContent = done ? "Locked" : "Lock";
+  f.el.dataset.locked = done;
+  f.say.textContent = say;
+  if (had && f.button.disabled) { f.say.tabIndex = -1; f.say.focus(); } // keeps the keyboard focus in this form
 }
 
 // The root element of a widget of questions.
