@@ -88,10 +88,10 @@ def cuts(name: str, tasks: list[Task], rows: Sequence[str], unit: str) -> Iterat
     took = f"{number(makespan(tasks), 4)}{unit or ' units of time'}"
     waits = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
-    yield Cut("", f"{waits}; {ideal}.{memory(tasks, rows, v > 1)}")
+    yield Cut("", f"{waits}; {ideal}.{describe_kept(tasks, rows, v > 1)}")
 
 
-def memory(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
+def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
     """A sentence on the most activations that each worker keeps; "" without backward, which needs none."""
     if not any(task.step.kind == "backward" for task in tasks):
         return ""
