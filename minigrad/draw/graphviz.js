@@ -1,5 +1,5 @@
-// (bytes of graphviz.wasm) => (dot) => svg: Graphviz, run by the browser's own WebAssembly, at once and without a promise,
-// as only a worker may. Of a system it needs memory and what is below; it finds no files, and what it prints is dropped.
+// (bytes of graphviz.wasm) => (dot) => svg: runs Graphviz in the browser's WebAssembly, synchronously, which only a worker
+// may do. Of WASI it needs memory and the calls below; it finds no files, and its output is dropped.
 (bytes) => {
   const view = () => new DataView(memory.buffer);
   const system = {
@@ -15,7 +15,7 @@
     },
     proc_exit(code) { throw new Error(`graphviz ended with code ${code}`); },
   };
-  const EBADF = 8; // to all that is asked of files
+  const EBADF = 8; // the answer to every file operation
   const wasi_snapshot_preview1 = new Proxy(system, { get: (known, name) => known[name] ?? (() => EBADF) });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { wasi_snapshot_preview1 });
   const { memory, malloc, graphviz_free: free } = exports;

@@ -196,7 +196,7 @@ def test_options_make_a_choice_and_true_and_false_are_options_too(kernel):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [("'yes'", "options are a list, such as"), ("['a', 'b'], kind='truth'", "'truth', which has no options")],
+    [("'yes'", "options must be a list, such as"), ("['a', 'b'], kind='truth'", "'truth', which takes no options")],
 )
 def test_options_that_mean_nothing_are_refused(kernel, options, words):
     with pytest.raises((TypeError, ValueError), match=words):

@@ -114,7 +114,7 @@ def test_what_is_no_answer_is_told_beside_its_question(two):
 
     assert asked.says["two/sum"].startswith("'x' is not a number")
     assert asked.locked == {}
-    with pytest.raises(ValueError, match="two asks sum, way"):
+    with pytest.raises(ValueError, match="it has sum, way"):
         asked.lock("product", 4, "guess")
 
 

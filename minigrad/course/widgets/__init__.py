@@ -1,4 +1,4 @@
-"""Widgets: one .py of traits, one .js of drawing and one .css of looks each, over the plain data of `minigrad.draw`."""
+"""Widgets. Each has a .py for its traits, a .js that draws and a .css for its look; `minigrad.draw` gives the data."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -41,9 +41,9 @@ HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name in HOMES:  # imported when asked for, because anywidget is slow to import
+    if name in HOMES:  # imported on first use, because anywidget is slow to import
         return getattr(import_module(f".{HOMES[name]}", __name__), name)
-    raise AttributeError(f"minigrad.course.widgets has {', '.join(HOMES)}, and no {name!r}")
+    raise AttributeError(f"minigrad.course.widgets has no {name!r}; it has {', '.join(HOMES)}")
 
 
 def __dir__() -> list[str]:

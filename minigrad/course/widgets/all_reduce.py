@@ -1,7 +1,7 @@
-"""How workers add up their gradients by messages, so that each has the sum: in a ring, along a tree, by halves.
+"""The AllReduce widget: workers exchange messages until each has the sum of all gradients.
 
-Each worker's vector is cut into as many chunks as there are workers. What is shown is a run of the algorithms of
-distributed/algorithms.py on these vectors, round by round.
+Each worker's vector is cut into one chunk per worker. The widget runs the algorithms of distributed/algorithms.py
+(ring, tree, halving) on these vectors and shows each round.
 """
 
 from __future__ import annotations
@@ -20,18 +20,15 @@ PHASES = ("given", "add up", "hand on", "done")
 
 
 class AllReduce(Film):
-    """An all-reduce, round by round, for 2 to 6 workers, by the algorithm that is chosen.
+    """An all-reduce, round by round, for 2 to 6 workers, with the chosen algorithm.
 
-    gradients    a vector for each worker, all of one length; by default worker i has i, i, …
-
-    Vectors that are given fix the number of workers. Raises ValueError where they differ in length or are not 2 to 6.
+    gradients    one vector per worker, all of equal length; they fix the number of workers. By default there are 2 to 6
+                 workers, and every element of worker i is i + 1
+    Raises ValueError if the vectors differ in length or are not 2 to 6.
     """
 
     def __init__(self, gradients: Sequence[Sequence[float]] | None = None):
-        if gradients is None:
-            vectors = [[[float(i + 1)] * n for i in range(n)] for n in WORKERS]
-        else:
-            vectors = [checked(gradients)]
+        vectors = [[[i + 1.0] * n for i in range(n)] for n in WORKERS] if gradients is None else [checked(gradients)]
         choices = [Choice("workers", [str(len(each)) for each in vectors]), Choice("algorithm", [*ALL_REDUCE])]
         reels = [reel(vectors[w], [*ALL_REDUCE][a]) for w, a in combinations(choices)]
         shown = choices if gradients is None else choices[1:]
@@ -41,17 +38,17 @@ class AllReduce(Film):
 
 
 def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The vectors, cut into one number for each chunk: the sum of what is in it."""
+    """The sum of each chunk of each vector. Raises ValueError for vectors that cannot be cut into chunks."""
     n = len(gradients)
     lengths = {len(vector) for vector in gradients}
     if n not in WORKERS or len(lengths) != 1:
-        raise ValueError(f"there are 2 to 6 workers with vectors of one length, and got {n}, of lengths {lengths}")
+        raise ValueError(f"gradients: expected 2 to 6 vectors of equal length, got {n} of lengths {sorted(lengths)}")
     if min(lengths) < n:
-        raise ValueError(f"a vector is cut into a chunk for each of {n} workers, and has only {min(lengths)} numbers")
+        raise ValueError(f"each vector is cut into {n} chunks, one per worker, but has only {min(lengths)} elements")
     return [[float(chunk.sum()) for chunk in np.array_split(np.asarray(vector, float), n)] for vector in gradients]
 
 
-@np.errstate(all="ignore")  # what is no number is shown as what it is
+@np.errstate(all="ignore")  # NaN and infinity are shown as such
 def reel(vectors: list[list[float]], algorithm: str) -> Reel:
     """The film of one run."""
     n = len(vectors)
@@ -62,43 +59,46 @@ def reel(vectors: list[list[float]], algorithm: str) -> Reel:
 
 
 def part(worker: int, chunk: int) -> str:
-    """The block of what a worker holds of a chunk."""
+    """The id of the block for one worker's copy of a chunk."""
     return f"w{worker}c{chunk}"
 
 
 def cuts(vectors: list[list[float]], algorithm: str) -> Iterator[Cut]:
-    """Each round, and what it all came to."""
+    """A cut for each round, then a summary."""
     n, held = len(vectors), np.array(vectors)
     total, rows = held.sum(0), [*held]
     rounds = [*messages(ALL_REDUCE[algorithm], n, n)]
     say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
-    yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i in range(n) for c in range(n)})
+    yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i, c in np.ndindex(n, n)})
     for r, sent in enumerate(stepped(ALL_REDUCE[algorithm], rows), 1):
-        came = {(m.to, c): number(held[m.to, c]) for m in sent for c in range(n)[m.part]}
-        ready = [part(i, c) for i, c in came if np.isclose(held[i, c], total[c], equal_nan=True)]
-        yield Cut(
-            PHASES[1] if any(m.add for m in sent) else PHASES[2],
-            f"Round {r} of {len(rounds)}, {counted(len(sent), 'message', 'messages')}: {told(sent[0], n)}",
-            text={part(*where): words for where, words in came.items()},
-            on={"forward": ready},
-            hot={
-                "hot": [part(*where) for where in came],
-                "source": [part(m.source, c) for m in sent for c in range(n)[m.part]],
-            },
-        )
+        say = f"Round {r} of {len(rounds)}, {counted(len(sent), 'message', 'messages')}: {told(sent[0], n)}"
+        yield round_cut(say, sent, held, total)
     assert np.allclose(held, total, equal_nan=True)
     yield Cut(PHASES[3], summed_up([m for sent in rounds for m in sent], n, len(rounds)))
 
 
+def round_cut(say: str, sent: Sequence[Message], held: np.ndarray, total: np.ndarray) -> Cut:
+    """The cut after one round: the chunks that changed, and which of them are complete."""
+    to = dict.fromkeys((m.to, c) for m in sent for c in range(len(held))[m.part])
+    source = [part(m.source, c) for m in sent for c in range(len(held))[m.part]]
+    return Cut(
+        PHASES[1] if any(m.add for m in sent) else PHASES[2],
+        say,
+        text={part(i, c): number(held[i, c]) for i, c in to},
+        on={"forward": [part(i, c) for i, c in to if np.isclose(held[i, c], total[c], equal_nan=True)]},
+        hot={"hot": [part(i, c) for i, c in to], "source": source},
+    )
+
+
 def told(m: Message, n: int) -> str:
-    """What happens to one message of a round; the others are like it."""
+    """One message of a round as a sentence; the others of the round are alike."""
     chunks = [str(c) for c in range(n)[m.part]]
     verb = "is added to what is there" if m.add else "takes the place of what is there"
     return f"worker {m.source} sends worker {m.to} its chunk {listed(chunks)}, which {verb}."
 
 
 def summed_up(sent: Sequence[Message], n: int, rounds: int) -> str:
-    """What a run came to: rounds cost waiting, and what the busiest worker sends costs bandwidth."""
+    """The cost of a run in words: rounds cost latency, and the busiest worker's messages cost bandwidth."""
     busiest = max(([m.size for m in sent if m.source == i] for i in range(n)), key=sum)
     return (
         f"Each has the sum, after {rounds} rounds and {len(sent)} messages. No worker sent more than "

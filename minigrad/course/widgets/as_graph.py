@@ -1,4 +1,4 @@
-"""What tracing a learner's function builds, box by box, and what a run of that graph gives."""
+"""The boxes that tracing a learner's function builds, and the values that a run of that graph computes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .traced import trace_of
 
 
 class Untraced(Exception):
-    """The function runs, and cannot be traced: its argument says why, in the words of what was raised."""
+    """The function runs eagerly but cannot be traced. The message is that of the original exception."""
 
 
 class AsGraph:
-    """The graph that tracing the function has built, and a run of it.
+    """The traced graph of a function, and the values of one run of it.
 
-    is_new    whether it was traced for this call; a later call of the same kind finds the graph there
+    is_new    whether this call traced the function; a later call of the same kind reuses the graph
     place     node → its box
-    result    in words
-    Raises Untraced where there is no graph, ValueError for one of more than 60 boxes.
+    result    the outputs as text
+    Raises Untraced if tracing fails, ValueError for a graph of more than 60 boxes.
     """
 
     def __init__(self, traced: TracedFunction, args: Sequence[Any]):
@@ -41,7 +41,7 @@ class AsGraph:
         try:
             with redirect_stdout(Listening(events)):
                 self.trace = trace_of(traced, args)
-        except Exception as error:  # of the learner's lines, or the engine's on them: it is shown
+        except Exception as error:  # raised by the learner's code or by the engine: the widget shows it
             raise Untraced(str(error) or type(error).__name__) from error
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
@@ -63,14 +63,14 @@ class AsGraph:
         self.shown: set[Node] = set()
 
     def computed(self, node: Node, xs: Sequence[Any]) -> Any:
-        """The value of a node, noted."""
+        """Compute a node; record its value and what it prints."""
         events: list[Any] = []
         with redirect_stdout(Listening(events)):
             y = value(node, *xs)
         self.said[node] = beginning("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = described(y)
-        elif isinstance(node.op, Control):  # whose last result only says that all has happened
+        elif isinstance(node.op, Control):  # the last result of several only orders effects: it is not shown
             self.values[node] = listed([described(each) for each in y[: max(len(y) - 1, 1)]])
         else:
             self.values[node] = listed(list(map(described, y)))
@@ -80,10 +80,10 @@ class AsGraph:
         return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
 
     def built(self, line: int, computed: int) -> tuple[list[str], str]:
-        """The parts that come when the line is traced, and what is printed then: nothing, if it was traced before.
+        """The boxes and arrows to show when this line runs, and what tracing it printed; nothing if `is_new` is False.
 
-        computed    how many ops ran on the left. Where Python unrolls a loop, so many nodes come with each turn; what
-                    became control flow of the graph is traced once, and all of it comes at once
+        computed    how many ops the line ran eagerly. In an unrolled loop each turn shows that many nodes; with control
+                    flow in the graph, which is traced once, the first turn shows all nodes
         """
         new = [node for node in self.place if self.is_new and line_of(node) == line and node not in self.shown]
         if not any(isinstance(node.op, Control) for node in self.place):
@@ -95,16 +95,16 @@ class AsGraph:
         return self.parts(new), text
 
     def parts(self, nodes: Sequence[Node]) -> list[str]:
-        """The boxes of nodes, and the arrows into them."""
+        """The ids of the boxes of some nodes, and of the arrows into them."""
         boxes = dict.fromkeys(self.place[node] for node in nodes)
         return [f"r{box}" for box in boxes] + [f"r{a.id}" for a in self.picture.arrows if a.head in boxes]
 
     def given(self) -> list[Node]:
-        """What the graph reads."""
+        """The shown nodes without operands."""
         return [node for node in self.place if not node.inputs]
 
 
 def line_of(node: Node) -> int:
-    """The line that built a node; of what is given, none."""
+    """The source line that built a node; 0 for a node without operands."""
     at = node.place if isinstance(node, NamedNode) and node.inputs else None
     return at.line if at else 0

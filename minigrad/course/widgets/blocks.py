@@ -1,4 +1,4 @@
-"""Pictures made of blocks on a grid: what workers hold, or what they do and when."""
+"""Blocks on a grid as SVG: the chunks that workers hold, or the tasks of each worker over time."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from html import escape
 
 from ...draw.svg import STYLE, text
 
-LABEL = 110  # width of the words beside a row, in pixels
-HEAD = 22  # height of the words above the columns
+LABEL = 110  # width of the row labels, in pixels
+HEAD = 22  # height of the column labels, in pixels
 
 
 @dataclass(frozen=True)
 class Block:
     """One block.
 
-    row, column    where it is; it may be several columns wide
-    look           a class of film.css: "forward", "backward"; "" for a plain one
+    row, column    its position; `columns` is its width
+    look           a class of film.css: "forward", "backward"; "" for a plain block
     """
 
     id: str
@@ -31,9 +31,9 @@ class Block:
 def grid(
     blocks: Sequence[Block], rows: Sequence[str], columns: Sequence[str], size: tuple[float, float], title: str
 ) -> str:
-    """The blocks as SVG, with words beside the rows and above the columns.
+    """The blocks as SVG, with labels for rows and columns.
 
-    size    of a block, width and height
+    size    width and height of a block, in pixels
     """
     width, height = size
     across = max([len(columns), *(block.column + block.columns for block in blocks)])
@@ -56,7 +56,7 @@ def grid(
 
 
 def drawn(block: Block, width: float, height: float) -> str:
-    """One block, its words in the middle."""
+    """One block as SVG, its words centred."""
     x, y = LABEL + block.column * width, HEAD + block.row * (height + 6)
     wide = block.columns * width
     look = f" mg-{block.look}" if block.look else ""

@@ -1,8 +1,8 @@
-"""A function's Jacobian twice, by column in forward mode and by row in reverse mode; all that passes by is noted.
+"""A function's Jacobian twice: by column in forward mode and by row in reverse mode, with every intermediate value.
 
-The function runs once and is recorded. Its ops are then run again as one function from its inputs to every value on
-the way, and that is handed to the engine: `func.jvp` says how every value moves with an input, `autograd.grad` how an
-output moves with every value.
+The function runs once and its ops are recorded. The recorded ops then form one function from the inputs to every
+intermediate value. `func.jvp` of it gives the tangent of every value for one input; `autograd.grad` gives the gradient
+of one output with respect to every value.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from ...graph.function import TracedFunction
 from .film import refuse_large
 from .recording import Computed, recorded
 
-LARGEST = 24  # boxes; they are drawn twice, side by side
-MOST = 6  # numbers that go in or come out: each is a pass
+LARGEST = 24  # boxes; the graph is drawn twice, side by side
+MOST = 6  # elements of all inputs, and of all outputs: each costs one pass
 
 
 @dataclass(frozen=True)
 class Pass:
     """One pass through the whole graph.
 
-    of       the input that is nudged, or the output that is asked after
-    moved    by box, its tangent or its cotangent
+    of       the input element that is nudged, or the output element that is differentiated
+    moved    box → its tangent or its cotangent, as text
     """
 
     of: str
@@ -49,24 +49,24 @@ class Pass:
 
 
 class BothModes:
-    """What either mode computes for f at these inputs.
+    """The Jacobian of f at these inputs, computed by each mode.
 
-    picture             the graph, its values filled in
-    columns, rows       the names of the numbers that go in, and of those that come out
+    picture             the graph, with its values
+    columns, rows       the names of the input elements, and of the output elements
     pushed, pulled      the passes of forward mode, one for each column, and of reverse mode, one for each row
-    forward, reverse    the Jacobian as each has it, of shape (rows, columns)
+    forward, reverse    the Jacobian as each mode computes it, of shape (rows, columns)
     """
 
-    @np.errstate(all="ignore")  # what is no number is shown as what it is
+    @np.errstate(all="ignore")  # NaN and infinity are shown as such
     def __init__(self, f: Callable[..., Any], inputs: Sequence[Any]):
         f = f.python_function if isinstance(f, TracedFunction) else f
         if not inspect.isfunction(f):
-            raise TypeError(f"ForwardAndReverse shows a Python function of tensors, and got {f!r}")
+            raise TypeError(f"ForwardAndReverse expects a Python function of tensors, got {f!r}")
         self.xs = [floating(x) for x in inputs]
         recording = recorded(f, self.xs)
         if recording.error is not None:
             error = recording.error
-            raise ValueError(f"{f.__name__} did not come to its end: {type(error).__name__}: {error}") from error
+            raise ValueError(f"{f.__name__} did not finish: {type(error).__name__}: {error}") from error
         self.ys = [checked(f, y) for y in leaves(recording.result)]
         names = dict(zip(self.xs, parameters(f, len(self.xs))))
         self.columns = [entry for x in self.xs for entry in entries(names[x], x)]
@@ -81,17 +81,17 @@ class BothModes:
 
     def refuse_too_many(self, f: Callable[..., Any]) -> None:
         for found, what, way in (
-            (self.columns, "go in", "inputs"),
-            (self.rows, "come out", "outputs"),
+            (self.columns, "input", "inputs"),
+            (self.rows, "output", "outputs"),
         ):
             if not 1 <= len(found) <= MOST:
                 raise ValueError(
-                    f"each number that goes in or comes out is a pass, so 1 to {MOST} of them can be shown, and of "
-                    f"{f.__name__} {len(found)} {what}: take fewer or smaller {way}"
+                    f"each {what} number costs a pass, so 1 to {MOST} can be shown, but {f.__name__} has {len(found)}: "
+                    f"take fewer or smaller {way}"
                 )
 
     def draw(self, names: dict[Tensor, str]) -> None:
-        """The picture, with the learner's names; and which node is which box."""
+        """Set `picture`, with the learner's names, and `place`, which maps nodes to boxes."""
         self.ends = [origin(y) for y in self.ys]
         self.order = toposort(*self.ends)
         picture, place = place_boxes(self.ends, {})
@@ -105,7 +105,7 @@ class BothModes:
         self.picture = Picture(tuple(boxes.values()), picture.arrows)
 
     def replayed(self, *xs: Tensor) -> tuple[Tensor, ...]:
-        """The recorded ops, run on other inputs: every value on the way, in the order of `place`."""
+        """Run the recorded ops on other inputs. Returns every intermediate value, in the order of `place`."""
         values: dict[Node, Any] = {origin(x): given for x, given in zip(self.xs, xs)}
         for node in self.order:
             if isinstance(node.op, Const):
@@ -115,11 +115,11 @@ class BothModes:
                 values[node] = first.apply(node.op, *others)
             elif node not in values:
                 assert isinstance(node, Source)
-                values[node] = node.tensor()  # of the learner's own, which stands still
+                values[node] = node.tensor()  # a tensor that f captured: it is constant here
         return tuple(values[node] for node in self.place)
 
     def push(self) -> tuple[list[Pass], np.ndarray]:
-        """Forward mode: one pass for each number that goes in."""
+        """Forward mode: one pass for each input element."""
         passes: list[Pass] = []
         columns = []
         for k, x in enumerate(self.xs):
@@ -131,7 +131,7 @@ class BothModes:
         return passes, np.stack(columns, axis=1)
 
     def pull(self) -> tuple[list[Pass], np.ndarray]:
-        """Reverse mode: one pass for each number that comes out."""
+        """Reverse mode: one pass for each output element."""
         values = dict(zip(self.place, self.replayed(*self.xs)))
         movable = {node: value for node, value in values.items() if value.requires_grad}
         passes: list[Pass] = []
@@ -140,7 +140,7 @@ class BothModes:
             for unit in basis(y):
                 gs = grad(movable[end], [*movable.values()], unit, retain_graph=True, materialize_grads=True)
                 moved = dict(zip(movable, gs))
-                shares = (moved.get(origin(x), x.new_zeros(x.shape)) for x in self.xs)  # of an input not used, 0
+                shares = (moved.get(origin(x), x.new_zeros(x.shape)) for x in self.xs)  # 0 for an unused input
                 rows.append(np.concatenate([share.numpy().ravel() for share in shares]))
                 passes.append(self.noted(self.rows[len(passes)], moved))
         return passes, np.stack(rows)
@@ -150,29 +150,29 @@ class BothModes:
 
 
 def told(array: Any) -> str:
-    """All numbers, if there are few rows of them, for a Jacobian is made of each."""
+    """Every element, if there are few, because each is an entry of the Jacobian; else a summary."""
     heat = heat_of(array)
     return heat.text if heat is not None and array.size <= MOST else described(array)
 
 
 def floating(x: Any) -> Tensor:
-    """An input of its own, that can move. Raises TypeError for what cannot."""
+    """A fresh input that requires a gradient. Raises TypeError for anything but real numbers."""
     array = np.array(x.numpy() if isinstance(x, Tensor) else x)
     if kind(array.dtype) not in "fiu" or (isinstance(x, Tensor) and not x.spec.is_float):
-        raise TypeError(f"an input is one or more floating numbers, for others cannot be nudged, and got {x!r}")
+        raise TypeError(f"inputs are numbers or floating-point tensors, because others cannot be nudged; got {x!r}")
     return Tensor(array if kind(array.dtype) == "f" else array.astype(float), requires_grad=True)
 
 
 def checked(f: Callable[..., Any], y: Any) -> Tensor:
-    """An output. Raises TypeError where it is none that can be differentiated."""
+    """The output y. Raises TypeError if it cannot be differentiated."""
     if not isinstance(y, Tensor) or not y.requires_grad:
         got = y.spec if isinstance(y, Tensor) else repr(y)
-        raise TypeError(f"{f.__name__} gives tensors computed from its inputs, and gave {got}, which moves with none")
+        raise TypeError(f"{f.__name__} must return tensors computed from its inputs; {got} depends on none of them")
     return y
 
 
 def parameters(f: Callable[..., Any], n: int) -> list[str]:
-    """What f calls its first n arguments."""
+    """The names of f's first n arguments."""
     found = [p.name for p in inspect.signature(f).parameters.values() if p.kind is not p.VAR_POSITIONAL]
     return [*found, *(f"x{i}" for i in range(len(found) + 1, n + 1))][:n]
 
@@ -182,5 +182,5 @@ def entries(name: str, x: Tensor) -> list[str]:
     if not x.shape:
         return [name]
     if prod(x.shape) > MOST:
-        return [name] * prod(x.shape)  # too many to be shown, and refused
+        return [name] * prod(x.shape)  # too many to show: refuse_too_many will raise
     return [f"{name}[{', '.join(map(str, at))}]" for at in np.ndindex(*x.shape)]

@@ -1,5 +1,5 @@
-// The chain rule: writes numbers into the picture, moves the spotlight, sets the arithmetic of a step below it.
-// A screen is a function of (picture, steps 0..n): to go back is to start over.
+// The chain rule: writes numbers into the picture, highlights the boxes of a step, and shows its arithmetic below.
+// A screen is a function of (picture, steps 0..n): to step back, it clears the picture and applies the steps again.
 
 const PHASES = ["built", "forward", "backward", "done"];
 const UNKNOWN = "·";
@@ -16,91 +16,31 @@ const BODY = `
   <div class="mg-inspected mg-view" role="region" aria-label="Numbers of a box" hidden></div>`;
 
 function render({ model, el }) {
-  const steps = model.get("steps");
-  const questions = asking(model, steps);
-  const program = model.get("program");
-  let drawn = -1, screen = null, inspected = null, dragged = false, sliders = [];
-
-  function show(n, root) {
-    screen ??= pictured(root);
-    if (dragged) { screen.clear(); drawn = -1; }
-    dragged = false;
-    for (const slider of sliders) tell(slider, slider.defaultValue);
-    const step = steps[n], isOpen = questions.isOpen(n), upto = n - isOpen;
-    if (upto < drawn) { screen.clear(); drawn = -1; }
-    while (drawn < upto) screen.apply(steps[++drawn], model.get("view"));
-    const say = isOpen ? step.question.ask : questions.verdict(n) + step.say;
-    screen.light(step);
-    screen.veil(isOpen ? step.question.veil : "", step.box);
-    screen.svg.setAttribute("aria-label", say);
-    root.querySelector(".mg-held").textContent = steps[upto].held ?? "";
-    root.querySelector(".mg-equations").replaceChildren(...(isOpen ? [] : step.equations ?? []).map(equation));
-    questions.ask(n, root);
-    inspect(root);
-    return { phase: step.phase, say, spot: screen.spot };
-  }
-  function pictured(root) {
-    const view = root.querySelector(".mg-view");
-    view.innerHTML = model.get("pictures")[model.get("view")];
-    return screenOf(settled(view, root)[0]);
-  }
-
-  // The run with other numbers at the leaves, as its last step shows it.
-  function drag(root) {
-    const leaves = sliders.map((slider) => Number(slider.value)), last = steps.length - 1;
-    if (!dragged && drawn < last) restart(last, last);
-    dragged = true;
-    sliders.forEach((slider, i) => tell(slider, leaves[i]));
-    const { values, grads, slopes } = ran(program, Object.fromEntries(sliders.map((slider, i) => [slider.dataset.leaf, leaves[i]])));
-    const said = (numbers, sign = "") => Object.fromEntries(Object.entries(numbers).map(([id, x]) => [id, sign + number(x)]));
-    screen.apply({ values: said(values), grads: said(grads), numbers: said(slopes, "× ") }, model.get("view"));
-    root.querySelector(".mg-equations").replaceChildren();
-    const y = program.at(-1).id, z = screen.nameOf(y);
-    const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${screen.nameOf(leaf)} = ${number(grads[leaf])}`);
-    root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
-  }
-
-  // The numbers of the box that the reader has chosen, as they are at this step.
-  function inspect(root) {
-    const region = root.querySelector(".mg-inspected");
-    for (const g of root.querySelectorAll("g[role=button]")) g.ariaExpanded = g.dataset.id === inspected;
-    region.hidden = !inspected;
-    const known = Object.entries(screen.heats[inspected] ?? {});
-    region.replaceChildren(equation(known.map(([of, heat]) => [heat, `${of} of ${screen.nameOf(inspected)}`])));
-  }
-  function choose(event) {
-    const g = event.target.closest("g[role=button]");
-    if (!g || !["Enter", " ", undefined].includes(event.key)) return;
-    event.preventDefault();
-    inspected = inspected === g.dataset.id ? null : g.dataset.id;
-    inspect(root);
-  }
-
+  const steps = model.get("steps"), questions = asking(model, steps), program = model.get("program");
+  // The state: drawn is the step that the screen shows, inspected the id of the box whose numbers are shown.
+  const c = { model, steps, questions, program, screen: null, drawn: -1, inspected: null, dragged: false, sliders: [] };
+  const forget = () => { c.screen = null; c.drawn = -1; };
   const { root, restart, destroy } = stepper({
-    model, el, phases: PHASES, last: steps.length - 1, body: BODY, show,
+    model, el, phases: PHASES, last: steps.length - 1, body: BODY, show: (n, root) => show(c, n, root),
     limit: questions.limit, stopped: () => questions.focus(el), forget,
   });
+  Object.assign(c, { root, restart });
   questions.listen(root);
-  const view = root.querySelector(".mg-view");
-  for (const event of ["click", "keydown"]) view.addEventListener(event, choose);
+  for (const event of ["click", "keydown"]) root.querySelector(".mg-view").addEventListener(event, (happened) => choose(c, happened));
   const drags = root.querySelector(".mg-drags");
-  drags.append("drag ", ...program.filter((node) => node.drags).map((node) => sliderOf(node, screen.nameOf(node.id))));
-  sliders = [...drags.querySelectorAll("input")];
-  drags.addEventListener("input", () => drag(root));
+  drags.append("drag ", ...program.filter((node) => node.drags).map((node) => sliderOf(node, c.screen.nameOf(node.id))));
+  c.sliders = [...drags.querySelectorAll("input")];
+  drags.addEventListener("input", () => drag(c));
   const asks = root.querySelector("[data-asks]"), views = root.querySelector("[data-view]");
   root.querySelector(".mg-choices").addEventListener("change", () => {
-    const chosen = views.value; // read before the first change is followed
+    const chosen = views.value; // read now: the first set() runs follow, which resets it
     model.set("asks", asks.checked);
     model.set("view", chosen);
     model.save_changes();
   });
-  function forget() {
-    screen = null;
-    drawn = -1;
-  }
   function follow() {
     asks.checked = model.get("asks");
-    drags.hidden = !sliders.length || asks.checked; // which would tell the answers
+    drags.hidden = !c.sliders.length || asks.checked; // dragging would reveal the answers
     views.value = model.get("view");
     forget();
     restart();
@@ -111,69 +51,126 @@ function render({ model, el }) {
   return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
 }
 
-// The picture as something that steps can be written on.
-function screenOf(svg) {
-  const group = {}, values = {}, grads = {}, labels = {}, maps = {};
-  for (const g of svg.querySelectorAll("[data-id]")) {
-    const id = g.dataset.id;
-    group[id] = g;
-    if (!g.matches(".mg-constant")) values[id] = g.querySelector(".mg-value");
-    grads[id] = g.querySelector(".mg-grad");
-    labels[id] = g.querySelector(".mg-label");
-    for (const map of g.querySelectorAll(".mg-heat")) (maps[id] ??= {})[map.dataset.of] = map;
-  }
-  const nameOf = (id) => group[id].querySelector(".mg-name").textContent;
-  const write = (slots, id, text) => { if (slots[id]) slots[id].textContent = text; };
-  const screen = { svg, heats: {}, nameOf, clear, apply, light, veil };
-  let veiled = null;
-  clear();
+function show(c, n, root) {
+  const { model, steps, questions } = c, step = steps[n], isOpen = questions.isOpen(n), upto = n - isOpen;
+  const screen = c.screen ??= pictured(model, root);
+  if (c.dragged || upto < c.drawn) { screen.clear(); c.drawn = -1; }
+  c.dragged = false;
+  for (const slider of c.sliders) tell(slider, slider.defaultValue);
+  while (c.drawn < upto) screen.apply(steps[++c.drawn], model.get("view"));
+  const say = isOpen ? step.question.ask : questions.verdict(n) + step.say;
+  screen.light(step);
+  screen.veil(isOpen ? step.question.veil : "", step.box);
+  screen.svg.setAttribute("aria-label", say);
+  root.querySelector(".mg-held").textContent = steps[upto].held ?? "";
+  root.querySelector(".mg-equations").replaceChildren(...(isOpen ? [] : step.equations ?? []).map(equation));
+  questions.ask(n, root);
+  inspect(c, root);
+  return { phase: step.phase, say, spot: screen.spot };
+}
+function pictured(model, root) {
+  const view = root.querySelector(".mg-view");
+  view.innerHTML = model.get("pictures")[model.get("view")];
+  return new Screen(settled(view, root)[0]);
+}
 
-  function clear() {
-    for (const id in group) {
-      for (const slots of [values, grads]) write(slots, id, UNKNOWN);
-      write(labels, id, "");
-      group[id].classList.remove("mg-known", "mg-keeps", "mg-freed");
-      for (const map of Object.values(maps[id] ?? {})) fill(map, null);
+// Show the last step of the run with the sliders' numbers at the leaves.
+function drag(c) {
+  const { root, sliders, program } = c, leaves = sliders.map((slider) => Number(slider.value)), last = c.steps.length - 1;
+  if (!c.dragged && c.drawn < last) c.restart(last, last);
+  c.dragged = true;
+  sliders.forEach((slider, i) => tell(slider, leaves[i]));
+  const { values, grads, slopes } = ran(program, Object.fromEntries(sliders.map((slider, i) => [slider.dataset.leaf, leaves[i]])));
+  const said = (numbers, sign = "") => Object.fromEntries(Object.entries(numbers).map(([id, x]) => [id, sign + number(x)]));
+  c.screen.apply({ values: said(values), grads: said(grads), numbers: said(slopes, "× ") }, c.model.get("view"));
+  root.querySelector(".mg-equations").replaceChildren();
+  const y = program.at(-1).id, z = c.screen.nameOf(y);
+  const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${c.screen.nameOf(leaf)} = ${number(grads[leaf])}`);
+  root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
+}
+
+// Show the numbers of the box that the reader has chosen, at this step.
+function inspect({ screen, inspected }, root) {
+  const region = root.querySelector(".mg-inspected");
+  for (const g of root.querySelectorAll("g[role=button]")) g.ariaExpanded = g.dataset.id === inspected;
+  region.hidden = !inspected;
+  const known = Object.entries(screen.heats[inspected] ?? {});
+  region.replaceChildren(equation(known.map(([of, heat]) => [heat, `${of} of ${screen.nameOf(inspected)}`])));
+}
+function choose(c, event) {
+  const g = event.target.closest("g[role=button]");
+  if (!g || !["Enter", " ", undefined].includes(event.key)) return;
+  event.preventDefault();
+  c.inspected = c.inspected === g.dataset.id ? null : g.dataset.id;
+  inspect(c, c.root);
+}
+
+// The picture: applies, clears and highlights steps. Each slot is id → the element that holds its text.
+class Screen {
+  constructor(svg) {
+    Object.assign(this, { svg, group: {}, values: {}, grads: {}, labels: {}, maps: {}, veiled: null });
+    for (const g of svg.querySelectorAll("[data-id]")) {
+      const id = g.dataset.id;
+      this.group[id] = g;
+      if (!g.matches(".mg-constant")) this.values[id] = g.querySelector(".mg-value");
+      this.grads[id] = g.querySelector(".mg-grad");
+      this.labels[id] = g.querySelector(".mg-label");
+      for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map;
     }
-    screen.heats = {};
+    this.clear();
   }
-  const each = (texts, put) => Object.entries(texts ?? {}).forEach((pair) => put(...pair));
-  function apply(step, view) {
-    each(step.values, (id, text) => { write(values, id, text); group[id].classList.add("mg-known"); });
-    each(step.grads, (id, text) => write(grads, id, text));
-    each(step.value_heats, (id, heat) => warm(id, "value", heat));
-    each(step.grad_heats, (id, heat) => warm(id, "grad", heat));
-    each(step[view], (id, text) => write(labels, id, text));
-    for (const id of step.kept ?? []) badge(id, "saved");
-    for (const id of step.freed ?? []) badge(id, "freed");
+  nameOf(id) {
+    return this.group[id].querySelector(".mg-name").textContent;
   }
-  function warm(id, of, heat) {
-    fill(maps[id][of], heat);
-    (screen.heats[id] ??= {})[of] = heat;
+  write(slot, id, text) {
+    if (this[slot][id]) this[slot][id].textContent = text;
   }
-  function badge(id, word) {
-    group[id].classList.remove("mg-keeps", "mg-freed");
-    group[id].classList.add(word === "saved" ? "mg-keeps" : "mg-freed");
-    group[id].querySelector(".mg-kept text").textContent = word;
+  clear() {
+    for (const id in this.group) {
+      for (const slot of ["values", "grads"]) this.write(slot, id, UNKNOWN);
+      this.write("labels", id, "");
+      this.group[id].classList.remove("mg-known", "mg-keeps", "mg-freed");
+      for (const map of Object.values(this.maps[id] ?? {})) fill(map, null);
+    }
+    this.heats = {};
   }
-  function light(step) {
+  apply(step, view) {
+    const each = (texts, put) => Object.entries(texts ?? {}).forEach((pair) => put(...pair));
+    each(step.values, (id, text) => { this.write("values", id, text); this.group[id].classList.add("mg-known"); });
+    each(step.grads, (id, text) => this.write("grads", id, text));
+    each(step.value_heats, (id, heat) => this.warm(id, "value", heat));
+    each(step.grad_heats, (id, heat) => this.warm(id, "grad", heat));
+    each(step[view], (id, text) => this.write("labels", id, text));
+    for (const id of step.kept ?? []) this.badge(id, "saved");
+    for (const id of step.freed ?? []) this.badge(id, "freed");
+  }
+  warm(id, of, heat) {
+    fill(this.maps[id][of], heat);
+    (this.heats[id] ??= {})[of] = heat;
+  }
+  badge(id, word) {
+    this.group[id].classList.remove("mg-keeps", "mg-freed");
+    this.group[id].classList.add(word === "saved" ? "mg-keeps" : "mg-freed");
+    this.group[id].querySelector(".mg-kept text").textContent = word;
+  }
+  light(step) {
+    const { group } = this;
     for (const g of Object.values(group)) g.classList.remove("mg-hot", "mg-source", "mg-forward", "mg-backward");
     for (const id of step.sources ?? []) group[id].classList.add("mg-source", `mg-${step.phase}`);
     const spot = [step.box, ...(step.arrows ?? [])].filter(Boolean).map((id) => group[id]);
     for (const g of spot) g.classList.add("mg-hot", `mg-${step.phase}`);
-    screen.spot = group[step.box];
+    this.spot = group[step.box];
   }
-  // Hides what would give an answer away, and shows again what was hidden.
-  function veil(words, id) {
-    if (veiled) veiled.part.textContent = veiled.words;
-    const part = words && [...group[id].querySelectorAll("text")].find(({ textContent }) => textContent === words);
-    veiled = part ? { part, words } : null;
+  // Hides the text that would give an answer away, and restores the text hidden before.
+  veil(words, id) {
+    if (this.veiled) this.veiled.part.textContent = this.veiled.words;
+    const part = words && [...this.group[id].querySelectorAll("text")].find(({ textContent }) => textContent === words);
+    this.veiled = part ? { part, words } : null;
     if (part) part.textContent = "?";
   }
-  return screen;
 }
 
-// One row of arithmetic: each number, or heat map, above the words for what it is.
+// One row of arithmetic: each number or heat map above its description.
 function equation(terms) {
   const row = made("div");
   for (const [number, what] of terms) {

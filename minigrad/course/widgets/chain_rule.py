@@ -1,7 +1,7 @@
 """The chain rule, stepped over the learner's own graph: forward box by box, backward arrow by arrow.
 
-Python computes everything once: one picture, laid out with room for every number it will ever hold, and the list of
-steps. The browser only plays them back, so a step takes no time and needs no kernel.
+Python computes everything once: the list of steps, and one picture with room for the longest text of every box. The
+browser only plays them back, so a step takes no time and needs no kernel.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .dragging import program
 from .gradient_questions import NEAR, checked, listed_questions
 from .widget import Plain, SteppedWidget, javascript
 
-LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
-CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # which the browser draws
-DRAGGED = "−0.0000"  # as long as most numbers are
+LARGEST = 60  # boxes; more do not fit a screen at a readable size
+CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # the browser draws the cells
+DRAGGED = "−0.0000"  # room for the numbers that dragging gives
 VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
 
 
@@ -36,14 +36,14 @@ class ChainRule(SteppedWidget):
     """Forward and backward over the graph of y, one step at a time.
 
     index      the step on the screen: read it, or set it to go there
-    asks       whether each step of the backward pass first asks what gradient it will show
-    answers    step → {"guess": …, "right": …, "gap": guess − right, "close": within 1 %}; a guess of None was skipped
-    view       what is written on the arrows: "numbers" or "formulas"
-    program    the graph of scalars, for the sliders with which a reader drags its leaves; [] where there are none
+    asks       whether each backward step first asks for the gradient it will show
+    answers    step → {"guess": …, "right": …, "gap": guess − right, "close": within 1 %}; guess is None if skipped
+    view       what the arrows show: "numbers" or "formulas"
+    program    the scalar graph that the browser evaluates when a leaf is dragged; [] if leaves cannot be dragged
     text       all steps in words
 
-    While it asks, no step beyond the first open question can be reached. The numbers are the engine's own, from a run
-    on a copy: y's .grad and its graph stay as they are.
+    With `asks`, the steps after the first open question cannot be reached. The numbers come from the engine, run on a
+    copy: y's graph and .grad are unchanged.
     Raises ValueError for a graph of more than 60 boxes.
     """
 
@@ -55,7 +55,7 @@ class ChainRule(SteppedWidget):
     pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)  # view → SVG
     view = traitlets.Enum(VIEWS, VIEWS[0]).tag(sync=True)
     asks = traitlets.Bool(False).tag(sync=True)
-    program: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # of scalars, for the sliders
+    program: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     near = traitlets.Float(NEAR).tag(sync=True)
     answers: traitlets.Dict[Any, Any] = traitlets.Dict().tag(sync=True)
 
@@ -66,7 +66,7 @@ class ChainRule(SteppedWidget):
         asks: bool = False,
         view: str = VIEWS[0],
     ):
-        """names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them"""
+        """names    names of values, as {"x": x, "loss": loss}; by default, the variable names of the calling code"""
         namespace = variables(sys._getframe(1)) if names is None else names
         graph = picture_of([y], namespace)
         boxes = len(history(y)) if isinstance(y, Value) else len(graph.boxes)  # many Values are drawn in groups
@@ -94,7 +94,7 @@ class ChainRule(SteppedWidget):
 
     @property
     def text(self) -> str:
-        """All steps in words, numbered from 0, with the numbers of heat maps; while it asks, first all questions."""
+        """All steps in words, numbered from 0, with the numbers of heat maps; with `asks`, all questions come first."""
         steps = "\n".join(self._told())
         return f"{listed_questions(self.steps, self.answers)}\n\n{steps}" if self.asks else steps
 
@@ -108,7 +108,7 @@ class ChainRule(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The end of the run as one picture; while it asks, without the answers."""
+        """The end of the run as one picture; with `asks`, without gradients."""
         final = self.replay.picture
         if self.asks:
             boxes = tuple(replace(box, grad=box.grad and UNKNOWN, grad_heat=None) for box in final.boxes)
@@ -124,7 +124,7 @@ class ChainRule(SteppedWidget):
 
 
 def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
-    """The picture as SVG, with room for the longest text that any step writes into a box or onto an arrow."""
+    """The picture as SVG, with room for the longest text that any step writes into each box or onto each arrow."""
     room = [{box.id: least for box in final.boxes if box.kind != "constant"}]
     values = longest({box.id: box.value for box in final.boxes}, [*room, *(step.values for step in steps)])
     grads = longest({box.id: box.grad for box in final.boxes}, [step.grads for step in steps])
@@ -136,17 +136,17 @@ def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
 
 
 def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
-    """The picture, where boxes with heat maps can be pressed for their numbers."""
+    """The SVG with each box that has a heat map made a button, which shows its numbers."""
     for box in boxes:
         if heats(box):
             button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.called)}"'
             drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
-    # What has buttons in it is no image.
+    # An element that contains buttons must not have the role "img".
     return drawn.replace('role="img"', 'role="group"') if any(map(heats, boxes)) else drawn
 
 
 def longest(texts: dict[str, str], written: list[dict[str, str]]) -> dict[str, str]:
-    """For each id, the longest of all that is ever written there."""
+    """For each id, the longest text that is ever written there."""
     for new in written:
         texts |= {key: max(text, texts.get(key, ""), key=len) for key, text in new.items()}
     return texts

@@ -1,6 +1,6 @@
-"""A replay told step by step: what changes on the screen, and a sentence that says why.
+"""The steps of a replay: each has the changes to the screen and a sentence that explains them.
 
-A step holds only what is new: the screen at step n is what steps 0 to n wrote, one after the other.
+A step holds only changes: the screen at step n is the result of applying steps 0 to n in order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...draw.picture import Box, Picture, Replay, Share
 from ...draw.words import counted, is_number, listed, number, shorten, written
 from .gradient_questions import Question, of_seed, of_share
 
-Equation = tuple[tuple[str | Heat, str], ...]  # numbers, each with what it is, and the signs between them
+Equation = tuple[tuple[str | Heat, str], ...]  # (number, its description), or (sign, "")
 TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")
 LONGEST_LABEL = 18  # characters on an arrow
 LONGEST_FORMULA = 30
@@ -29,17 +29,17 @@ class Step:
     box        id of the box in the spotlight; "" for none
     arrows     ids of the arrows in the spotlight
     sources    boxes whose numbers the step reads
-    values     new values by box, as text; so are
-    grads      new gradients by box, and
-    numbers    new labels by arrow, for the view of that name; so are
-    formulas   the local derivatives in symbols
-    kept       boxes whose values are saved for backward from here on
-    freed      boxes whose values are let go
-    equations  the arithmetic of the step: rows of (number or sign, what it is)
-    held       what is saved after the step, in bytes and words; "" where the engine frees nothing
-    question   what may be asked before the step
+    values     box → its new value, as text
+    grads      box → its new gradient, as text
+    numbers    arrow → its new label in the view "numbers"
+    formulas   arrow → its new label in the view "formulas": the local derivative in symbols
+    kept       boxes whose values are saved for backward from this step on
+    freed      boxes whose saved values this step frees
+    equations  the arithmetic of the step: rows of (number or sign, description)
+    held       the bytes saved for backward after the step, in words; "" if the engine frees nothing
+    question   the question that may come before the step
 
-    value_heats, grad_heats    new heat maps by box
+    value_heats, grad_heats    box → its new heat map
     """
 
     phase: str
@@ -60,7 +60,7 @@ class Step:
     question: Question | None = None
 
     def plain(self) -> dict[str, object]:
-        """The step as plain data, without what is empty."""
+        """The step as plain data, without empty fields."""
         return {key: value for key, value in asdict(self).items() if value}
 
 
@@ -79,7 +79,7 @@ def steps_of(replay: Replay) -> list[Step]:
 
 
 def with_bytes(steps: list[Step], sizes: dict[str, int]) -> list[Step]:
-    """The steps, each with the bytes that are saved for backward when it is over."""
+    """The steps, each with the bytes that are saved for backward after it."""
     kept: dict[str, int] = {}
     told = []
     for step in steps:
@@ -162,12 +162,12 @@ def backward(replay: Replay) -> list[Step]:
         step = carried(replay, share, to_come[arrow.tail] > 0, freed)
         total = sum_of(share)
         steps.append(replace(step, grads=settled | ({arrow.tail: total} if total else step.grads)))
-        settled = step.grads if total else {}  # a sum that is shown is its result from the next step on
+        settled = step.grads if total else {}  # the next step replaces a sum by its result
     return steps
 
 
 def sum_of(share: Share) -> str:
-    """2 + 3 = 5, if it fits into a box; "" where nothing is added."""
+    """2 + 3 = 5, if it fits into a box; "" if this share is the first."""
     if not share.before or share.before.startswith("norm"):
         return ""
     total = f"{written('+', [share.before, share.outgoing])} = {share.after}"
@@ -216,7 +216,7 @@ def carried(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) 
 
 
 def added_up(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation, ...]]:
-    """What a value that is used more than once does with the share that has just arrived: add it to the others."""
+    """The sentence and the equation for adding a share to the gradient of a value with several uses."""
     times = "twice" if uses == 2 else f"{uses} times"
     say = f" {called} was used {times}, so its gradients add"
     entry = share.entry
@@ -232,7 +232,7 @@ def added_up(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation,
 
 
 def let_go(replay: Replay, freed: list[str]) -> str:
-    """What becomes of values that backward will not read again. A leaf is the learner's own, and stays."""
+    """The sentence about values that backward will not read again. Leaves belong to the learner and are not freed."""
     boxes = [replay.picture.box[x] for x in freed]
     say = f" Nobody needs {listed([box.called for box in boxes])} for backward any more: freed"
     leaves = [box.called for box in boxes if box.kind == "leaf"]

@@ -1,7 +1,7 @@
-"""Which cells show which widgets, so that a widget that no cell shows any longer is closed and its memory can go.
+"""Tracks which cells show which widgets, and closes a widget that no cell shows any more, so that it can be freed.
 
-A cell that runs again takes its output off the screen, and tells the kernel nothing: by itself, each run would leave a
-widget behind for as long as the kernel lives. A closed widget that is shown again is opened again.
+A cell that runs again clears its output without notifying the kernel: without this module, each run would leave a
+widget behind for as long as the kernel lives. A closed widget that is shown again is reopened.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from ipywidgets import DOMWidget, Widget
 
-_displayed: dict[str, list[Any]] = {}  # cell → what is in its output
+_displayed: dict[str, list[Any]] = {}  # cell → the widgets in its output
 
 
 def displayed(widget: DOMWidget) -> None:
-    """Note that the running cell shows a widget."""
+    """Record that the running cell shows a widget."""
     widget.layout.open()
     widget.open()
     shell: Any = get_ipython()
@@ -26,21 +26,21 @@ def displayed(widget: DOMWidget) -> None:
 
 
 def running_cell(shell: Any) -> str | None:
-    """The id of the cell that runs; None where cells have none, as in a terminal."""
+    """The id of the running cell; None where cells have no id, as in a terminal."""
     asked: dict[str, Any] = getattr(shell, "get_parent", dict)() or {}
     cell: str | None = asked.get("metadata", {}).get("cellId")
     return cell
 
 
 def cleared(run: Any) -> None:
-    """A cell runs again, and its output goes: close the widgets that no other cell shows."""
+    """Before a cell runs again, close the widgets that only its old output shows."""
     for widget in _displayed.pop(run.cell_id, []):
         if not any(widget is other for others in _displayed.values() for other in others):
             widget.put_away()
 
 
 def close(widget: DOMWidget) -> None:
-    """Close a widget's way to the browser."""
+    """Close a widget's connection to the browser."""
     for each in (widget, widget.layout):
         Widget.close(each)
-        vars(each).pop("_repr_mimebundle_", None)  # which it has set to None
+        vars(each).pop("_repr_mimebundle_", None)  # close() sets it to None on the instance

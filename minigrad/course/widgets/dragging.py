@@ -1,7 +1,7 @@
-"""What a browser needs to run a graph of Values itself: each operation, and its slopes, as nested lists.
+"""A graph of Values as a program that the browser evaluates: each operation and its derivatives, as nested lists.
 
-They are read off the words in which pictures say them, as "1 − {y}²" (draw/scalars.py): nothing is derived here anew.
-What it needs for a graph of nodes is in followed.py; here NumPy is not needed, and a browser may have none.
+The lists are parsed from the formulas that pictures show, such as "1 − {y}²" (draw/scalars.py), so no rule is written
+twice. followed.py does the same for a graph of nodes. This module must not import NumPy, which a browser may lack.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...draw.words import number, written
 from ...scalar.value import Value, history
 
 PYTHON = str.maketrans({"×": "*", "÷": "/", "−": "-", "^": "**", "²": "**2"})
-SPELT = {  # in dragging.js, or in JavaScript itself
+SPELT = {  # the operations that dragging.js, or JavaScript's Math, implements
     *["Add", "Sub", "Mult", "Div", "Pow", "USub", "Gt", "GtE", "Lt", "LtE", "Invert", "IfExp", "relu", "where"],
     *["invert", "kept", "equal", "maximum", "minimum", "exp", "expm1", "log", "log1p", "tanh", "sqrt", "sin", "cos"],
     *["abs", "sign"],
@@ -24,7 +24,7 @@ MOST = 8  # sliders
 
 
 def program(y: object, picture: Picture) -> list[dict[str, Any]]:
-    """The nodes of y's graph, operands first; [] where a browser cannot follow one, or there are too many leaves."""
+    """The nodes of y's graph, operands first; [] if a browser cannot evaluate one, or if there are too many leaves."""
     if not isinstance(y, Value) or sum(box.kind == "leaf" for box in picture.boxes) > MOST:
         return []
     order = dict(zip(picture.boxes, history(y), strict=True))
@@ -43,20 +43,20 @@ def computed(v: Value, box: Box, picture: Picture) -> dict[str, Any]:
 
 
 def trees(v: Value) -> list[Any]:
-    """What v is, and its slope towards each operand."""
+    """The formula of v, and of its derivative with respect to each operand."""
     words = (written(v.op, ["a", "b"][: len(v.parents)]), *rules(v.op))
     return [tree(each.format(a="a", b="b", y="y")) for each in words]
 
 
 def is_spelt(v: Value) -> bool:
-    """Whether a browser can follow: a leaf, or an operation with words that are exact, and of what is known there."""
+    """Whether a browser can evaluate v: a leaf, or an operation whose formulas are exact and use only SPELT."""
     if not v.parents:
         return True
     return len(rules(v.op)) == len(v.parents) and is_exact(v.op) and all(names(each) <= SPELT for each in trees(v))
 
 
 def is_exact(op: str) -> bool:
-    """Whether an exponent has so few digits that words say it whole."""
+    """Whether the formula shows an op's exponent with all its digits; True for an op without exponent."""
     power = POWER.fullmatch(op)
     return power is None or all(float(number(p).replace("−", "-")) == p for p in (float(power[1]), float(power[1]) - 1))
 

@@ -1,4 +1,4 @@
-"""An eager run of a learner's function as the graph that it left: which boxes each line added, and what it printed."""
+"""An eager run of a learner's function as a graph: the boxes that each line added, and what it printed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.explain import names_of
 from .recording import Computed, Printed, Ran, TooLong, recorded
 
-LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read
-MOST_PRINTED = 2000  # characters that are shown; each step has them all
+LARGEST = 60  # boxes of one graph; more do not fit beside another at a readable size
+MOST_PRINTED = 2000  # characters of output that a step holds
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A line that ran, and what it did.
+    """A line that ran, and its effects.
 
-    parts      boxes and arrows of what it computed
-    values     box → its value, of those that are no constants
+    parts      the boxes and arrows that it added
+    values     box → its value, for each op
     says       whether it printed
-    printed    by then, all in all; the beginning, if it is long
+    printed    the whole output so far, truncated
     """
 
     line: int
@@ -39,9 +39,9 @@ class Moment:
 
 
 class EagerRun:
-    """What happened when the function ran, as boxes: one for each tensor that came to be.
+    """The run of a function as a graph, with a box for each tensor that was created.
 
-    result    in words
+    result    the outputs as text
     """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]):
@@ -51,14 +51,14 @@ class EagerRun:
         self.arrows: list[Arrow] = []
         self.line: dict[str, int] = {}
         self.box: dict[int, str] = {}
-        self.held: list[Tensor] = []  # so that no id is given twice
+        self.held: list[Tensor] = []  # keeps tensors alive, so that ids stay unique
         self.given = [self.leaf(x, names) for x in args if isinstance(x, Tensor)]
         self.moments = list(self.told(names))
         self.result = listed([words(leaf) for leaf in leaves(self.recording.result)])
         self.svg = drawn(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
 
     def told(self, names: dict[int, str]) -> Iterator[Moment]:
-        """The lines that ran, one after another."""
+        """A moment for each line that ran, in order."""
         line, printed = 0, ""
         start = (len(self.boxes), 0, 0)
 
@@ -91,7 +91,7 @@ class EagerRun:
         is_constant = x.node is not None and isinstance(x.node.op, Const)
         box = self.made(x, Box("", "constant" if is_constant else "leaf", names.get(id(x), ""), "", "", "", ""))
         if is_constant:
-            self.box.pop(id(x))  # drawn beside each of its users
+            self.box.pop(id(x))  # each of its users gets its own box
         return box
 
     def made(self, x: Tensor, box: Box) -> str:
@@ -117,16 +117,16 @@ class EagerRun:
 
 
 def words(x: Any) -> str:
-    """An argument or a result, in a few characters."""
+    """An argument or a result as a short text."""
     return described(x.value) if isinstance(x, Tensor) else beginning(repr(x))
 
 
 def beginning(text: str) -> str:
-    """A text of up to 2000 characters; of a longer one so many, and how many more there are."""
+    """The text, cut after 2000 characters, with the number of characters that were cut."""
     more = len(text) - MOST_PRINTED
     return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
 
 
 def drawn(picture: Picture, prefix: str) -> str:
-    """The picture, its parts under names of this side."""
+    """The picture as SVG, with the prefix of its side before every id."""
     return across_and_down(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')

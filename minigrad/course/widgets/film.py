@@ -1,8 +1,8 @@
-"""A film: panels whose parts are written on, step by step. Python says what changes, and film.js plays it.
+"""A film: panels that change step by step. Python lists the changes, and film.js plays them.
 
-Most widgets are films. A panel is HTML or SVG, and its parts that change carry `data-id`; a cut says which of them get
-other words or looks from here on. Where there is something to choose (an input, an option), each
-combination is a reel of its own, made beforehand: so choosing needs no kernel either.
+Most widgets are films. A panel is HTML or SVG; its parts that change have a `data-id`. A cut lists the new texts and
+CSS classes of such parts. For choices (an input, an option), Python makes one reel for each combination beforehand, so
+that choosing needs no kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Ids = Sequence[str]
 class Panel:
     """A part of the screen.
 
-    html    trusted: whoever makes it has escaped what is not his
+    html    trusted: its author must escape the learner's text
     wide    whether it takes the whole width
     """
 
@@ -40,15 +40,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Cut:
-    """What changes at a step.
+    """The changes of a step.
 
-    phase    one of the film's, or ""
+    phase    one of the film's phases, or ""
     say      the sentence
-    text     id → words
-    on       looks that begin, such as "outlined" → ids; and
-    off      looks that end
-    hot      looks of this step alone
-    scene    which of several pictures in one place is shown from here on; "" for the one before
+    text     id → its new text
+    on       CSS class to add, such as "outlined" → ids
+    off      CSS class to remove → ids
+    hot      CSS class for this step alone → ids
+    scene    which of several pictures in one place is shown from this step on; "" for no change
     """
 
     phase: str
@@ -60,7 +60,7 @@ class Cut:
     scene: str = ""
 
     def plain(self) -> Plain:
-        """The cut as plain data, without what is empty."""
+        """The cut as plain data, without empty fields."""
         return {key: value for key, value in asdict(self).items() if value or key in ("phase", "say")}
 
 
@@ -68,7 +68,7 @@ class Cut:
 class Reel:
     """One film, for one combination of choices.
 
-    links    id of a part that can be pressed → the parts that light up with it
+    links    id of a part that acts as a button → the parts that it highlights
     """
 
     panels: Sequence[Panel]
@@ -85,7 +85,7 @@ class Reel:
 
 @dataclass(frozen=True)
 class Choice:
-    """Something to choose: what it is, and what there is."""
+    """A choice: its label and its options."""
 
     label: str
     options: Sequence[str]
@@ -94,23 +94,23 @@ class Choice:
 class Film(SteppedWidget):
     """A widget that plays reels.
 
-    choice    the number of the option, for each thing that can be chosen: read it, or set it
+    choice    the index of the chosen option, for each choice: read it, or set it
     """
 
     _esm = javascript("stepper", "film")
     sheets: ClassVar[tuple[str, ...]] = ("stepper", "film")
     looks = STYLE
-    still: ClassVar[int] = 0  # the panel that is shown where nothing can be stepped
+    still: ClassVar[int] = 0  # the panel that `svg` shows, where there is no JavaScript
 
     shown = ("label", "index", "phases", "films", "choices", "choice")
     phases: traitlets.List[str] = traitlets.List().tag(sync=True)
     films: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     choices: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     choice: traitlets.List[int] = traitlets.List().tag(sync=True)
-    steps: traitlets.List[Plain] = traitlets.List()  # of the film that is chosen; the browser has them in `films`
+    steps: traitlets.List[Plain] = traitlets.List()  # of the chosen film; the browser reads them from `films`
 
     def __init__(self, label: str, phases: Sequence[str], reels: Sequence[Reel], choices: Sequence[Choice] = ()):
-        """reels    one for each combination of the choices, the last choice turning fastest"""
+        """reels    one for each combination of the choices; the last choice varies fastest"""
         assert len(reels) == prod(len(each.options) for each in choices)
         films = [reel.plain() for reel in reels]
         super().__init__(
@@ -124,12 +124,12 @@ class Film(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """A panel of the film that is chosen, with looks of its own."""
+        """The panel `still` of the chosen film, with its CSS."""
         return styled(self.film["panels"][self.still]["html"], self.looks)
 
     @property
     def film(self) -> Plain:
-        """The film that is chosen."""
+        """The chosen film."""
         n = 0
         for chosen, each in zip(self.choice, self.choices):
             n = n * len(each["options"]) + chosen
@@ -142,7 +142,7 @@ class Film(SteppedWidget):
         sizes = [len(each["options"]) for each in self.choices]
         if len(choice) != len(sizes) or not all(type(n) is int and 0 <= n < size for n, size in zip(choice, sizes)):
             raise ValueError(
-                f"choice has a number for each of {[each['label'] for each in self.choices]}: got {choice}"
+                f"choice needs one option index for each of {[each['label'] for each in self.choices]}; got {choice}"
             )
         return choice
 
@@ -155,30 +155,30 @@ class Film(SteppedWidget):
 
 
 class Charted(Film):
-    """A film with charts in it."""
+    """A film with charts."""
 
     sheets = (*Film.sheets, "charts")
     looks = STYLE + LOOKS
 
 
 def unstyled(html: str) -> str:
-    """Without the looks that each picture brings along: the widget has them once."""
+    """The HTML without the style elements of its pictures: the widget has that CSS once."""
     return re.sub(r"<style>.*?</style>\n?", "", html, flags=re.DOTALL)
 
 
 def styled(html: str, looks: str) -> str:
-    """The first picture of a panel, its looks in it; an empty one where there is none."""
+    """The first SVG of a panel, with the CSS inside; an empty SVG if the panel has none."""
     found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
     return f"{found[1]}<style>{looks}</style>{found[2]}" if found else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:
-    """Every combination of options by number, the last choice turning fastest."""
+    """Every combination of option indices; the last choice varies fastest."""
     return list(product(*(range(len(each.options)) for each in choices)))
 
 
 def refuse_large(widget: str, picture: Picture, largest: int) -> None:
-    """Raises ValueError for a picture of more boxes than that: they could not be read."""
+    """Raises ValueError for a picture of more boxes than `largest`, which could not be read."""
     if len(picture.boxes) > largest:
         raise ValueError(
             f"{widget} shows a graph of up to {largest} boxes, and this one has {len(picture.boxes)}: take a part of "
@@ -187,23 +187,23 @@ def refuse_large(widget: str, picture: Picture, largest: int) -> None:
 
 
 def code(lines: Sequence[str], first: int) -> str:
-    """Lines of code as HTML: the line n is the part "line n"."""
+    """Lines of code as HTML; line n has the id "line n"."""
     spans = (f'<span data-id="line {first + i}">{escape(line) or " "}</span>' for i, line in enumerate(lines))
     return f'<pre class="mg-code">{"".join(spans)}</pre>'
 
 
 def said(id: str) -> str:
-    """A place for what a program prints."""
+    """An empty element for a program's output."""
     return f'<pre class="mg-said" data-id="{id}"></pre>'
 
 
 def table(heads: Sequence[str], rows: Iterable[str]) -> str:
-    """Rows of cells under their heads, which are trusted HTML."""
+    """An HTML table; heads and rows are trusted HTML."""
     cells = "".join(f'<th scope="col">{words}</th>' for words in heads)
     return f'<table class="mg-table"><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def row(head: str, cells: Iterable[object], id: str = "") -> str:
-    """A row: its head, which is trusted HTML, and its cells, which are text; the part `id`."""
+    """A table row. The head is trusted HTML; cells are escaped. `id` becomes its data-id."""
     part = f' data-id="{escape(id)}"' if id else ""
     return f'<tr{part}><th scope="row">{head}</th>{"".join(f"<td>{escape(str(cell))}</td>" for cell in cells)}</tr>'

@@ -1,4 +1,4 @@
-"""What a browser needs to run a graph of single numbers itself: each op as nested lists, off its `forward`."""
+"""A graph of scalars as a program that the browser evaluates: each op's `forward` formula, as nested lists."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from .dragging import SPELT, names, nested
 
 
 def followed(graph: Graph, inputs: Sequence[str]) -> dict[str, Any]:
-    """A graph of single numbers: [name, what it is] of each node, and the names of the outputs; {} where a browser
-    cannot follow.
+    """{"lines": [name, formula] of each node, "outputs": names}; {} if a browser cannot evaluate the graph.
 
-    inputs    what the graph's are called
+    inputs    names for the graph's inputs
     """
     called = {n: f"t{i}" for i, n in enumerate(graph.nodes)} | dict(zip(graph.inputs, inputs))
     lines = [[called[n], number_tree(n, [called[x] for x in n.inputs])] for n in graph.nodes if n not in graph.inputs]
@@ -29,7 +28,7 @@ def followed(graph: Graph, inputs: Sequence[str]) -> dict[str, Any]:
 
 
 def number_tree(node: Node, operands: list[str]) -> Any:
-    """What a node is; ["?"] where it is no function of single numbers."""
+    """The formula of a node; ["?"] if it is not a function of scalars."""
     match node.op:
         case Const(value) if isfinite(value):
             return value

@@ -1,4 +1,4 @@
-"""What Predict and Quiz have in common: a form, of which the kernel reads and keeps the answers."""
+"""The base class of Predict and Quiz: a form whose answers the kernel reads and keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .widget import Widget
 
 
 class Form(Widget):
-    """A widget that asks. A subclass says `text`, and what becomes of an answer in `answered`."""
+    """A widget that asks questions. A subclass overrides `text`, and the method that receives an answer."""
 
     sheets = "stepper", "question"
 
@@ -23,12 +23,12 @@ class Form(Widget):
         self.on_msg(self._heard)
 
     def _heard(self, _: Any, given: Any, __: Any) -> None:
-        """An answer from the browser: anybody can send anything, and the kernel lives."""
+        """Take an answer from the browser. Any other message is ignored: it must not break the kernel."""
         if isinstance(given, dict) and {"name", "answer", "confidence"} <= given.keys():
             self.answered(given)
 
     def answered(self, given: dict[str, Any]) -> None:
-        raise NotImplementedError(f"{type(self).__name__} does not say what becomes of an answer")
+        raise NotImplementedError(f"{type(self).__name__} does not handle answers")
 
     @property
     def fallback(self) -> dict[str, str]:

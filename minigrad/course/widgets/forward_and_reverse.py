@@ -1,8 +1,8 @@
-"""Forward mode beside reverse mode on one function, the passes counted, the Jacobian filling up.
+"""Forward mode next to reverse mode on one function: both count their passes and fill a Jacobian.
 
-On the left an input is nudged, and how everything moves travels with the arrows: a pass gives a column. On the right
-an output is asked after, and what it owes to everything travels against the arrows: a pass gives a row. So the cheaper
-mode is the one with fewer passes: forward for few inputs, reverse for few outputs.
+On the left one input is nudged, and tangents travel along the arrows: each pass gives a column. On the right one output
+is differentiated, and cotangents travel against the arrows: each pass gives a row. The mode with fewer passes is
+cheaper: forward for few inputs, reverse for few outputs.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .film import Cut, Film, Panel, Reel
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
 TANGENT, COTANGENT = "tangent", "cotangent"
-ROOM = "000"  # these words are longer than the one whose place they take
+ROOM = "000"  # extra room: "tangent" and "cotangent" are longer than the "grad" that they replace
 
 
 class ForwardAndReverse(Film):
     """The Jacobian of f at these inputs, by forward mode and by reverse mode.
 
-    f         a Python function of tensors that gives a tensor, or several
-    inputs    its arguments: tensors or numbers, 1 to 6 numbers in all, as there may be 1 to 6 that come out
+    f         a Python function that takes tensors and returns one or several
+    inputs    its arguments: tensors or numbers. Inputs have 1 to 6 elements in all, and so have outputs
 
-    All numbers are those of func.jvp and of autograd.grad. Raises ValueError for more numbers, for a graph of more than
-    24 boxes and for an f that raises or never ends; TypeError for what cannot be differentiated.
+    All numbers come from func.jvp and autograd.grad. Raises ValueError for more elements, for a graph of more than 24
+    boxes, and for an f that raises or does not finish; TypeError for inputs or outputs that cannot be differentiated.
     """
 
     sheets = (*Film.sheets, "forward_and_reverse")
@@ -54,7 +54,7 @@ class ForwardAndReverse(Film):
 
 
 def panels(both: BothModes, what: str) -> list[Panel]:
-    """A mode: its graph; its counter and its table."""
+    """The two panels of a mode: its graph, then its counter and its table."""
     side, of, way = ("f", both.pushed, "column") if what == TANGENT else ("r", both.pulled, "row")
     mode = "Forward" if what == TANGENT else "Reverse"
     longest = {box.id: max([each.moved.get(box.id, "") for each in of], key=len) for box in both.picture.boxes}
@@ -71,7 +71,7 @@ def panels(both: BothModes, what: str) -> list[Panel]:
 
 
 def jacobian(both: BothModes, side: str) -> str:
-    """The Jacobian: a row for each number that comes out, a column for each that goes in."""
+    """The empty Jacobian: a row for each output element, a column for each input element."""
     head = "".join(f'<th scope="col">∂ {escape(name)}</th>' for name in both.columns)
     body = "".join(
         f'<tr><th scope="row">∂ {escape(name)}</th>'
@@ -170,7 +170,7 @@ def same(both: BothModes) -> str:
 
 
 def cheaper(n: int, m: int) -> str:
-    """Which mode, and why."""
+    """Which mode is cheaper, and why."""
     forward, reverse = counted(n, "pass", "passes"), counted(m, "pass", "passes")
     took = f"Forward mode took {forward}, one for each input; reverse mode {reverse}, one for each output."
     if n == m:

@@ -1,7 +1,7 @@
 """Gradient descent on a curve, or on a surface seen from above: a ball, a learning rate, a momentum, a start.
 
-One step is a function of minigrad's, derivative included. It is traced; Python runs the trace, and so does the
-browser (dragging.py), where a reader changes what it depends on. Neither knows the function, or the rule of the step.
+One step, derivative included, is a traced minigrad function. Python runs the trace; so does the browser (dragging.py)
+when a reader moves a slider. Neither has code for a particular function, or for the update rule.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .film import styled
 from .followed import followed
 from .widget import Plain, SteppedWidget, javascript
 
-LINES, SIDE = 200, 51  # pieces of a curve; points of a surface, along each side
-SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # of the surface, below each contour
-FAR = 10  # widths of the picture from its middle: farther, the ball has run away
+LINES, SIDE = 200, 51  # segments of a curve; sample points of a surface, along each side
+SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # the share of the surface below each contour
+FAR = 10  # picture widths from the middle: beyond, the ball has run away
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
-FIELD = (  # what is drawn between the axes, and cut off there; of its own size, whatever a sheet says of pictures
+FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
     f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
     f'style="width: {WIDE}px; height: {HIGH}px; min-width: 0; max-width: none">'
 )
@@ -50,17 +50,17 @@ TRAIL = """
 class GradientDescent(SteppedWidget):
     """GradientDescent(lambda w: (w - 3) ** 2): the steps of a ball, downhill.
 
-    f             of one number or two, written with minigrad, whose gradient is minigrad's
+    f             a function of one or two numbers, written with minigrad, which differentiates it
     start         where the ball begins: a number, or two
-    rate          the learning rate, whose slider ends at 12 times of it
+    rate          the learning rate; its slider ends at 12 times this value
     momentum      the share of a step that the next one keeps
-    longest       most steps
-    low, high     the ends of the picture, for both coordinates or for each
-    path          points that were gone through already, as of a training: they are shown, and nothing is dragged
+    longest       the maximum number of steps
+    low, high     the limits of the axes, for both coordinates or for each
+    path          recorded points, as of a training: they are shown, and nothing can be dragged
 
-    start, rate and momentum follow the sliders; steps and text follow them. Where f is of more than single numbers, as
-    a loss over data is, a browser cannot follow, and shows the steps that Python made. Raises ValueError where f has
-    no number at the start.
+    The sliders set start, rate and momentum; steps and text follow. If f uses arrays, as a loss over data does, the
+    browser cannot evaluate it, and shows the steps that Python computed.
+    Raises ValueError if f or its slope is not finite at the start.
     """
 
     _esm = javascript("stepper", "number", "slider", "dragging", "gradient_descent")
@@ -100,7 +100,7 @@ class GradientDescent(SteppedWidget):
         names, value = [*signature(f).parameters], f.__name__ if f.__name__.isidentifier() else "value"
         n = len(names)
         if n not in (1, 2):
-            raise ValueError(f"GradientDescent shows a function of one number or of two, and {value} has {n}")
+            raise ValueError(f"GradientDescent shows functions of one or two numbers; {value} has {n} parameters")
         self.f, self._step, self._end = f, stepping(f, n), "end"
         self._path = None if path is None else np.reshape(np.asarray(path, float), (-1, n)).tolist()
         start, low, high = (np.broadcast_to(np.asarray(x, float), n).tolist() for x in (start, low, high))
@@ -123,12 +123,12 @@ class GradientDescent(SteppedWidget):
         points = [{"at": at, "value": value_at(self.f, at)} for at in self._path] if self._path else self._walked()
         if not points:
             where = f"{called(self.names)} = {told(self.start)}"
-            raise ValueError(f"{self.words['value']} has no number, or no slope, at {where}: start somewhere else")
+            raise ValueError(f"{self.words['value']} or its slope is not finite at {where}: start somewhere else")
         self.index = min(self.index, len(points) - 1)
         self.steps = [{"phase": "", "say": self._said(n, point, "step"), **point} for n, point in enumerate(points)]
 
     def _walked(self) -> list[Plain]:
-        """The points of the ball; the name of the words for their end is noted."""
+        """Run the descent and return its points. Sets `_end` to the key in `words` of how it ends."""
         points: list[Plain] = []
         n, state = len(self.names), [*self.start, *[0.0] * len(self.names)]
         self._end = "end"
@@ -146,7 +146,7 @@ class GradientDescent(SteppedWidget):
         return points
 
     def _distance(self, at: Sequence[float]) -> float:
-        """From the middle of the picture, in widths of it."""
+        """The distance from the middle of the picture, in picture widths."""
         return max(abs(x - (low + high) / 2) / (high - low) for x, (low, high, *_) in zip(at, self.axes))
 
     def _said(self, n: int, point: Plain, key: str) -> str:
@@ -162,7 +162,7 @@ class GradientDescent(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The whole way of the ball."""
+        """The whole path of the ball."""
         x, y = (Axis(low, high, start, end, "") for low, high, start, end in self.axes)
         at = [(x.at(p["at"][0]), y.at([*p["at"], p["value"]][1])) for p in self.steps]
         trail = line("mg-trail", at) + "".join(
@@ -187,7 +187,7 @@ def stepping(f: Callable[..., Any], n: int) -> Any:
 
 
 def inputs(n: int) -> list[str]:
-    """What the inputs of a step are called in the browser."""
+    """The names of a step's inputs in the browser."""
     return ["rate", "momentum", *[f"{kind}{i}" for kind in ("at", "velocity") for i in range(n)]]
 
 
@@ -196,7 +196,7 @@ def graph_of(step: Any, n: int) -> Any:
 
 
 def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
-    """What is said of a step, and of the end, with {gaps}."""
+    """Format strings for the sentence of a step, and of each way to end."""
     where, height = f"{called(names)} = {{at}}{{where}}", f"{value} {{value}}."
     slopes = "slope {slopes}" if len(names) == 1 else "gradient {slopes}"
     return {
@@ -225,7 +225,7 @@ def value_at(f: Callable[..., Any], at: Sequence[float]) -> float:
 
 
 def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) -> tuple[Axis, Axis, str]:
-    """Both axes, and f between them."""
+    """Both axes, and the curve of f."""
     grid = np.linspace(low[0], high[0], LINES + 1).tolist()
     known = [(at, height) for at in grid if isfinite(height := value_at(f, [at]))]
     x = across(low[0], high[0], names[0], words=compact)
@@ -234,7 +234,7 @@ def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) ->
 
 
 def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str]:
-    """Both axes, and f in layers: the darker, the higher."""
+    """Both axes, and f as filled contours: darker is higher."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
     grid = [np.linspace(axis.low, axis.high, SIDE).tolist() for axis in (x, y)]
     heights = np.ma.masked_invalid([[value_at(f, [a, b]) for a in grid[0]] for b in grid[1]])

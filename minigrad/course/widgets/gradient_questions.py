@@ -1,7 +1,7 @@
-"""Questions before answers: what gradient arrives here? Asked before a step of the backward pass shows it.
+"""Questions about the gradient that a step of the backward pass will show, asked before it shows it.
 
-A number is asked for where the learner can work it out: the gradient itself, or one entry of a small array. Of a large
-array the shape is asked for, among some that are near it; and of what is no number, which kind of no number.
+The answer is a number where the learner can work it out: the gradient itself, or one entry of a small array. For a
+large array the answer is its shape, among similar ones; for NaN or infinity it is which of these.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 from ...draw.picture import Picture, Share
 from ...draw.words import listed, number
 
-NEAR = 0.01  # of the right number: so far off a guess may be
+NEAR = 0.01  # tolerance of a guess, relative to the right number
 KINDS = ("a finite number", *(number(x) for x in (inf, -inf, nan)))
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked before a step.
+    """The question before a step.
 
     ask       the question
     right     the answer: a number, or one of the choices
     shown     the answer in words
     choices   () where a number is asked for
-    veil      words in the box that would give the answer away
+    veil      the text in the box to hide, because it would give the answer away
     """
 
     ask: str
@@ -40,7 +40,7 @@ def of_seed(y: str, seed: str) -> Question:
 
 
 def of_share(picture: Picture, share: Share) -> Question:
-    """The question before one arrow carries its share back."""
+    """The question about the gradient that one arrow carries back."""
     arrow = picture.arrow[share.arrow]
     head, tail = picture.box[arrow.head], picture.box[arrow.tail]
     arrives = f"{share.incoming} arrives at {head.called} = {picture.formula(head)}."
@@ -62,28 +62,28 @@ def of_share(picture: Picture, share: Share) -> Question:
 
 
 def shapes(right: str, incoming: str) -> tuple[str, ...]:
-    """The right shape among three or so that are near it: that of the gradient that arrives, turned around, none."""
+    """The right shape and a few wrong ones: the arriving gradient's, the transposed, one with a 1 more, a scalar's."""
     dtype, _, inside = right.removesuffix("]").partition("[")
     turned = ", ".join(reversed(inside.split(", ")))
     return tuple(sorted({right, incoming, f"{dtype}[{turned}]", f"{dtype}[{inside}, 1]", f"{dtype}[]"}))
 
 
 def checked(answers: Any, steps: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Answers by step, as the browser writes them down. Raises ValueError for what answers no question."""
+    """The answers by step, as the browser stores them. Raises ValueError for an answer to no question."""
     found = {}
     for key, answer in dict(answers).items():
         step = int(key)
         if not 0 <= step < len(steps) or "question" not in steps[step]:
             asked = [n for n, each in enumerate(steps) if "question" in each]
-            raise ValueError(f"answers has a key for each step that asks, which are {asked}, and not {key}")
+            raise ValueError(f"answers has keys for the steps with a question, {asked}; got {key}")
         if not isinstance(answer, dict) or set(answer) != {"guess", "right", "gap", "close"}:
-            raise ValueError(f"an answer is a guess, what is right, the gap, and whether that is close: got {answer!r}")
+            raise ValueError(f"an answer is a dict with the keys guess, right, gap and close; got {answer!r}")
         found[step] = dict(answer)
     return found
 
 
 def verdict(answer: dict[str, Any] | None) -> str:
-    """What became of a question, in a few words."""
+    """The state of a question, in a few words."""
     match answer:
         case None:
             return "not yet answered"
@@ -97,7 +97,7 @@ def verdict(answer: dict[str, Any] | None) -> str:
 
 
 def listed_questions(steps: list[dict[str, Any]], answers: dict[int, dict[str, Any]]) -> str:
-    """All questions in words, without their answers: what there is to work out before reading on."""
+    """All questions in words, without the right answers, for a reader to work out first."""
     asked = [(n, step["question"]) for n, step in enumerate(steps) if "question" in step]
     lines = (
         f"{n:2} {question['ask']} {listed(list(question['choices'])) + ' ' if question['choices'] else ''}"

@@ -1,7 +1,7 @@
-// One item of a graph: its box, the frame that it is when it is open, and what it is in words.
+// One item of a graph: its box, its frame when it is open, and its description in words.
 
 const ROW = 17, MARGIN = 8, LONGEST = 24; // pixels, pixels, characters
-const QUIET = `data-lm-suppress-shortcuts="true"`; // on whatever has the focus: else JupyterLab takes our keys for its own
+const QUIET = `data-lm-suppress-shortcuts="true"`; // on every focusable element: else JupyterLab handles our keys
 
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const counted = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
@@ -40,7 +40,7 @@ function ofNode(item) {
   ];
 }
 
-// A closed box: how large, and its SVG. A group's has a button in the place of a sign.
+// A closed box: its size and its SVG. The box of a group has a button in place of the op's symbol.
 function shape(item, i, name) {
   const group = isGroup(item), sign = group ? "+" : item.sign ?? "", signSize = sign.length <= 3 ? 18 : 14;
   const texts = [["mg-name", name], ["mg-dim", item.spec], ["mg-value", item.value]].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
@@ -58,7 +58,7 @@ function shape(item, i, name) {
 
 const heading = (item, name) => `${name}: ${item.spec}`;
 
-// An open group: a frame around what is in it; its size comes with the layout.
+// An open group: a frame around its contents; the layout sets its size.
 function frame(item, i, name) {
   return `<g class="mg-open" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-expanded="true" aria-label="${escaped(`${title(item)}, ${item.spec}, open`)}">` +
     `<rect class="mg-frame" rx="10"/><g class="mg-toggle"><rect class="mg-chip" x="3" y="3" width="24" height="24" rx="7"/><text class="mg-sign" style="font-size:18px" x="15" y="21">−</text></g>` +

@@ -1,41 +1,21 @@
-// Where the boxes of a graph go. Each open group is a layered drawing of its own, and one box of the drawing around it.
+// The layout of a graph. Each open group has its own layered drawing, and is one box of the drawing around it.
 //
 //   arranged({ children, parent, size, heading, links }) → { place, routes, width, height }
-//     children   group → what it shows; parent  item → the group around it; ROOT is around all
-//     size       item → [width, height], of a closed box;  heading  group → width of what stands above it
+//     children   group → its shown items; parent  item → the group around it, ROOT for the outermost
+//     size       item → [width, height] of a closed box;  heading  group → width of its heading
 //     links      [tail, head] between shown boxes
-//     place      item → { x, y, w, h };  routes  for each link, the points that its line goes through
+//     place      item → { x, y, w, h };  routes  for each link, the points of its line
 //
-// Layers are longest paths; crossings are reduced by averages; heights come from least squares that keep the order.
+// Layers are longest paths; averages reduce crossings; heights are least squares that keep the order.
 
 const ROOT = -1, PAD = 10, HEAD = 36, GAP = 14, COLUMN = 26, BORDER = 12;
-const MOST_BENDS = 2000; // in one drawing; a line that is too long for its share goes straight
+const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share goes straight
 
 function arranged({ children, parent, size, heading, links }) {
-  const levels = new Map(), place = new Map();
+  const levels = new Map(), drawn = new Map(), place = new Map();
   const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
-  const routes = links.map(([tail, head]) => parts(tail, head));
+  const routes = links.map(([tail, head]) => routeOf(tail, head, parent, level));
 
-  // A line from one group into another passes through a gate of each border that it crosses.
-  function parts(tail, head) {
-    const inside = new Set();
-    for (let group = parent(tail); ; group = parent(group)) {
-      inside.add(group);
-      if (group === ROOT) break;
-    }
-    const ins = [], outs = [];
-    const link = (group, from, to) => {
-      const key = `${from} ${to} ${tail}`, all = level(group);
-      if (!all.has(key)) all.set(key, { from, to, tail });
-      return { group, link: all.get(key) };
-    };
-    let down = head, up = tail;
-    for (; !inside.has(parent(down)); down = parent(down)) ins.unshift(link(parent(down), `in ${tail}`, down));
-    for (; parent(up) !== parent(down); up = parent(up)) outs.push(link(parent(up), up, `out ${tail}`));
-    return [...outs, link(parent(down), up, down), ...ins];
-  }
-
-  const drawn = new Map();
   function draw(group) {
     const boxes = new Map();
     for (const item of children(group)) {
@@ -67,7 +47,26 @@ function arranged({ children, parent, size, heading, links }) {
   return { place, routes: routes.map(points), width, height };
 }
 
-// One drawing: y of a box is its middle. Gives every link its points.
+// The links of a line in the drawings that it crosses. It has a gate at each border between two groups.
+function routeOf(tail, head, parent, level) {
+  const inside = new Set();
+  for (let group = parent(tail); ; group = parent(group)) {
+    inside.add(group);
+    if (group === ROOT) break;
+  }
+  const ins = [], outs = [];
+  const link = (group, from, to) => {
+    const key = `${from} ${to} ${tail}`, all = level(group);
+    if (!all.has(key)) all.set(key, { from, to, tail });
+    return { group, link: all.get(key) };
+  };
+  let down = head, up = tail;
+  for (; !inside.has(parent(down)); down = parent(down)) ins.unshift(link(parent(down), `in ${tail}`, down));
+  for (; parent(up) !== parent(down); up = parent(up)) outs.push(link(parent(up), up, `out ${tail}`));
+  return [...outs, link(parent(down), up, down), ...ins];
+}
+
+// One drawing; y of a box is its middle. Sets `points` of every link.
 function layered(boxes, links, least) {
   for (const { from, to } of links) {
     for (const end of [from, to]) if (!boxes.has(end)) boxes.set(end, { id: end, w: 0, h: 4, gate: String(end).split(" ")[0] });
@@ -76,32 +75,47 @@ function layered(boxes, links, least) {
   for (const node of nodes) Object.assign(node, { ups: [], downs: [], layer: 0 });
   rank(nodes, boxes, links);
   const forward = links.filter((link) => boxes.get(link.from).rank < boxes.get(link.to).rank);
+  setLayers(nodes, boxes, forward);
+  const layers = [], put = (node) => (layers[node.layer] ??= []).push(node);
+  nodes.forEach(put);
+  const bends = addBends(boxes, forward, put);
+  order(layers);
+  heights(layers);
+  const columns = setColumns(layers), width = Math.max(columns.at(-1)?.[1] ?? 0, least);
+  const top = Math.min(...nodes.map((node) => node.y - node.h / 2), ...bends.map((bend) => bend.y));
+  for (const layer of layers) for (const node of layer) node.y -= top;
+  const height = Math.max(0, ...layers.flat().map((node) => node.y + node.h / 2));
+  for (const node of nodes) if (node.gate) node.x = node.gate === "in" ? -PAD : width + PAD;
+  for (const link of links) link.points = pointsOf(link, boxes, columns);
+  return { boxes, width, height };
+}
+
+function setLayers(nodes, boxes, links) {
   const operands = new Map(nodes.map((node) => [node, []])), users = new Map(nodes.map((node) => [node, []]));
-  for (const link of forward) {
+  for (const link of links) {
     operands.get(boxes.get(link.to)).push(boxes.get(link.from));
     users.get(boxes.get(link.from)).push(boxes.get(link.to));
   }
   for (const node of [...nodes].sort((a, b) => a.rank - b.rank)) {
     node.layer = Math.max(0, ...operands.get(node).map((operand) => operand.layer + 1));
   }
-  for (const node of nodes) { // what is given stands before its first user
+  for (const node of nodes) { // a node without operands goes in the layer before its first user
     const alone = !operands.get(node).length && !node.gate && users.get(node).length;
     if (alone) node.layer = Math.max(0, Math.min(...users.get(node).map((user) => user.layer)) - 1);
   }
   const last = Math.max(0, ...nodes.map((node) => node.layer));
   const gates = nodes.filter((node) => node.gate === "out");
-  for (const gate of gates) gate.layer = last + (gates.length && nodes.some((node) => node.layer === last && !node.gate) ? 1 : 0);
+  for (const gate of gates) gate.layer = last + (nodes.some((node) => node.layer === last && !node.gate) ? 1 : 0);
+}
 
-  const layers = [];
-  const put = (node) => (layers[node.layer] ??= []).push(node);
-  nodes.forEach(put);
-  const farthest = Math.max(8, MOST_BENDS / (forward.length + 1));
-  const bends = new Map();
-  for (const link of forward) {
-    let at = boxes.get(link.from);
-    const head = boxes.get(link.to), via = [];
-    const start = offset(at, `out ${link.tail}`), end = offset(head, `in ${link.tail}`);
-    for (let layer = at.layer + 1; layer < head.layer && head.layer - boxes.get(link.from).layer <= farthest; layer++) {
+// Bends, where a link crosses the layers between its ends. Links of one tail share them.
+function addBends(boxes, links, put) {
+  const bends = new Map(), farthest = Math.max(8, MOST_BENDS / (links.length + 1));
+  for (const link of links) {
+    const tail = boxes.get(link.from), head = boxes.get(link.to), via = [];
+    const start = offset(tail, `out ${link.tail}`), end = offset(head, `in ${link.tail}`);
+    let at = tail;
+    for (let layer = tail.layer + 1; layer < head.layer && head.layer - tail.layer <= farthest; layer++) {
       const key = `${link.from} ${link.tail} ${layer}`;
       if (!bends.has(key)) {
         const bend = { w: 0, h: 4, bend: true, layer, ups: [], downs: [] };
@@ -115,46 +129,38 @@ function layered(boxes, links, least) {
     if (head.layer - at.layer === 1) join(at, head, at.bend ? 0 : start, end);
     Object.assign(link, { via, start, end });
   }
-  order(layers);
-  heights(layers);
+  return [...bends.values()];
+}
 
-  let x = 0;
-  const columns = [];
+function setColumns(layers) { // gives nodes their x, and returns the left and right sides of each layer
   const isBorder = (layer) => layer.every((node) => node.gate || node.bend);
-  layers.forEach((layer, i) => {
+  let x = 0;
+  return layers.map((layer, i) => {
     if (i) x += isBorder(layer) || isBorder(layers[i - 1]) ? BORDER : COLUMN;
-    const w = Math.max(0, ...layer.map((node) => node.w));
-    columns.push([x, x + w]);
-    for (const node of layer) node.x = x + (w - node.w) / 2;
+    const left = x, w = Math.max(0, ...layer.map((node) => node.w));
+    for (const node of layer) node.x = left + (w - node.w) / 2;
     x += w;
+    return [left, x];
   });
-  const width = Math.max(x, least);
-  let top = Infinity, bottom = 0;
-  for (const node of nodes) top = Math.min(top, node.y - node.h / 2);
-  for (const bend of bends.values()) top = Math.min(top, bend.y);
-  for (const layer of layers) for (const node of layer) node.y -= top;
-  for (const node of layers.flat()) bottom = Math.max(bottom, node.y + node.h / 2);
-  for (const node of nodes) if (node.gate) node.x = node.gate === "in" ? -PAD : width + PAD;
-  for (const link of links) {
-    const from = boxes.get(link.from), to = boxes.get(link.to), { start = 0, end = 0, via = [] } = link;
-    const a = from.y + start, b = to.y + end;
-    link.points = [
-      [from.x + from.w, a], [columns[from.layer][1], a],
-      ...via.flatMap((bend) => columns[bend.layer].map((side) => [side, bend.y])),
-      [columns[to.layer][0], b], [to.x, b],
-    ];
-  }
-  return { boxes, width, height: bottom };
+}
+
+function pointsOf({ from: tail, to: head, start = 0, end = 0, via = [] }, boxes, columns) {
+  const from = boxes.get(tail), to = boxes.get(head), a = from.y + start, b = to.y + end;
+  return [
+    [from.x + from.w, a], [columns[from.layer][1], a],
+    ...via.flatMap((bend) => columns[bend.layer].map((side) => [side, bend.y])),
+    [columns[to.layer][0], b], [to.x, b],
+  ];
 }
 
 const join = (up, down, start, end) => {
   up.downs.push({ node: down, by: start - end });
   down.ups.push({ node: up, by: end - start });
 };
-// Of a group that is open, how far from its middle a line crosses its border.
+// The distance from the middle of an open group at which a line crosses its border.
 const offset = (node, gate) => (node.inner ? HEAD + node.inner.boxes.get(gate).y - node.h / 2 : 0);
 
-// An order in which boxes come before their users; where arrows run in a circle, the first made breaks it.
+// A topological order; a cycle is broken at its first node.
 function rank(nodes, boxes, links) {
   const waits = new Map(nodes.map((node) => [node, 0])), users = new Map(nodes.map((node) => [node, []]));
   for (const { from, to } of links) {
@@ -215,10 +221,10 @@ function heights(layers) {
   }
 }
 
-// The heights nearest to what is wished, in least squares, that keep the order and the gaps: neighbours who would
-// overlap are pooled.
+// The heights nearest to the wishes, in least squares, that keep the order and the gaps: neighbours that would overlap
+// are pooled.
 function pack(layer) {
-  const pools = []; // from the number of its first node to that of the next pool's
+  const pools = []; // each pool ends before the first node of the next one
   let offset = 0;
   layer.forEach((node, i) => {
     if (i) offset += (layer[i - 1].h + node.h) / 2 + (node.bend && layer[i - 1].bend ? GAP / 2 : GAP);
@@ -237,7 +243,7 @@ function pack(layer) {
   });
 }
 
-// A line through points, level wherever it turns.
+// A smooth path through points, horizontal at each point.
 const curve = (points) => points.reduce((d, [x, y], i) => {
   if (!i) return `M${r(x)},${r(y)}`;
   const [px, py] = points[i - 1], middle = r((px + x) / 2);

@@ -1,6 +1,6 @@
-// What is open, whole, as a file: SVG with its colours written into it, or that as the browser paints it.
+// Saves the open part of a graph as a file: SVG with its styles inlined, or a PNG of it.
 
-const EDGE = 16, MOST_PIXELS = 8192; // a side
+const EDGE = 16, MOST_PIXELS = 8192; // margin, and largest side of a PNG
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor"];
 
 function standalone({ world, width, height, label }) {

@@ -1,7 +1,7 @@
-"""Any graph, as far as one wants to see it: groups open and close, nodes say what they are, and can be picked.
+"""Any graph, at any level of detail: groups open and close, and nodes can be inspected and selected.
 
-Python says what there is: nodes, groups, arrows. Where it goes is decided in the browser, for the part that is open
-alone: so to open a group takes no kernel, and 10,000 nodes are no more to draw than the sixty that one looks at.
+Python lists the nodes, groups and arrows. The browser lays out only the open part, so opening a group needs no kernel,
+and drawing costs as much as the boxes on screen, even in a graph of 10,000 nodes.
 """
 
 from __future__ import annotations
@@ -30,25 +30,24 @@ from ...engine.tensor.tensor import Tensor
 from ...scalar.value import Value, history
 from .widget import Plain, Widget, javascript
 
-LARGEST = 50_000  # nodes: a page of them is 5 MB
-BOXES = 60  # that are open at first; more do not fit a screen at a size that can be read
-STILL = 60  # boxes of the picture that stands still
+LARGEST = 50_000  # nodes: their page is 5 MB
+BOXES = 60  # open at first; more do not fit a screen at a readable size
+STILL = 60  # boxes of the static picture
 
 
 class GraphView(Widget):
-    """A graph to walk about in: drag, zoom, search, open and close groups, pick a node.
+    """A graph to explore: drag, zoom, search, open and close groups, select a node.
 
-    x        a Tensor, a Value, a Graph, symbols of one, a traced function, or a Module
-    args     example arguments, of a traced function or a Module, which is called with them once
-    names    what to call the values, as {"x": x}; by default, what the calling code calls them
+    x        a Tensor, a Value, a Graph, symbols of a Graph, a traced function, or a Module
+    args     example arguments of a traced function or a Module, which is called with them once
+    names    names of values, as {"x": x}; by default, the variable names of the calling code
     boxes    how many boxes may be open at first
 
-    A call of a module is a group, and so is a name scope, and a run of equal blocks. The view keeps what it shows alive
-    until view.close().
-    Raises TypeError for what has no graph, ValueError for one of more than 50,000 nodes.
+    A module call, a name scope and a run of equal blocks are groups. The view keeps the graph alive until view.close().
+    Raises TypeError if x has no graph, ValueError for a graph of more than 50,000 nodes.
     """
 
-    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_view")
+    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_draw", "graph_zoom", "graph_walk", "graph_view")
     sheets = ("graph_view",)
     looks = STYLE
 
@@ -62,7 +61,7 @@ class GraphView(Widget):
     def __init__(self, x: object, *args: Any, names: Mapping[str, object] | None = None, boxes: int = BOXES):
         namespace = variables(sys._getframe(1)) if names is None else names
         if isinstance(x, Value):
-            refuse_too_many(len(history(x)))  # before all are listed, which takes a kilobyte for each
+            refuse_too_many(len(history(x)))  # before the listing, which takes a kilobyte per node
         listing = listing_of(x, args, namespace)
         refuse_too_many(len(listing.entries))
         self.overview = Overview(listing, hierarchy(listing, max(boxes, CROWD)))
@@ -76,11 +75,11 @@ class GraphView(Widget):
             opened=[number[group] for group in self.overview.opened(boxes)],
         )
 
-    # -- what is picked ---------------------------------------------------------------------------
+    # -- the selection ----------------------------------------------------------------------------
 
     @property
     def selected(self) -> Any:
-        """What is picked: a Tensor or its Node, a Value, a symbol, a Module; of equal blocks a tuple; else None."""
+        """The selection: a Tensor or its Node, a Value, a symbol, a Module; a tuple for equal blocks; None for none."""
         return None if self.chosen < 0 else self.thing(self.chosen)
 
     def thing(self, number: int) -> Any:
@@ -88,7 +87,7 @@ class GraphView(Widget):
         return entries[number].thing if number < len(entries) else thing_of(self.groups[number - len(entries)], entries)
 
     def select(self, x: object) -> None:
-        """Pick something that is in the view, or, by its name, a module, a scope or a value; None for nothing."""
+        """Select a thing in the view, or a module, scope or value by its name; None clears the selection."""
         self.chosen = -1 if x is None else self.number(x)
 
     def number(self, x: object) -> int:
@@ -100,22 +99,22 @@ class GraphView(Widget):
             things = [*(node_of(entry.thing) for entry in entries), *(group.thing for group in self.groups)]
             found = [i for i, thing in enumerate(things) if thing is not None and thing is node_of(x)]
         if not found:
-            raise ValueError(f"{shorten(repr(x), 80)} is not in the graph: select what view.selected could be")
+            raise ValueError(f"{shorten(repr(x), 80)} is not in the graph: select a value that view.selected can have")
         return found[0]
 
     @traitlets.validate("chosen")
     def _something_there_is(self, proposal: Any) -> int:
         number: int = proposal["value"]
         if not -1 <= number < len(self.items):
-            raise ValueError(f"chosen is −1, or the number of one of {len(self.items)} items, and not {number}")
+            raise ValueError(f"chosen must be −1 or the index of one of {len(self.items)} items; got {number}")
         return number
 
     def close(self) -> None:
-        """Take the view away, and let go of what it showed."""
+        """Close the view, and release the graph that it showed."""
         super().close()
         self.overview, self.groups = Overview(Listing(""), Group("graph", "")), []
 
-    # -- where it cannot run ----------------------------------------------------------------------
+    # -- without JavaScript -----------------------------------------------------------------------
 
     @property
     def text(self) -> str:
@@ -124,19 +123,19 @@ class GraphView(Widget):
 
     @property
     def svg(self) -> str:
-        """`still`, drawn."""
+        """`still` as SVG."""
         return svg(self.still, title=self.label, description=self.text)
 
     @property
     def still(self) -> Picture:
-        """The outermost groups, as far as they make 60 boxes. Raises ValueError where even they are more."""
+        """The outermost groups, opened up to about 60 boxes. Raises ValueError if they are over 120 when closed."""
         picture = self.overview.picture(STILL)
         if len(picture.boxes) > 2 * STILL:
-            raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed, and is not drawn")
+            raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed; it is not drawn")
         return picture
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file: .html for the view; .svg, .png and .dot for the outermost groups."""
+        """Write the view to an .html file, or its outermost groups to an .svg, .png or .dot file."""
         path = Path(path)
         if path.suffix == ".svg":
             replace_file(path, [self.svg.encode()])
@@ -158,7 +157,7 @@ class GraphView(Widget):
 
 
 def refuse_too_many(nodes: int) -> None:
-    """Raises ValueError for a graph that is too large to be viewed whole."""
+    """Raises ValueError for a graph that is too large to view."""
     if nodes > LARGEST:
         raise ValueError(
             f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. View "
@@ -170,7 +169,7 @@ def refuse_too_many(nodes: int) -> None:
 
 
 def groups_in(root: Group) -> list[Group]:
-    """Every group but the whole, outer before inner."""
+    """Every group below the root, outer before inner."""
     order = [root]
     for group in order:
         order += group.groups
@@ -178,7 +177,7 @@ def groups_in(root: Group) -> list[Group]:
 
 
 def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
-    """Each entry, then each group, without what is empty; `in` is the group around it, −1 for none."""
+    """Each entry, then each group, without empty fields; `in` is the number of the group around it, −1 for none."""
     entries = overview.listing.entries
     around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
     nodes = (
@@ -211,7 +210,7 @@ def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
 
 
 def thing_of(group: Group, entries: Sequence[Any]) -> Any:
-    """What Python calls a group: its module or its scope, else all that is in it, as a tuple."""
+    """The Python object of a group: its module or its scope, else a tuple of its contents."""
     if group.thing is not None:
         return group.thing
     inner = (thing_of(child, entries) if isinstance(child, Group) else entries[child].thing for child in group.children)
@@ -223,7 +222,7 @@ def node_of(thing: Any) -> Any:
 
 
 def troubles(listing: Listing) -> list[str]:
-    """A sentence about values that are no numbers."""
+    """A sentence about NaN and infinity among the values, if there are any."""
     first = next((entry for entry in listing.entries if entry.trouble), None)
     if first is None:
         return []

@@ -1,11 +1,11 @@
-// Heat maps: { columns, cells: [[number, mark, shade from −1 to 1]] }, as cells of a picture and as a table of numbers.
+// Heat maps, { columns, cells: [[number, mark, shade from −1 to 1]] }, as cells of a picture and as a table of numbers.
 
 const looks = (part, [, mark, shade]) => {
   part.classList.toggle("mg-minus", shade < 0);
   part.classList.toggle("mg-odd", !["", "−"].includes(mark));
 };
 
-// Draws the cells of a map in a picture; blank ones for null.
+// Draws the cells of a heat map in a picture; blank cells if `heat` is null.
 function fill(map, heat) {
   const { columns, size, side } = map.dataset;
   map.innerHTML = Array.from({ length: size }, (_, i) => {

@@ -1,12 +1,11 @@
-"""Memory over a training step: who holds how many bytes, moment by moment of a real run.
+"""Memory over a training step: the live bytes of each consumer, at each moment of a real run.
 
-The run is made once for each combination of the switches, on a copy of the learner's model, and watched
-(profiler/ledger.py).
-All charts have one scale, so that what a switch is worth can be seen.
+Each combination of the switches is run once, on a copy of the learner's model, and measured (profiler/ledger.py). All
+charts have one scale, so that runs can be compared.
 
-    checkpointing    parts of the model keep their arguments alone, and run again in backward
+    checkpointing    parts of the model save only their arguments, and run again in backward
     micro-batches    the batch is cut, and the gradients of the pieces are added up
-    memory           each op's result in an array of its own; or compiled, in buffers that were planned ahead
+    memory           eager, an array for each op's result; or compiled, with planned buffers
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from .recording import within
 MICRO = (1, 2, 4)
 PHASES = ("start", "forward", "backward", "update")
 MOST = 400  # moments of a run
-SECONDS = 60.0  # that it may take
+SECONDS = 60.0  # time limit of a run
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, so that no call asks the "
     "allocator for memory again; and what forward saved is there until the whole backward program is done. So the peak "
@@ -51,7 +50,7 @@ PLANNED = (
 
 
 class Switches(NamedTuple):
-    """How a run is made."""
+    """The settings of a run."""
 
     checkpointing: bool
     micro: int
@@ -65,19 +64,19 @@ class Switches(NamedTuple):
 class MemoryTimeline(Charted):
     """Live bytes by consumer over training steps.
 
-    model        a Module; only of a Sequential, of three parts or more, can parts be checkpointed
+    model        a Module; checkpointing needs a Sequential of three parts or more
     loss_fn      (model(x), y) → the mean loss over the batch
-    x, y         the batch; micro-batches are offered where they come out equal, of two rows or more
-    optimizer    of the model's parameters; Adam, if it is not said
-    steps        of training; the second begins with the optimiser's state
+    x, y         the batch; micro-batches are offered if it divides into equal ones of two rows or more
+    optimizer    for the model's parameters; Adam by default
+    steps        number of training steps; the second begins with the optimiser's state
 
-    Or MemoryTimeline(ledger), or of its timeline(), for a block of `profiler.memory`: of more than 400 moments the
-    highest of each few is shown.
+    Or MemoryTimeline(ledger), or MemoryTimeline(ledger.timeline()), for a block of `profiler.memory`. Of more than 400
+    moments, it shows the highest of each few.
 
-    runs         for each combination of the switches, what was alive when
-    The model and the optimiser are copied, and stay as they are. Raises TypeError for what is no Module, no Tensor, no
-    Optimizer, ValueError for a run of more than 400 moments, TooLong for one of more than a minute; what the model or
-    the loss raises is raised.
+    runs         the moments of each combination of the switches
+    The model and the optimiser are copied and not changed. Raises TypeError for arguments of other types, ValueError
+    for a run of more than 400 moments, TooLong for a run of more than a minute. Errors raised by the model or the loss
+    pass through.
     """
 
     def __init__(
@@ -124,20 +123,20 @@ class MemoryTimeline(Charted):
 
 
 def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
-    """Raises TypeError or ValueError for what cannot be run."""
+    """Raises TypeError or ValueError for arguments that cannot be trained."""
     if not isinstance(model, Module):
-        raise TypeError(f"MemoryTimeline trains a Module, and got {model!r}: put the function into a Module's forward")
+        raise TypeError(f"MemoryTimeline trains a Module, got {model!r}: put the function into a Module's forward")
     if not (isinstance(x, Tensor) and isinstance(y, Tensor)) or len(x.shape) == 0 or y.shape[:1] != x.shape[:1]:
         got = " and ".join(str(each.spec) if isinstance(each, Tensor) else type(each).__name__ for each in (x, y))
-        raise TypeError(f"x and y are tensors with one row for each example, and got {got}")
+        raise TypeError(f"x and y must be tensors with one row for each example; got {got}")
     if optimizer is not None and not isinstance(optimizer, Optimizer):
-        raise TypeError(f"optimizer is one of mg.optim, made with model.parameters(), and got {optimizer!r}")
+        raise TypeError(f"optimizer must be one of mg.optim, made with model.parameters(); got {optimizer!r}")
     if not isinstance(steps, int) or steps < 1:
-        raise ValueError(f"a run has a number of steps, 1 or more, and got steps={steps}")
+        raise ValueError(f"steps must be an integer, 1 or more; got steps={steps}")
     if optimizer is not None and not {*map(id, optimizer.parameters())} <= {*map(id, model.parameters())}:
-        raise ValueError("the optimizer is of another model: make it with model.parameters()")
+        raise ValueError("the optimizer belongs to another model: make it with model.parameters()")
     if any(each.spec.device is not CPU for each in (x, y, *model.parameters())):
-        raise ValueError("MemoryTimeline counts the memory of the CPU: move the model and the batch there")
+        raise ValueError("MemoryTimeline measures CPU memory: move the model and the batch to the CPU")
 
 
 # -- the run ----------------------------------------------------------------------------------------------
@@ -152,7 +151,7 @@ def run(
     steps: int,
     way: Switches,
 ) -> list[Moment]:
-    """What was alive when, in some training steps of a copy of the model."""
+    """Train a copy of the model for some steps and return the live bytes at each moment."""
     model, optimizer = deepcopy((model, optimizer))
     x, y = x.detach(), y.detach()
     ledger = ShortLedger(model, optimizer, [x, y])
@@ -174,7 +173,7 @@ def run(
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """A block in which Python does not look for cycles, which it does when it likes: so every run counts the same."""
+    """A block without cyclic garbage collection, whose timing varies, so that every run counts the same."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -185,7 +184,7 @@ def uncollected() -> Iterator[None]:
 
 
 class ShortLedger(Ledger):
-    """A ledger of a run that a film can show. Raises ValueError where there are too many moments."""
+    """A ledger that is short enough for a film: it raises ValueError after 400 moments."""
 
     def write(self, *args: Any, **options: Any) -> None:
         if len(self.moments) >= MOST:
@@ -199,7 +198,7 @@ class ShortLedger(Ledger):
 def loss_function(
     model: Module, loss_fn: Callable[[Any, Any], Any], way: Switches
 ) -> Callable[[Tensor, Tensor], Tensor]:
-    """(x, y) → the loss, run as the switches say: in parts, of which all but the last may be checkpoints."""
+    """(x, y) → the loss, with the settings `way`. With checkpointing, all parts but the last are checkpoints."""
     *first, last = segments(model) if way.checkpointing else [model]
 
     def end(h: Any, y: Any) -> Any:
@@ -226,7 +225,7 @@ def segments(model: Any) -> list[Any]:
 
 
 def pieces(x: Tensor, n: int) -> list[Tensor]:
-    """The rows in n equal parts, in the same memory."""
+    """Views of x: its rows in n equal parts."""
     size = len(x) // n
     views = (x.value[i * size : (i + 1) * size] for i in range(n))
     return [Tensor.made(view, spec_of(view)) for view in views] if n > 1 else [x]
@@ -236,14 +235,14 @@ def pieces(x: Tensor, n: int) -> list[Tensor]:
 
 
 def shown(moments: Sequence[Moment]) -> list[Moment]:
-    """Moments as bars; of many, the highest of each few."""
+    """The moments as bars; of more than 400, the highest of each few."""
     few = ceil(len(moments) / MOST)
     highest = [max(moments[i : i + few], key=lambda moment: moment.total) for i in range(0, len(moments), few)]
     return [bar(moment) for moment in highest]
 
 
 def bar(moment: Moment) -> Moment:
-    """The moment, with what is inside the op, and what is in no book, as if they were consumers."""
+    """The moment, with the op's temporaries and the unaccounted bytes as two more consumers."""
     live = *moment.live, moment.inside, max(moment.untold, 0)
     return moment._replace(live=live, inside=0, untold=min(moment.untold, 0))
 
@@ -270,7 +269,7 @@ def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
 
 
 def drawn(names: dict[int, str], entries: Sequence[Moment], most: int) -> str:
-    """Bars on bars, one for each moment; a cursor for each; and below what the run is at, and who has which bars."""
+    """A stacked bar and a cursor for each moment; below, the phases and the legend."""
     x = across(0, len(entries), "moments of the run")
     y = upwards(0, most * 1.05, "live bytes", words=compact)
     width = (RIGHT - LEFT) / len(entries)
@@ -293,7 +292,7 @@ def drawn(names: dict[int, str], entries: Sequence[Moment], most: int) -> str:
 
 
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
-    """What the run is at: a row of boxes below the axis, with its word where there is room."""
+    """The phases of the run as boxes below the axis, labelled where there is room."""
     parts, k = [], 0
     for phase, group in groupby(entries, lambda entry: entry.phase):
         n = len(list(group))
@@ -310,7 +309,7 @@ def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
 
 
 def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
-    """The consumers: what each holds now, and held at the peak."""
+    """A table of the bytes that each consumer holds now, and held at the peak."""
     peak = max(entries, key=lambda entry: entry.total)
     rows = [
         f'<tr><th scope="row">{swatch(i)}{escape(name)}</th><td data-id="now {escape(name)}"></td>'
@@ -323,7 +322,7 @@ def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
 
 
 def compared(way: Any, peaks: dict[Any, int]) -> str:
-    """The peak of every combination of the switches; this one's is marked."""
+    """A table of the peak of each run; the row of the run shown is marked."""
     rows = [
         f'<tr{" aria-current=true" * (each == way)}><th scope="row">{each}{" (shown)" * (each == way)}</th>'
         f"<td>{peak:,}</td></tr>"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from html import escape
 
-# What a widget's JavaScript asks of its model, without a kernel behind it.
+# The part of the anywidget model API that a widget's JavaScript uses, without a kernel.
 MODEL = """
 function modelOf(state) {
   const listeners = {};
@@ -24,11 +24,11 @@ def page(title: str, javascript: str, css: str, scope: str, state: Mapping[str, 
     """The whole page.
 
     javascript    an ES module whose default export has render({model, el})
-    scope         the class of the element that the CSS is for
+    scope         the class of the element that the CSS applies to
     state         the traits of the widget
-    text          what a browser without JavaScript shows
+    text          shown by a browser without JavaScript
     """
-    # A script element ends at </script, but not behind <!--<script: JSON can say both otherwise.
+    # JSON in a script element must contain neither </script, which ends it, nor <!--, which can hide that end.
     data = json.dumps(state, ensure_ascii=False).replace("</", "<\\/").replace("<!", "<\\u0021")
     module = javascript.replace("export default", "const widget =")
     return f"""<!DOCTYPE html>

@@ -1,8 +1,8 @@
-"""A compiler's passes, one after another: what each takes out of the graph, what it puts in, and what that is worth.
+"""A compiler's passes, one after another: the ops that each removes and adds, and the cost of the graph after it.
 
-Before a pass, the boxes that it will take out are dashed; after it, those that are new or changed are blue, and all
-others have moved to their new places. The table says how many ops there are, how many bytes are moved, how many are
-alive at most, and how long a run takes. At the end stands the code that was generated.
+Before a pass, the boxes that it will remove are dashed; after it, new or changed boxes are blue, and all others have
+moved to their new places. The table has the number of ops, the bytes moved, the peak of live bytes and the time of a
+run. The generated code comes last.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
 from .traced import trace_of
 
 LARGEST = 60  # boxes
-COMMENT = re.compile(r"(?<=\S) {2,}# ")  # far to the right, where a screen may be too narrow
+COMMENT = re.compile(r"(?<=\S) {2,}# ")  # aligned far to the right, beyond a narrow screen
 
 
 class PassViewer(Film):
     """The passes over the graph of a traced function, for these arguments.
 
     f       a traced function
-    fast    with the passes that may change a result by rounding, as jit_compile=True takes them
+    fast    include the passes that may change rounding, as jit_compile=True does
 
-    What a run takes is said in `text` and on the screen; `repr` and what a notebook keeps say what was counted.
-    Raises TypeError for what is no traced function, ValueError for a graph of no op, or of more than 60 boxes; TooLong
-    where f does not come to its end.
+    `text` and the screen include measured times; `repr` and the stored notebook output have only exact counts.
+    Raises TypeError if f is not a traced function, ValueError for a graph of no op or of more than 60 boxes, TooLong if
+    f does not finish.
     """
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
-            raise TypeError(f"PassViewer shows what becomes of a traced function, mg.function(f), and got {f!r}")
+            raise TypeError(f"PassViewer expects a traced function, mg.function(f); got {f!r}")
         trace = trace_of(f, args)
         if not any(node.inputs for node in trace.graph.nodes):
-            raise ValueError(f"PassViewer shows a graph of at least 1 op, and {f.__name__} computes nothing")
-        arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into what it reads
+            raise ValueError(f"PassViewer shows a graph of at least 1 op, but {f.__name__} computes nothing")
+        arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: fastest_run(graph, arrays))
         scenes = [Scene(n, step) for n, step in enumerate(step for step in way if step.changed)]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
@@ -63,13 +63,13 @@ class PassViewer(Film):
 
 
 def fastest_run(graph: Graph, arrays: Sequence[Any]) -> float:
-    """What a run of the graph takes, compiled as it is."""
+    """The seconds of the fastest run of the graph, compiled without further passes."""
     program = Program(graph)
     return fastest(lambda: program(*arrays))
 
 
 def reel(scenes: Sequence[Scene], way: PassResults) -> Reel:
-    """The film of all passes that change something."""
+    """The film of all passes that change the graph."""
     pictures = "".join(scene.html for scene in scenes)
     source = COMMENT.sub("  # ", Program(way[-1].graph).source).splitlines()
     panels = [
@@ -83,7 +83,7 @@ def reel(scenes: Sequence[Scene], way: PassResults) -> Reel:
 class Scene:
     """The graph after a pass.
 
-    key    node → what it is known by in other scenes too
+    key    node → its key, the same in every scene that has the node
     """
 
     def __init__(self, n: int, step: PassResult):
@@ -105,17 +105,17 @@ class Scene:
         return f"s{self.n}.{self.place[node]}"
 
     def ops(self) -> dict[str, Node]:
-        """Key → node, of what is computed."""
+        """Key → node, for each op shown."""
         return {self.key[node]: node for node in self.place if node.inputs and whole(node) is node}
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:
-    """A node's name; of one that a pass made, what it is of what."""
+    """A key for a node: its name, or for a node that a pass made, a hash of its op and operands."""
     return node.name if isinstance(node, NamedNode) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
 
 
 def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResult], str]) -> Iterator[Cut]:
-    """Before each pass what it takes out, after it what it has put in, and what the graph is worth then, in words."""
+    """A cut before each pass with the ops it removes, and one after it with the ops it adds and the graph's cost."""
     first = scenes[0]
     yield Cut(
         "",
@@ -147,24 +147,24 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
 
 
 def signs(ops: dict[str, Node], keys: Sequence[str]) -> str:
-    """The signs of some ops."""
+    """The symbols of some ops."""
     return listed([sign_of(ops[key].op) for key in keys])
 
 
 def worth(step: PassResult) -> str:
-    """What a graph costs."""
+    """The cost of a graph in words: counts, and the time if it was measured."""
     time = f", {number(1e6 * step.seconds, 3)} µs a run" if step.seconds is not None else ""
     return f"{accounts(step)}{time}"
 
 
 def accounts(step: PassResult) -> str:
-    """What is counted of it."""
+    """The counted costs of a graph in words."""
     nodes = counted(step.nodes, "op", "ops")
     return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most"
 
 
 def figures(shown: Sequence[PassResult]) -> str:
-    """What each graph on the way costs, a row for each."""
+    """A table of the cost of the graph after each pass."""
     rows = []
     for n, step in enumerate(shown):
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""

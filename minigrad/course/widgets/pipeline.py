@@ -1,8 +1,8 @@
-"""A network cut into stages, each on a worker of its own, and a batch cut into micro-batches that pass through.
+"""A network cut into stages, one per worker, and a batch cut into micro-batches that pass through the stages.
 
-What is drawn is a timeline: that of a schedule (distributed/schedules.py), in which backward takes twice as long as
-forward, or a measured one. A stage waits while the first micro-batch is on its way to it, and the last one back: that
-is the bubble. GPipe and 1F1B have the same; 1F1B keeps fewer micro-batches' activations at a time.
+The picture is a timeline: of a schedule (distributed/schedules.py), where backward takes twice as long as forward, or
+of a measured run. A stage idles while the first micro-batch is on its way to it, and while the last one is on its way
+back: that is the bubble. It is the same for GPipe and 1F1B, but 1F1B keeps fewer micro-batches' activations at a time.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .blocks import Block, grid
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
-WIDE, LETTERS = 900, 17  # pixels of a run; of what stands in most blocks, for which a run may be wider
+WIDE, LETTERS = 900, 17  # pixels: the width of a run, which grows until a typical block has room for its label
 
 
 class Pipeline(Film):
     """A pipeline's run, task by task.
 
-    run    a Schedule, or what `Pipeline.measured()` of minigrad.distributed gave, in seconds; without it stages,
-           micro-batches and schedule can be chosen. It is whole when it is opened, and Play begins at its beginning
+    run    a Schedule, or the tasks of minigrad.distributed's `Pipeline.measured()`, in seconds: the widget opens at the
+           last step. Without `run`, the reader chooses stages, micro-batches and schedule
     """
 
     def __init__(self, run: Schedule | Sequence[Task] | None = None) -> None:
@@ -45,7 +45,7 @@ class Pipeline(Film):
 def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel:
     """The film of one run.
 
-    scale, unit    by which times are multiplied to be shown, and what they are then
+    scale, unit    the factor for displayed times, and their unit
     """
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
@@ -69,33 +69,33 @@ def name_of(task: Task) -> str:
 
 
 def words(task: Task, interleaved: bool) -> str:
-    """The micro-batch, and as a letter the chunk."""
+    """The label of a task: its micro-batch, and its chunk as a letter."""
     return str(task.step.microbatch) + "abcdefghijklmnopqrstuvwxyz"[task.step.chunk] * interleaved
 
 
 def cuts(name: str, tasks: list[Task], rows: Sequence[str], unit: str) -> Iterator[Cut]:
-    """Each moment at which a task begins, and what it all came to."""
+    """A cut for each moment at which a task begins, then a summary."""
     who, p = rows[0].split()[0], len(rows)
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
-    yield Cut(
-        "",
-        f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is "
-        f"the micro-batch{letters}.",
-        on={"hidden": [name_of(task) for task in tasks]},
-    )
+    say = f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is the"
+    yield Cut("", f"{say} micro-batch{letters}.", on={"hidden": [*map(name_of, tasks)]})
     for start in sorted({task.start for task in tasks}):
         now = [task for task in tasks if task.start == start]
         does = "; ".join(f"{rows[t.worker]} takes micro-batch {words(t, v > 1)} {t.step.kind}" for t in now)
         ids = [name_of(task) for task in now]
         yield Cut("", f"Time {number(start, 4)}{unit}: {does}.", off={"hidden": ids}, hot={"hot": ids})
-    waits, ideal = (number(100 * part, 3) for part in (bubble(tasks), bubble_fraction(p, m, v)))
-    formula = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1)"
     took = f"{number(makespan(tasks), 4)}{unit or ' units of time'}"
-    said = f"{took}, of which a {who} waits for {waits} percent, the bubble; {formula} is {ideal} percent."
-    if any(task.step.kind == "backward" for task in tasks):
-        steps = [[task.step for task in tasks if task.worker == worker] for worker in range(p)]
-        kept = ", ".join(f"{row}: {most_kept(each)}" for row, each in zip(rows, steps))
-        of = "micro-batches in a chunk" if v > 1 else "micro-batches"
-        said += f" The most {of} whose activations are kept: {kept}."
-    yield Cut("", said)
+    waits = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
+    ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
+    yield Cut("", f"{waits}; {ideal}.{describe_kept(tasks, rows, v > 1)}")
+
+
+def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
+    """A sentence on the most activations that each worker keeps; "" without backward, which needs none."""
+    if not any(task.step.kind == "backward" for task in tasks):
+        return ""
+    steps = [[task.step for task in tasks if task.worker == worker] for worker in range(len(rows))]
+    kept = ", ".join(f"{row}: {most_kept(each)}" for row, each in zip(rows, steps))
+    of = "micro-batches in a chunk" if interleaved else "micro-batches"
+    return f" The most {of} whose activations are kept: {kept}."

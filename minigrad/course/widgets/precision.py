@@ -1,8 +1,8 @@
-"""Gradients in half precision: which vanish, which overflow, and what a loss scale does about it.
+"""Gradients in half precision: which vanish, which overflow, and how a loss scale helps.
 
-Gradients are small, and float16 ends at 2⁻²⁴: below it is 0. The loss times 2ᵏ has gradients 2ᵏ times as large, which
-lie in the middle of what float16 can say; the optimiser divides again. Each step is a scale, and what becomes of each
-gradient is found by casting it.
+Gradients are small, and float16 rounds to 0 below 2⁻²⁴. The loss times 2ᵏ has gradients 2ᵏ times as large, in the
+middle of float16's range; the optimiser divides by 2ᵏ again. Each step of the widget is a scale; each gradient is cast
+to see whether it survives.
 
 Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://arxiv.org/abs/1710.03740
 """
@@ -29,20 +29,20 @@ from .film import Charted, Choice, Cut, Panel, Reel, row, table
 
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the scales, powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
-SERIES = (3, 4, 0, 6)  # how each looks
-LEAST = -64  # smaller ones are put with those of 2 to this
+SERIES = (3, 4, 0, 6)  # the chart series of each fate
+LEAST = -64  # smaller exponents are counted here
 Cast = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Format:
-    """A type of 16 bits.
+    """A 16-bit floating-point format.
 
-    cast        to it, and back to one that NumPy computes with
-    smallest    exponent of the smallest number above 0
-    normal      exponent of the smallest with all its bits
-    end         of the first power of 2 that is too large
-    bits        of a normal number's mantissa, the leading one among them
+    cast        rounds an array to the format, in a dtype that NumPy computes with
+    smallest    exponent of the smallest subnormal number
+    normal      exponent of the smallest normal number
+    end         exponent of the first power of 2 that overflows
+    bits        bits of a normal number's mantissa, with the leading 1
     """
 
     name: str
@@ -60,13 +60,13 @@ def to_float16(x: np.ndarray) -> np.ndarray:
 
 
 def to_bfloat16(x: np.ndarray) -> np.ndarray:
-    """Rounded to bfloat16, by way of float32, and that float32 again."""
+    """Rounded to bfloat16 (from float32), and returned as float32."""
     with np.errstate(over="ignore", under="ignore"):
         return x.astype(np.float32).astype(bfloat16).astype(np.float32)
 
 
 def format_of(dtype: np.dtype, cast: Cast) -> Format:
-    """What a dtype says of itself."""
+    """The format of a dtype, from its finfo."""
     info = finfo(dtype)
     smallest = round(log2(info.smallest_subnormal))
     return Format(dtype.name, cast, smallest, int(info.minexp), int(info.maxexp), info.nmant + 1)
@@ -76,17 +76,17 @@ FORMATS = format_of(float16, to_float16), format_of(bfloat16, to_bfloat16)
 
 
 class Precision(Charted):
-    """What becomes of gradients in 16 bits, under scales from 1 to 2²⁴; in float16, and in bfloat16.
+    """The fate of gradients in float16 and bfloat16, under loss scales from 1 to 2²⁴.
 
-    gradients    a Module that has them in `.grad`; tensors or arrays, in a list or by name; or a Module whose
-                 gradients are taken here, of loss_fn(model(x), y), on a copy of it
+    gradients    a Module with gradients in `.grad`; or tensors or arrays, in a list or a dict; or, with loss_fn, a
+                 Module whose copy is differentiated here, for loss_fn(model(x), y)
 
-    counts       (format, exponent of the scale) → how many of each of FATES
-    best         format → the exponent at which most are normal and none overflows
+    counts       (format, exponent of the scale) → the number of gradients with each of FATES
+    best         format → the exponent with the fewest overflows, then the most normal gradients
 
-    The scale multiplies gradients that were computed without it: that is the gradient of the scaled loss, unless
-    something in between overflows. Those that are exactly 0, infinite or no number stay so at any scale, and are left
-    out. Raises TypeError for what has no gradients, ValueError where none is left.
+    The scale multiplies gradients that were computed without it: these equal the gradients of the scaled loss unless
+    an intermediate value overflows. Gradients that are 0, infinite or NaN stay so at any scale and are left out.
+    Raises TypeError if there are no gradients, ValueError if none is left.
     """
 
     def __init__(self, gradients: Any, loss_fn: Callable[[Any, Any], Any] | None = None, x: Any = None, y: Any = None):
@@ -95,7 +95,7 @@ class Precision(Charted):
         every = np.concatenate([array.reshape(-1) for array in arrays_of(gradients)])
         kept = every[np.isfinite(every) & (every != 0)]
         if not kept.size:
-            raise ValueError(f"Precision needs a gradient that is a number and not 0, and all {every.size} are not")
+            raise ValueError(f"Precision needs a finite gradient other than 0; all {every.size} are 0, infinite or NaN")
         self.counts = {(f.name, k): counts(f, kept, k) for f in FORMATS for k in EXPONENTS}
         self.best = {f.name: best([self.counts[f.name, k] for k in EXPONENTS]) for f in FORMATS}
         reels = [reel(f, kept, every.size, self.counts, self.best[f.name]) for f in FORMATS]
@@ -106,9 +106,9 @@ class Precision(Charted):
 def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:
     """A copy of the model with the gradients of the loss."""
     if not isinstance(model, Module):
-        raise TypeError(f"with a loss_fn, Precision takes a Module's gradients, and got {model!r}")
+        raise TypeError(f"with a loss_fn, Precision expects a Module, got {model!r}")
     if x is None or y is None:
-        raise TypeError("with a loss_fn, Precision takes a batch, too: Precision(model, loss_fn, x, y)")
+        raise TypeError("with a loss_fn, Precision needs a batch too: Precision(model, loss_fn, x, y)")
     copied = deepcopy(model)
     for p in copied.parameters():
         p.grad = None
@@ -122,39 +122,39 @@ def arrays_of(gradients: Any) -> list[np.ndarray]:
     if isinstance(gradients, Module):
         gradients = [p.grad for p in gradients.parameters() if p.grad is not None]
         if not gradients:
-            raise TypeError("no parameter has a .grad: call backward() before, or say loss_fn, x and y")
+            raise TypeError("no parameter has a .grad: call backward() first, or pass loss_fn, x and y")
     if isinstance(gradients, Mapping):
         gradients = list(gradients.values())
     if isinstance(gradients, Tensor | np.ndarray) or not isinstance(gradients, Iterable):
         gradients = [gradients]
     found = [np.asarray(g.numpy() if isinstance(g, Tensor) else g) for g in gradients]
     if not found or any(kind(array.dtype) != "f" for array in found):
-        raise TypeError(f"Precision casts gradients that are floating-point, and got {[str(a.dtype) for a in found]}")
+        raise TypeError(f"Precision expects floating-point gradients, got {[str(a.dtype) for a in found]}")
     return found
 
 
-# -- what becomes of them --------------------------------------------------------------------------------------
+# -- the fates -------------------------------------------------------------------------------------------------
 
 
 def scaled(gradients: np.ndarray, k: int) -> np.ndarray:
-    """2ᵏ times as large, at least in float32."""
+    """The gradients times 2ᵏ, in float32 or wider."""
     with np.errstate(over="ignore"):
         return gradients.astype(np.promote_types(gradients.dtype, np.float32)) * np.float32(2.0**k)
 
 
 def fates(format: Format, gradients: np.ndarray, k: int) -> np.ndarray:
-    """The number in FATES, for each gradient under the scale 2ᵏ."""
+    """The index in FATES of each gradient under the scale 2ᵏ."""
     size = np.abs(format.cast(scaled(gradients, k)).astype(np.float64))
     return np.select([size == 0, size < 2.0**format.normal, np.isfinite(size)], [0, 1, 2], 3)
 
 
 def counts(format: Format, gradients: np.ndarray, k: int) -> tuple[int, ...]:
-    """How many of each fate."""
+    """The number of gradients with each fate."""
     return tuple(int(n) for n in np.bincount(fates(format, gradients, k), minlength=len(FATES)))
 
 
 def best(found: Sequence[tuple[int, ...]]) -> int:
-    """The exponent with the fewest infinite, then the most normal; of equals the smallest."""
+    """The exponent with the fewest infinite, then the most normal gradients; the smallest of equals."""
     return EXPONENTS[min(range(len(found)), key=lambda i: (found[i][3], -found[i][2]))]
 
 
@@ -197,12 +197,12 @@ def reel(
 
 
 def power(k: float) -> str:
-    """2 to that, as it is written."""
+    """2 to the power of k, as text."""
     return "2" + str(int(k)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def opening(format: Format, left_out: int) -> str:
-    """What there is to say once."""
+    """The sentences about the format, for the first step."""
     zeros = f" {left_out:,} more are exactly 0, or no finite number, at any scale." if left_out else ""
     return (
         f" {format.name} has {format.bits} bits for a number from {power(format.normal)} to below "
@@ -211,7 +211,7 @@ def opening(format: Format, left_out: int) -> str:
 
 
 def told(format: Format, k: int, found: Sequence[int]) -> str:
-    """What becomes of the gradients under a scale, in words."""
+    """The fates of the gradients under one scale, in words."""
     zero, sub, normal, infinite = found
     whole = sum(found)
     scale = f"The loss times {power(k)}, {2**k:,}" if k else "The loss as it is"
@@ -246,12 +246,12 @@ def percent(part: int, whole: int) -> str:
 
 
 def exponents(gradients: np.ndarray) -> np.ndarray:
-    """The power of 2 at or below each one's size."""
+    """The exponent of the largest power of 2 not above each gradient's size."""
     return np.maximum(np.frexp(np.abs(gradients.astype(np.float64)))[1] - 1, LEAST)
 
 
 def drawn(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis) -> str:
-    """A bar for each power of 2, cut by what becomes of those in it; and where the format begins and ends."""
+    """A bar for each power of 2, divided by fate; and lines where the format's range begins and ends."""
     fate, parts = fates(format, gradients, k), []
     low = int(sizes.min())
     floors = np.zeros(int(sizes.max()) - low + 1, int)

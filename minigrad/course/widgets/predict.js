@@ -1,4 +1,4 @@
-// A prediction: the form, and beneath it what was predicted, what came, and how far apart they are.
+// A prediction: the form, and below it the predicted answer, the actual one and the gap.
 
 function render({ model, el }) {
   const root = box(el, `Prediction: ${model.get("label")}`);

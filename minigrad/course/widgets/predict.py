@@ -1,7 +1,7 @@
-"""A prediction as a form: an answer and how sure of it, locked by a button before the code that finds it is run.
+"""A prediction as a form: an answer and a confidence, locked by a button before the learner runs the code.
 
-The widget is told no answer, so there is none in the notebook above the cell that calls `reveal`: not in the source,
-not in an output, not in what is saved of the widget.
+The widget never has the right answer, so the notebook does not contain it above the cell that calls `reveal`: not in
+the source, not in an output, not in the saved state of the widget.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .widget import Plain, javascript
 class Predict(Form):
     """Predict("boxes", "How many boxes will the picture have?")
 
-    kind         number, option, truth, shape or order; `options` alone make it option, and else it is number
-    options      what to choose from, or to put in order
-    unit         of a number
-    tolerance    how far off a number is still right, in that unit
+    kind         number, option, truth, shape or order; by default option if there are `options`, else number
+    options      the choices, or the items to put in order
+    unit         the unit of a number
+    tolerance    how far off a number may be, in that unit
 
-    What is locked stays locked: when the cell is run again, and when the kernel is restarted. Where the name is that of
-    a locked prediction with other kinds of answers, that one is shown, and a sentence says so. A later cell calls
-    `reveal("boxes", value)`, with the value that it has found. Where there is no browser, `lock` is the button.
+    A locked answer stays locked when the cell runs again and when the kernel restarts. If a locked prediction has the
+    same name but another kind of answer, the widget shows that prediction and says so. A later cell calls
+    `reveal("boxes", value)` with the value that it found. Without a browser, call `lock` instead of the button.
 
-    Raises ValueError for a question that has no answer.
+    Raises ValueError for a question that cannot be answered.
     """
 
     _esm = javascript("question", "predict")
@@ -51,36 +51,36 @@ class Predict(Form):
         tolerance: float = 0.0,
     ):
         if isinstance(options, str):
-            raise TypeError(f"options are a list, such as ['yes', 'no'], and not the text {options!r}")
+            raise TypeError(f"options must be a list, such as ['yes', 'no'], not the string {options!r}")
         if options and kind not in (None, "option", "order"):
-            raise ValueError(f"the question {name!r} is of kind {kind!r}, which has no options, and got {options!r}")
+            raise ValueError(f"the question {name!r} is of kind {kind!r}, which takes no options; got {options!r}")
         asked = Question(name, text, kind or ("option" if options else "number"), tuple(options), unit, tolerance)
         self._namespace = sys._getframe(1).f_globals
         self.prediction = prediction(asked, self._namespace)
         super().__init__(label=name, question=(self.prediction.other or asked).plain())
-        if self.prediction.face is not None:  # of this cell, when it was run before
+        if self.prediction.face is not None:  # the widget of an earlier run of this cell
             self.prediction.face.close()
         self.prediction.face = self
         self.refresh()
 
     def lock(self, answer: Any, confidence: str) -> Predict:
-        """Lock an answer; what the button does. Raises ValueError saying why it cannot be."""
+        """Lock an answer, as the button does. Raises ValueError with the reason if that fails."""
         self.refresh(self.prediction.lock(answer, confidence))
         return self
 
     def reveal(self, actual: Any) -> Told:
-        """What `reveal` does, for this prediction."""
+        """Call `reveal` for this prediction."""
         return revealed(self.label, actual, self._namespace)
 
     def answered(self, given: Plain) -> None:
         try:
             self.lock(given["answer"], given["confidence"])
         except ValueError as error:
-            self.say = ""  # the same sentence again is news, too
+            self.say = ""  # so that the browser is notified even if the sentence is the same
             self.say = str(error)
 
     def refresh(self, more: str = "") -> None:
-        """Show what is known by now."""
+        """Update the traits from the prediction; `more` is a sentence to add."""
         kept, outcome, asked = self.prediction.locked, self.prediction.outcome, self.prediction.question
         self.locked = {key: kept[key] for key in ("answer", "confidence")} if kept else {}
         self.outcome = outcome
@@ -96,7 +96,7 @@ class Predict(Form):
 
     @property
     def text(self) -> str:
-        """The question, and what is known by now, in words."""
+        """The question and its state, in words."""
         kept, asked = self.prediction.locked, self.prediction.other or self.prediction.question
         if kept:
             more = f" {self.say}" if self.prediction.other else ""

@@ -1,14 +1,14 @@
-// A question as a form, keyboard and all: what Predict and Quiz have in common.
+// A question as a form, with keyboard support, for Predict and Quiz.
 //
 //   form(question, confidences, send)  →  { el, show, stop }
 //     question    { name, text, kind, options, unit }
-//     send        ({ name, answer, confidence }) is called by the button; the kernel says what becomes of it
-//     show        ({ locked: { answer, confidence } or {}, say, closed }): what is locked cannot be changed
-//     stop        forgets the kernel whose word it waits for
+//     send        called with { name, answer, confidence } by the button; the kernel replies through the traits
+//     show        ({ locked: { answer, confidence } or {}, say, closed }): a locked answer cannot be changed
+//     stop        stops waiting for the kernel's reply
 //
-// Every word of a question is set as text, never as HTML. An answer is checked and kept by the kernel alone.
+// Every word of a question is set as text, never as HTML. Only the kernel checks and keeps an answer.
 
-const PATIENCE = 5000; // ms until a kernel that says nothing is taken for gone
+const PATIENCE = 5000; // ms without a reply until the kernel counts as gone
 const HOW = { number: "a number; a decimal fraction has a point", shape: "a shape, such as (2, 3)" };
 let serial = 0;
 
@@ -83,52 +83,55 @@ function form(question, confidences, send) {
   const fields = make("fieldset", { className: "mg-fields" }, make("legend", {}, question.text), answer.el, sure.el);
   const el = make("form", { className: "mg-question", noValidate: true }, fields, make("div", { className: "mg-controls" }, button, say));
   el.dataset.name = question.name;
-  let waiting = 0;
-
-  function gone() {
-    clearTimeout(waiting);
-    say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again.";
-  }
+  const f = { el, answer, sure, button, say, waiting: 0 }; // waiting for the kernel's reply: the timer's id
   el.addEventListener("submit", (event) => {
     event.preventDefault();
-    const given = { name: question.name, answer: answer.get(), confidence: sure.get() };
-    if (given.answer === null) say.textContent = "There is no answer yet.";
-    else if (given.confidence === null) say.textContent = "Say how sure you are.";
-    else {
-      say.textContent = "";
-      clearTimeout(waiting);
-      waiting = setTimeout(gone, PATIENCE);
-      try { send(given); } catch { gone(); } // it throws where the kernel was shut down
-    }
+    submit(f, { name: question.name, answer: answer.get(), confidence: sure.get() }, send);
   });
-  function show({ locked, say: words, closed }) {
-    clearTimeout(waiting);
-    const done = "answer" in locked;
-    if (done) {
-      answer.set(locked.answer);
-      sure.set(locked.confidence);
-    }
-    const had = el.contains(document.activeElement) && document.activeElement === button;
-    for (const control of el.querySelectorAll("input, button")) control.disabled = done || Boolean(closed);
-    button.textContent = done ? "Locked" : "Lock";
-    el.dataset.locked = done;
-    say.textContent = words;
-    if (had && button.disabled) { say.tabIndex = -1; say.focus(); } // the keyboard stays where it was
-  }
-  return { el, show, stop: () => clearTimeout(waiting) };
+  return { el, show: (state) => show(f, state), stop: () => clearTimeout(f.waiting) };
 }
 
-// The box that a widget of questions lives in.
+function submit(f, given, send) {
+  const gone = () => {
+    clearTimeout(f.waiting);
+    f.say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again.";
+  };
+  if (given.answer === null) f.say.textContent = "There is no answer yet.";
+  else if (given.confidence === null) f.say.textContent = "Say how sure you are.";
+  else {
+    f.say.textContent = "";
+    clearTimeout(f.waiting);
+    f.waiting = setTimeout(gone, PATIENCE);
+    try { send(given); } catch { gone(); } // throws if the kernel was shut down
+  }
+}
+
+function show(f, { locked, say, closed }) {
+  clearTimeout(f.waiting);
+  const done = "answer" in locked;
+  if (done) {
+    f.answer.set(locked.answer);
+    f.sure.set(locked.confidence);
+  }
+  const had = f.el.contains(document.activeElement) && document.activeElement === f.button;
+  for (const control of f.el.querySelectorAll("input, button")) control.disabled = done || Boolean(closed);
+  f.button.textContent = done ? "Locked" : "Lock";
+  f.el.dataset.locked = done;
+  f.say.textContent = say;
+  if (had && f.button.disabled) { f.say.tabIndex = -1; f.say.focus(); } // keeps the keyboard focus in this form
+}
+
+// The root element of a widget of questions.
 function box(el, label) {
   const root = make("div", { className: "mg-widget mg-asking", role: "group", "aria-label": label });
-  // Else JupyterLab takes our keys for its own commands; it looks at what has the focus, and no further.
+  // Else JupyterLab takes our keys for its commands; it checks only the focused element for this attribute.
   root.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   return root;
 }
 
-// A page without a kernel keeps an answer as it was locked, and has nothing to compare it with.
+// A page without a kernel only locks an answer: it has nothing to compare it with.
 function sender(model, locked) {
   if (model.send) return (given) => model.send(given);
   return (given) => locked(given);

@@ -1,4 +1,4 @@
-// A quiz: one form for each question, and what there is to say to each answer once the kernel has told it.
+// A quiz: a form for each question, and feedback on each answer once the kernel has sent it.
 
 function render({ model, el }) {
   const root = box(el, `Quiz: ${model.get("label")}`);

@@ -1,7 +1,7 @@
-"""Some questions to answer from memory, each locked with how sure one is, and scored when all are locked.
+"""Questions to answer from memory, each locked with a confidence, and scored when all are locked.
 
-What is right is in the package (course/quiz.py). No trait holds it before the last answer is locked, so it is neither
-in the notebook nor in the browser until then.
+The right answers are in the package (course/quiz.py). No trait holds them before the last answer is locked, so until
+then they are neither in the notebook nor in the browser.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from .widget import Plain, javascript
 class Quiz(Form):
     """Quiz("00_start_here") asks the questions of the lesson of that name.
 
-    questions    a .toml file of one's own, in the place of the package's; its form is told in minigrad/course/quiz.py
-
-    Raises CourseError where there is no such quiz, or its file is not one.
+    questions    your own .toml file instead of the package's; minigrad/course/quiz.py describes its format
+    Raises CourseError if there is no such quiz, or if its file is not valid.
     """
 
     _esm = javascript("question", "quiz")
@@ -42,16 +41,17 @@ class Quiz(Form):
         self._predictions = {item.question.name: prediction(item.question, namespace) for item in self._items}
         super().__init__(label=name, questions=[item.question.plain() for item in self._items])
         for face in {one.face for one in self._predictions.values() if one.face is not None}:
-            face.close()  # of this cell, when it was run before
+            face.close()  # the widget of an earlier run of this cell
         for one in self._predictions.values():
             one.face = self
         self.refresh()
 
     def lock(self, name: str, answer: Any, confidence: str) -> Quiz:
-        """Lock the answer to one question; what its button does. Raises ValueError saying why it cannot be."""
+        """Lock the answer to one question, as its button does. Raises ValueError with the reason if that fails."""
         full = name if name in self._predictions else f"{self.label}/{name}"
         if full not in self._predictions:
-            raise ValueError(f"{self.label} asks {', '.join(key.partition('/')[2] for key in self._predictions)}")
+            asked = ", ".join(key.partition("/")[2] for key in self._predictions)
+            raise ValueError(f"{self.label} has no question {name!r}; it has {asked}")
         self.says = {**self.says, full: self._predictions[full].lock(answer, confidence)}
         return self
 
@@ -60,11 +60,11 @@ class Quiz(Form):
             self.lock(str(given["name"]), given["answer"], given["confidence"])
         except ValueError as error:
             name = str(given["name"])
-            self.says = {**self.says, name: ""}  # the same sentence again is news, too
+            self.says = {**self.says, name: ""}  # so that the browser is notified even if the sentence is the same
             self.says = {**self.says, name: str(error)}
 
     def refresh(self) -> None:
-        """Show what is locked, and once all is, what is right."""
+        """Update the traits: what is locked and, once all is, the score."""
         kept = {name: one.locked for name, one in self._predictions.items()}
         self.locked = {n: {key: r[key] for key in ("answer", "confidence")} for n, r in kept.items() if r}
         missing = len(self._items) - len(self.locked)
@@ -76,7 +76,7 @@ class Quiz(Form):
         self.score = f"{right} of {len(self._items)} right."
 
     def _compare(self) -> None:
-        """Write down and send what is right; the only place that does."""
+        """Record the results and send them to the browser. No other method sends right answers."""
         if self.results:
             return
         results = {}
@@ -88,13 +88,13 @@ class Quiz(Form):
                 "right": item.question.right(kept["answer"], item.right),
                 "says": item.said_of(kept["answer"]),
             }
-        self.results = results  # before `show`, which comes back to refresh
+        self.results = results  # before `show`, which calls refresh again
         for item in self._items:
             self._predictions[item.question.name].show(item.right)
 
     @property
     def text(self) -> str:
-        """The questions, with what is locked and, once all is, what is right."""
+        """The questions in words, with the locked answers and, once all are locked, the results."""
         lines = [f"Quiz {self.label}. {self.score}"]
         for n, item in enumerate(self._items, 1):
             asked, kept = item.question, self._predictions[item.question.name].locked

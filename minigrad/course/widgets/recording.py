@@ -1,7 +1,6 @@
-"""A learner's function, watched while it runs: which line ran, what each op gave, what was printed, in order.
+"""Records a run of a learner's function: the lines that ran, the ops' results and the output, in order.
 
-Nothing of the function is changed. Lines are heard of through Python's own tracing, ops through a watcher of the
-engine.
+The function itself is not changed. Lines come from Python's sys.settrace, ops from a watcher of the engine.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.autograph.scopes import from_library
 from ..probe import GRACE, Stop, said_again, stop
 
-MOST_LINES = 2000  # that are run before a function is taken for one that never ends,
-SECONDS = 10.0  # and how long it may take, where Python tells of no lines
+MOST_LINES = 2000  # lines that may run before a function counts as endless
+SECONDS = 10.0  # time limit, for code whose lines Python does not trace
 
 
 class TooLong(Exception):
-    """The function has run for longer, or more lines, than can be shown."""
+    """The function has run for longer, or more lines, than a widget allows."""
 
 
 class Stopped(BaseException):
-    """What is raised in the function then: a learner's `except Exception` does not catch it, and go on."""
+    """Raised inside the function at the line limit. A learner's `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Computed:
-    """An op has given y."""
+    """An op has computed y from xs."""
 
     line: int
     op: Op
@@ -67,9 +66,9 @@ Event = Ran | Computed | Printed
 class Recording:
     """What happened while a function ran.
 
-    names     id of a tensor → what the function called it last
-    result    what it gave; None where it raised
-    error     what it raised
+    names     id of a tensor → the function's last variable name for it
+    result    its return value; None if it raised
+    error     the exception that it raised, if any
     """
 
     events: list[Event] = field(default_factory=list)
@@ -79,7 +78,7 @@ class Recording:
 
 
 class Listening(StringIO):
-    """The standard output, each piece noted with the user's line; of other threads, passed on."""
+    """A standard output that records each write with the user's line. Writes of other threads are passed on."""
 
     def __init__(self, events: list[Event]):
         super().__init__()
@@ -95,7 +94,7 @@ class Listening(StringIO):
 
 @dataclass
 class Ops:
-    """The watcher."""
+    """The engine watcher that records each op."""
 
     events: list[Event]
 
@@ -108,7 +107,7 @@ class Ops:
 
 
 def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
-    """A run of f(*args). What it raises is part of the recording, and so is that it was stopped."""
+    """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
     recording = Recording()
     events, names = recording.events, recording.names
 
@@ -128,10 +127,10 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
 
 @contextmanager
 def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None] | None = None) -> Iterator[None]:
-    """A block in which 2000 lines of a learner's code may run, for ten seconds; at one more it raises TooLong.
+    """A block that may run 2000 lines of a learner's code and take ten seconds; beyond that it raises TooLong.
 
-    name, doing    as told then: f, while it was traced
-    heard          is told of each event of Python's tracing in such code
+    name, doing    parts of the message, such as "f" and " while it was traced"
+    heard          called with each frame and event of Python's tracing in the learner's code
     """
     ran = 0
 
@@ -159,17 +158,18 @@ def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None]
 
 @contextmanager
 def within(seconds: float, otherwise: str) -> Iterator[None]:
-    """A block that has so many seconds; else it is stopped at its next step in Python, and raises TooLong(otherwise).
+    """A block with a time limit: after it, the block stops at its next bytecode and raises TooLong(otherwise).
 
-    It is told again and again, for code that catches it, which may help. What cannot be stopped: one call into C that
-    does not return, as of time.sleep(1e6), which a notebook's interrupt button ends; and anything in a browser.
+    The exception is raised repeatedly, in case code catches it. Two things cannot be stopped: a call into C that does
+    not return, such as time.sleep(1e6) (a notebook's interrupt button ends it), and anything in a browser.
 
-    The word may come at any step, of the ending too: so that is made of bare locks, calls into C, done or not begun.
+    The exception may arrive at any bytecode, also in the cleanup, so the cleanup uses bare locks, whose C calls are
+    atomic.
     """
     if sys.platform == "emscripten":
         yield
         return
-    thread, block, watcher = current_thread(), Lock(), Lock()  # the locks are held by what they are named for
+    thread, block, watcher = current_thread(), Lock(), Lock()  # each lock is held while its namesake runs
 
     def watch() -> None:
         with watcher:
@@ -190,7 +190,7 @@ def within(seconds: float, otherwise: str) -> Iterator[None]:
     with said_again():
         try:
             try:
-                watcher.release()  # now it begins to count
+                watcher.release()  # starts the clock
                 yield
             finally:
                 end()

@@ -1,4 +1,4 @@
-"""The roofline of a function as a film: op by op, what bounds it on this machine. See profiler/roofline.py."""
+"""The roofline of a function as a film: what bounds each op on this machine. See profiler/roofline.py."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LARGEST = 60  # ops
 
 
 class Roofline(Charted):
-    """The ops of a function under the roofs of this machine; as written, and after the compiler's passes.
+    """The ops of a function under the roofs of this machine, as written and after the compiler's passes.
 
-    f          a Python function of tensors, or a traced one; or what profiler.roofline has found, and nothing else
-    machine    its roofs, where they are known: Machine.measured() takes about a second
+    f          a Python function of tensors, or a traced one; or the result of profiler.roofline, without args
+    machine    the roofs, if they are known; measuring them takes about a second
 
-    points     for each of the two, what was counted and measured
-    What was measured is said in `text` and on the screen; `repr` and what a notebook keeps say what was counted.
-    Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than 60.
+    points     the counted and measured costs of each op, for both versions
+    `text` and the screen include measured times; `repr` and the stored notebook output have only exact counts.
+    Raises TypeError if f is not callable, ValueError for a graph of no op or of more than 60.
     """
 
     def __init__(self, f: Callable[..., Any] | Found, *args: Any, machine: Machine | None = None):
@@ -36,7 +36,7 @@ class Roofline(Charted):
         )
         most = max(map(len, found.points.values()), default=0)
         if not 1 <= most <= LARGEST:
-            raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and here are {most}: trace another part")
+            raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and this graph has {most}: trace another part")
         self.points, self.machine = found.points, found.machine
         every = [point for each in self.points.values() for point in each]
         reels = [reel(found, self.machine, axes(every, self.machine)) for found in self.points.values()]
@@ -44,12 +44,12 @@ class Roofline(Charted):
 
     @property
     def counted(self) -> str:
-        """What was counted, and not measured, in words."""
+        """The counted costs in words, without measured times."""
         return "\n".join(f"{i:2} {accounts(point)}" for i, point in enumerate(self.points[WRITTEN]))
 
     @property
     def svg(self) -> str:
-        """What was counted, as a picture: the same in every run, on every machine."""
+        """The counted costs as a picture, the same in every run and on every machine."""
         found = [point for point in self.points[WRITTEN] if point.flops]
         x = decades([point.intensity for point in found], across, "FLOPs a byte")
         y = decades([point.flops for point in found], upwards, "FLOPs", compact)
@@ -101,7 +101,7 @@ def listing(found: Sequence[Point]) -> str:
 
 
 def accounts(point: Point) -> str:
-    """What the engine counts."""
+    """The counted costs of an op in words."""
     if not point.flops:
         return f"{point.name}: {point.nbytes:,} bytes moved, and nothing computed"
     flops, each = f"{point.flops:,} FLOP{'s' * (point.flops > 1)}", number(point.intensity, 3)
@@ -109,7 +109,7 @@ def accounts(point: Point) -> str:
 
 
 def verdict(point: Point, machine: Machine) -> str:
-    """How quick it is, and what bounds it."""
+    """The speed of an op, and what bounds it, in words."""
     what = bound(point, machine)
     if what == "call":
         speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"

@@ -1,8 +1,7 @@
-"""A graph on several workers: what does not depend on each other runs at once.
+"""A graph on several workers: ops that do not depend on each other run at the same time.
 
-The schedule is the compiler's own (graph/compiler/schedule.py): each free worker takes the ready op with the longest
-way still before it. How long an op takes is either estimated there, from its FLOPs and bytes, or measured here, op by
-op.
+The schedule is the compiler's own (graph/compiler/schedule.py): a free worker takes the ready op with the longest path
+to the end. The time of an op is either estimated there, from its FLOPs and bytes, or measured here, op by op.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from .traced import traced
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
 LEFT, RIGHT, TOP = 12, WIDTH - 12, 8
-LANE, HIGH = 56, 30  # from one lane to the next, and of a block, in pixels
+LANE, HIGH = 56, 30  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
 
 
@@ -48,17 +47,17 @@ class Schedule(Charted):
     """The ops of a function on workers, start by start.
 
     f          a Python function of tensors, or a traced one; its ops are scheduled as written, before any fusion;
-               views take no time, and are not shown
-    workers    the numbers of them to choose from
+               views take no time and are not shown
+    workers    the numbers of workers to choose from
 
-    The times to choose from are the compiler's estimates, of which `text` and `repr` tell, and measured ones.
-    Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than 60.
+    The reader chooses between estimated and measured times; `text` and `repr` begin with the estimates.
+    Raises TypeError if f is not callable, ValueError for a graph of no op or of more than 60.
     """
 
     def __init__(self, f: Callable[..., Any], *args: Any, workers: Sequence[int] = WORKERS):
         counts = [workers] if isinstance(workers, int) else list(workers)
         if not counts or len(set(counts)) < len(counts) or not all(type(n) is int and 1 <= n <= 8 for n in counts):
-            raise ValueError(f"workers are 1 to 8, each number once, as in workers=(1, 2, 4), and got {workers!r}")
+            raise ValueError(f"workers must be distinct integers from 1 to 8, such as (1, 2, 4); got {workers!r}")
         graph, arrays = traced("Schedule", f, args, LARGEST)
         taken = measured(graph, arrays)
         sources: list[tuple[str, Seconds]] = [
@@ -73,18 +72,18 @@ class Schedule(Charted):
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
         super().__init__(f"The schedule of {name}", (), reels, choices)
-        self.choice = [min(1, len(counts) - 1), 0]  # one worker alone is there to compare with
+        self.choice = [min(1, len(counts) - 1), 0]  # open with the second: the first, one worker, is for comparison
 
 
 def measured(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
-    """Seconds of each op, by its own `forward`."""
+    """Op → the seconds of its `forward`."""
     seconds: dict[Node, float] = {}
 
     def timing(node: Node, xs: Sequence[Any]) -> Any:
         seconds[node] = fastest(partial(value, node, *xs))
         return value(node, *xs)
 
-    with redirect_stdout(StringIO()):  # what it prints was not asked for
+    with redirect_stdout(StringIO()):  # drops the output of print ops
         walked(graph, arrays, timing)
     return seconds
 
@@ -104,7 +103,7 @@ def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
 
 
 def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], times: str) -> list[Cut]:
-    """Each start, and what comes of it."""
+    """An opening cut, a cut for each op that starts, and a summary."""
     before = needs(plan)
     place = {slot.node: i for i, slot in enumerate(slots)}
     of = {slot.node: slot for slot in slots}
@@ -144,7 +143,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
 
 
 def needs(plan: Planned) -> dict[Node, list[Node]]:
-    """Node → the ops whose results it waits for; of a view, those of what it looks at."""
+    """Node → the ops whose results it waits for; a view is replaced by the ops that its base waits for."""
     found: dict[Node, list[Node]] = {}
     for node, xs in waits_for(plan.graph).items():
         each = ([x] if not x.op.is_view else found[x] for x in xs)
@@ -153,7 +152,7 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
 
 
 def basis(times: str) -> str:
-    """What the times are taken from."""
+    """A sentence about the source of the times."""
     if times == TIMES[1]:
         return "Each op was run and measured, by itself; what a hand-over takes is an estimate."
     return (
@@ -163,7 +162,7 @@ def basis(times: str) -> str:
 
 
 def bound(plan: Planned) -> str:
-    """By how much any number of workers can be faster than one."""
+    """The largest possible speedup over one worker, with any number of workers."""
     return number(plan.alone / plan.path, 3) if plan.path else "1"
 
 
@@ -172,7 +171,7 @@ def on_path(slot: ScheduledNode, path: Sequence[Node]) -> str:
 
 
 def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, ScheduledNode]) -> str:
-    """What the op needed."""
+    """A sentence about the last operand that the op waited for."""
     needed = [of[x] for x in operands if x in of]
     if not needed:
         return "It needs no other's result."
@@ -185,7 +184,7 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
 
 
 def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node]) -> str:
-    """A lane for each worker, its ops as blocks, idle time hatched; a line from each op to those that need it."""
+    """A lane for each worker, its ops as blocks, idle time hatched; a line from each op to the ops that wait for it."""
     whole = plan.seconds or 1.0
     middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
     before = needs(plan)
@@ -216,7 +215,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node]) -> str
 
 
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:
-    """One op: its sign, where there is room; thick where it is on the critical path."""
+    """One op as a block, with its symbol where there is room; outlined if it is on the critical path."""
     left, right = at(slot.start), at(slot.end)
     sign = sign_of(slot.node.op)
     words = sign if 7.5 * len(sign) + 4 <= right - left else str(i) if right - left >= 16 else ""
@@ -229,14 +228,14 @@ def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, c
 
 
 def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
-    """From when to when a worker does nothing."""
+    """The idle intervals of a worker."""
     mine = sorted((slot.start, slot.end) for slot in plan.slots if slot.worker == worker)
     starts, ends = [*(start for start, _ in mine), plan.seconds], [0.0, *(end for _, end in mine)]
     return [(end, start) for end, start in zip(ends, starts) if start - end > 1e-12]
 
 
 def hatched(left: float, right: float, top: float) -> str:
-    """Slanted lines in a box."""
+    """Slanted lines over an idle interval, as SVG."""
     width = right - left
     lines = (
         f"M{left + c + max(0, -c):.1f},{top + max(0, -c):.1f}L{left + c + low:.1f},{top + low:.1f}"

@@ -1,4 +1,4 @@
-// A number that a reader drags: its name, a slider, and the number.
+// A number that a reader can drag: its name, a slider, and its value.
 
 function slider(id, says, name, range) {
   const label = made("label", { textContent: `${name} ` });

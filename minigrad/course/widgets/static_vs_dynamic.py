@@ -1,9 +1,8 @@
 """The same function two ways, line by line: the dynamic graph of an eager run, and the static graph of a trace.
 
-On the left each line that runs adds what it computes, and the values are there at once. On the right the same lines are
-traced: boxes are outlined, without values. Only then does the graph run, and the values flow through it. A branch that
-was not taken, a loop that was unrolled, a print that came when nothing was computed: all of it is seen by going through
-the lines one by one.
+On the left, each line that runs adds boxes with their values at once. On the right, the same lines are traced: their
+boxes are outlined and have no values. Then the graph runs, and the values appear. Stepping through the lines shows a
+branch that was not taken, a loop that was unrolled, a print that ran while nothing was computed.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from .eager_run import EagerRun, Moment, beginning, words
 from .film import Choice, Cut, Film, Panel, Reel, code, said
 from .recording import TooLong
 
-MOST_MOMENTS = 100  # of a run that was stopped
+MOST_MOMENTS = 100  # shown of a run without a graph
 PHASES = ("eager | built", "done | run")
 
 
 class StaticVsDynamic(Film):
-    """A function run eagerly beside the same function as a static graph.
+    """A function run eagerly, next to the same function as a static graph.
 
     f       a Python function of tensors
-    args    its arguments; or, as `cases`, several tuples of them, to be chosen among
+    args    its arguments
+    cases   instead of args, several tuples of arguments, for the reader to choose from
 
-    What f prints, and what it raises, is part of the film, and so is why it cannot be traced; a function that runs more
-    than 2000 lines is stopped.
+    The film shows what f prints and raises, and why it cannot be traced. After 2000 lines, f is stopped.
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
     """
 
@@ -45,7 +44,7 @@ class StaticVsDynamic(Film):
         f = f.python_function if isinstance(f, TracedFunction) else f
         cases = [args] if cases is None else list(cases)
         if not cases or not all(isinstance(case, tuple | list) for case in cases):
-            raise TypeError(f"cases are tuples of arguments, one or more, as in cases=[(x,), (y,)], and got {cases!r}")
+            raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
         traced = function(f)
         reels = [reel(f, traced, case) for case in cases]
         choices = [Choice("input", [listed([words(x) for x in case]) for case in cases])] if len(cases) > 1 else []
@@ -81,11 +80,11 @@ def panel_of(f: Callable[..., Any], source: dict[int, str]) -> Panel:
 
 
 def lines_of(f: Callable[..., Any]) -> dict[int, str]:
-    """Number → line, of a function's source. Raises ValueError where that cannot be read."""
+    """Line number → line of a function's source. Raises ValueError if the source cannot be read."""
     try:
         lines, first = inspect.getsourcelines(f)
     except (OSError, TypeError) as error:
-        raise ValueError(f"the source of {f!r} cannot be read, and so its lines cannot be shown: {error}") from None
+        raise ValueError(f"the source of {f!r} cannot be read, so its lines cannot be shown: {error}") from None
     return dict(enumerate(dedent("".join(lines)).splitlines(), first))
 
 
@@ -102,7 +101,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
 
 
 def calling(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
-    """Nothing has run yet, and a graph is there only if an earlier call has built it."""
+    """The opening: nothing has run, and there is a graph only if an earlier call traced it."""
     there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
     yield Cut(
         PHASES[0],
@@ -119,7 +118,7 @@ def calling(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[C
 
 
 def building(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
-    """Each line that runs, and what it does on both sides; what was printed on the right, all in all."""
+    """A cut for each line that runs, with its effects on both sides. Returns all output of the trace."""
     printed = ""
     for moment in left.moments:
         parts, text = right.built(moment.line, len(moment.values))
@@ -136,7 +135,7 @@ def building(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generato
 
 
 def built(left: EagerRun, right: AsGraph) -> Cut:
-    """All lines have run."""
+    """The cut after the last line."""
     boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     return Cut(
@@ -149,7 +148,7 @@ def built(left: EagerRun, right: AsGraph) -> Cut:
 def running(right: AsGraph, printed: str) -> Iterator[Cut]:
     """The run of the graph, node by node.
 
-    printed    on the right, before
+    printed    the output of the trace
     """
     known = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}
     yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
@@ -168,7 +167,7 @@ def running(right: AsGraph, printed: str) -> Iterator[Cut]:
 
 
 def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
-    """The film of a run that has no graph beside it; its end says why."""
+    """The film of a run without a graph; `end` says why there is none."""
     yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
     for moment in left.moments[:MOST_MOMENTS]:
         yield Cut(
@@ -183,26 +182,26 @@ def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cu
 
 
 def to_come(left: EagerRun) -> list[str]:
-    """The boxes and arrows that are not there before the run."""
+    """The boxes and arrows that the eager run adds."""
     given = [f"l{box}" for box in left.given]
     return [part for part in left.parts() if part not in given]
 
 
 def to_be_built(right: AsGraph) -> list[str]:
-    """The boxes and arrows that are not there before the trace: of a graph that was built by an earlier call, none."""
+    """The boxes and arrows that the trace adds: none if an earlier call traced the graph."""
     if not right.is_new:
         return []
     return right.parts(list(right.place)) + [f"r{box.id}" for box in right.picture.boxes if box.kind == "constant"]
 
 
 def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:
-    """The constants beside boxes: they come with their users."""
+    """The boxes of the constants that these parts use; they appear with their users."""
     kinds = {box.id: box.kind for box in right.picture.boxes}
     return [f"r{a.tail}" for a in right.picture.arrows if f"r{a.head}" in parts and kinds[a.tail] == "constant"]
 
 
 def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> str:
-    """What a line does on both sides."""
+    """A sentence about a line's effects on both sides."""
     boxes = [part for part in parts if part.startswith("rb")]
     values = listed(list(moment.values.values()))
     left = f"computes {values}" if values else "computes nothing"
@@ -213,7 +212,7 @@ def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> st
 
 
 def compared(left: str, right: str) -> str:
-    """The results, in a sentence."""
+    """A sentence that compares both results."""
     if left == right:
         return f"Both have the same result: {left}."
     return (

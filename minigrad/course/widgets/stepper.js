@@ -1,18 +1,16 @@
-// What all stepped widgets have in common: frame, keys, buttons, slider, sentence.
+// The frame, keys, buttons, slider and sentence of every stepped widget.
 //
 //   stepper({ model, el, phases, last, body, show, limit, stopped })
-//     phases    the names at the top, of which one is lit; none, if there are none
+//     phases    the names at the top, of which the current one is marked; may be empty
 //     last      the number of the last step
 //     body      HTML between the sentence and the controls
-//     show      (n, root) → { phase, say, spot }: draws step n, and says which part of the drawing must be in view
-//     limit     () → the last step that may be shown for now, where that is not the last of all
-//     stopped   () → called when the reader wants to go beyond it
-//     forget    () → called before all is drawn anew: a picture that was across goes down now, or the other way
-//
-// The kernel is told of the step when the reader pauses.
+//     show      (n, root) → { phase, say, spot }: draws step n; spot is the part to scroll into view
+//     limit     () → the last step that may be shown for now
+//     stopped   () → called when the reader tries to go beyond the limit
+//     forget    () → called before a redraw in the other layout, across or down
 
-const SYNC_AFTER = 150; // ms: not at every step of a drag
-const LEAST = 0.75; // of a picture's size, as in CSS
+const SYNC_AFTER = 150; // ms until the kernel gets the step, so that a drag does not send every one
+const LEAST = 0.75; // least scale of a picture, as in CSS
 const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
 
 const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
@@ -49,138 +47,132 @@ const frame = (phases, body) => `
   </div>`;
 
 function stepper({ model, el, phases, last, body, show, limit = () => Infinity, stopped = () => {}, forget }) {
-  const root = document.createElement("div");
-  root.className = "mg-widget";
-  root.tabIndex = 0;
+  const root = made("div", { className: "mg-widget", tabIndex: 0 });
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", `${model.get("label")}. Arrow keys step, space plays.`);
-  // Else JupyterLab takes our keys for its own commands; it looks at what has the focus, and no further.
+  // Else JupyterLab handles our keys: it looks for this attribute, but only on the focused element.
   root.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   root.innerHTML = frame(phases, body);
   el.append(root);
-
-  const controls = root.querySelector(".mg-controls");
-  const [say, count] = [".mg-say", ".mg-count"].map((selector) => root.querySelector(selector));
-  const [range, speed, playButton] = ["input", "select", "[data-action=play]"].map((selector) => controls.querySelector(selector));
-  let now = -1, timer = 0, syncing = 0;
-
-  function at(n) {
-    const target = Math.min(Math.max(n, 0), last, limit());
-    if (target < Math.min(n, last)) stopped();
-    range.max = last;
-    range.value = target;
-    if (target === now) return;
-    now = target;
-    const { phase, say: sentence, spot } = show(now, root);
-    root.dataset.step = now;
-    root.dataset.phase = phase;
-    for (const item of root.querySelectorAll(".mg-phases [data-phase]")) {
-      item.ariaCurrent = item.dataset.phase === phase ? "step" : null;
-    }
-    say.textContent = sentence;
-    count.textContent = `step ${now} of ${last}`;
-    range.ariaValueText = count.textContent + (phases.length ? `, ${phase}` : "");
-    mark();
-    if (spot) follow(spot.closest(".mg-view"), spot);
-  }
-
-  // What scrolls says so, and keys get there.
-  function mark() {
-    const isTurned = (svg) => svg.turns && (roomIn(root) < svg.turns) !== svg.matches(".mg-down");
-    if (roomIn(root) > 0 && [...root.querySelectorAll("svg.mg-picture")].some(isTurned)) {
-      forget();
-      restart(last, now, at);
-      return;
-    }
-    for (const view of root.querySelectorAll(".mg-view, .mg-code")) {
-      if (view.toggleAttribute("data-scrolls", view.scrollWidth > view.clientWidth + 1)) view.tabIndex = 0;
-      else view.removeAttribute("tabindex");
-    }
-  }
-
-  function go(n) {
-    at(n);
-    clearTimeout(syncing);
-    syncing = setTimeout(() => { model.set("index", now); model.save_changes(); }, SYNC_AFTER);
-  }
-
-  function play(on) {
-    clearInterval(timer);
-    timer = 0;
-    if (on) {
-      if (now === last) go(0);
-      timer = setInterval(() => {
-        if (now + 1 >= Math.min(last, limit())) play(false);
-        go(now + 1);
-      }, PACE[speed.value]);
-    }
-    playButton.innerHTML = on ? PAUSE : PLAY;
-    playButton.ariaLabel = on ? "Pause" : "Play";
-    playButton.title = `${playButton.ariaLabel} (space)`;
-    say.setAttribute("aria-live", on ? "off" : "polite"); // a screen reader cannot keep up with playing
-  }
-
-  // The same step anew; of another run, if that has so many.
-  function restart(newLast = last, n = Math.min(now, newLast), move = go) {
-    play(false);
-    clearTimeout(syncing);
-    last = newLast;
-    now = -1;
-    move(n);
-  }
-  const grow = (newLast) => restart(newLast, newLast, at); // made by the kernel, which is not told
-
-  const actions = {
-    first: () => go(0),
-    back: () => go(now - 1),
-    play: () => play(!timer),
-    step: () => go(now + 1),
-    last: () => go(last),
-  };
-  const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
-
-  function act(action) {
-    if (action !== "play") play(false);
-    actions[action]();
-  }
-  function onKey(event) {
-    const action = KEYS[event.key];
-    const { tagName } = event.target;
-    const native = tagName === "SELECT" || (tagName === "INPUT" && event.target !== range) || ((tagName === "BUTTON" || event.target.matches("[role=button]")) && event.key === " ");
-    if (!action || native || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    act(action);
-  }
-
-  root.addEventListener("keydown", onKey);
-  controls.addEventListener("click", (event) => {
-    const pressed = event.target.closest("[data-action]");
-    if (pressed) act(pressed.dataset.action);
-  });
-  range.addEventListener("input", () => { play(false); go(Number(range.value)); });
-  speed.addEventListener("change", () => { if (timer) play(true); });
+  const parts = [".mg-say", ".mg-count", ".mg-controls", ".mg-controls input", ".mg-controls select", ".mg-controls [data-action=play]"];
+  const [say, count, controls, range, speed, playButton] = parts.map((selector) => root.querySelector(selector));
+  // now is the step on the screen; timer is set while it plays, syncing until the kernel has the step.
+  const s = { model, root, phases, last, show, limit, stopped, forget, say, count, controls, range, speed, playButton, now: -1, timer: 0, syncing: 0 };
+  listenTo(s);
   const onIndex = () => {
-    at(model.get("index"));
-    if (now !== model.get("index")) go(now);
+    moveTo(s, model.get("index"));
+    if (s.now !== model.get("index")) go(s, s.now);
   };
   model.on("change:index", onIndex);
-  const resized = new ResizeObserver(mark);
+  const resized = new ResizeObserver(() => markScrolling(s));
   resized.observe(root);
-
   onIndex();
-
   const destroy = () => {
-    play(false);
-    clearTimeout(syncing);
+    play(s, false);
+    clearTimeout(s.syncing);
     resized.disconnect();
     model.off("change:index", onIndex);
     root.remove();
   };
-  return { root, restart, grow, destroy };
+  const grow = (n) => restart(s, n, n, moveTo); // the kernel made these steps: no sync
+  return { root, restart: (...to) => restart(s, ...to), grow, destroy };
 }
 
-// Scroll a picture so that the spotlight is in view.
+function moveTo(s, n) {
+  const { root, phases, last, range, count } = s, target = Math.min(Math.max(n, 0), last, s.limit());
+  if (target < Math.min(n, last)) s.stopped();
+  range.max = last;
+  range.value = target;
+  if (target === s.now) return;
+  s.now = target;
+  const { phase, say, spot } = s.show(target, root);
+  root.dataset.step = target;
+  root.dataset.phase = phase;
+  for (const item of root.querySelectorAll(".mg-phases [data-phase]")) item.ariaCurrent = item.dataset.phase === phase ? "step" : null;
+  s.say.textContent = say;
+  count.textContent = `step ${target} of ${last}`;
+  range.ariaValueText = count.textContent + (phases.length ? `, ${phase}` : "");
+  markScrolling(s);
+  if (spot) follow(spot.closest(".mg-view"), spot);
+}
+
+// Mark views that scroll, and make them focusable; redraw if a picture should change its layout.
+function markScrolling(s) {
+  const isTurned = (svg) => svg.turns && (roomIn(s.root) < svg.turns) !== svg.matches(".mg-down");
+  if (roomIn(s.root) > 0 && [...s.root.querySelectorAll("svg.mg-picture")].some(isTurned)) {
+    s.forget();
+    return restart(s, s.last, s.now, moveTo);
+  }
+  for (const view of s.root.querySelectorAll(".mg-view, .mg-code")) {
+    if (view.toggleAttribute("data-scrolls", view.scrollWidth > view.clientWidth + 1)) view.tabIndex = 0;
+    else view.removeAttribute("tabindex");
+  }
+}
+
+function go(s, n) {
+  moveTo(s, n);
+  clearTimeout(s.syncing);
+  s.syncing = setTimeout(() => { s.model.set("index", s.now); s.model.save_changes(); }, SYNC_AFTER);
+}
+
+function play(s, on) {
+  clearInterval(s.timer);
+  s.timer = 0;
+  if (on) {
+    if (s.now === s.last) go(s, 0);
+    s.timer = setInterval(() => {
+      if (s.now + 1 >= Math.min(s.last, s.limit())) play(s, false);
+      go(s, s.now + 1);
+    }, PACE[s.speed.value]);
+  }
+  s.playButton.innerHTML = on ? PAUSE : PLAY;
+  s.playButton.ariaLabel = on ? "Pause" : "Play";
+  s.playButton.title = `${s.playButton.ariaLabel} (space)`;
+  s.say.setAttribute("aria-live", on ? "off" : "polite"); // a screen reader cannot keep up with playing
+}
+
+// Show the same step again, or the last one of a shorter run.
+function restart(s, last = s.last, n = Math.min(s.now, last), move = go) {
+  play(s, false);
+  clearTimeout(s.syncing);
+  s.last = last;
+  s.now = -1;
+  move(s, n);
+}
+
+const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
+const ACTIONS = {
+  first: (s) => go(s, 0),
+  back: (s) => go(s, s.now - 1),
+  play: (s) => play(s, !s.timer),
+  step: (s) => go(s, s.now + 1),
+  last: (s) => go(s, s.last),
+};
+function act(s, action) {
+  if (action !== "play") play(s, false);
+  ACTIONS[action](s);
+}
+
+function onKey(s, event) {
+  const action = KEYS[event.key], { target } = event, { tagName } = target;
+  const native = tagName === "SELECT" || (tagName === "INPUT" && target !== s.range) || ((tagName === "BUTTON" || target.matches("[role=button]")) && event.key === " ");
+  if (!action || native || event.altKey || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act(s, action);
+}
+
+function listenTo(s) {
+  s.root.addEventListener("keydown", (event) => onKey(s, event));
+  s.controls.addEventListener("click", ({ target }) => {
+    const pressed = target.closest("[data-action]");
+    if (pressed) act(s, pressed.dataset.action);
+  });
+  s.range.addEventListener("input", () => { play(s, false); go(s, Number(s.range.value)); });
+  s.speed.addEventListener("change", () => { if (s.timer) play(s, true); });
+}
+
+// Scroll a picture until the spot is in view.
 function follow(view, spot) {
   if (!view?.hasAttribute("data-scrolls")) return;
   const at = spot.getBoundingClientRect(), frame = view.getBoundingClientRect();
@@ -190,10 +182,10 @@ function follow(view, spot) {
   view.scrollTo({ left, behavior: isCalm ? "auto" : "smooth" });
 }
 
-const roomIn = (root) => root.clientWidth - 24; // of which CSS takes so much on both sides
+const roomIn = (root) => root.clientWidth - 24; // without the padding on both sides
 
-// The SVGs of a view as they lie in a widget: silent titles, and a width that is their own. Of a picture that there is
-// across and down, the one that has room.
+// Prepare the SVGs of a view: remove titles and descriptions, and set the natural width. Where a picture has an across
+// and a down layout, keep the one that fits.
 function settled(view, root) {
   for (const down of view.querySelectorAll("svg.mg-down")) {
     const across = down.previousElementSibling, room = roomIn(root);

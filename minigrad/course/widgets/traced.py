@@ -1,4 +1,4 @@
-"""A learner's function, traced for widgets: its graph, and the arrays that a run of it reads."""
+"""Traces a learner's function for widgets: the graph, and the arrays that a run of it reads."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .recording import patience
 def traced(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -> tuple[Graph, list[Any]]:
     """The graph of f on these arguments, and copies of the arrays that it reads.
 
-    Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than `most`, and for arrays
-    that are elsewhere; TooLong where f does not come to its end; what f raises is raised.
+    Raises TypeError if f is not callable; ValueError for a graph of no op or of more than `most`, and for tensors that
+    are not on the CPU; TooLong if f does not finish. Errors raised by f pass through.
     """
     if not callable(f):
-        raise TypeError(f"{widget} traces a function, and got {f!r}")
+        raise TypeError(f"{widget} expects a function, got {f!r}")
     f = f if isinstance(f, TracedFunction) else function(f)
     trace = trace_of(f, args)
     if any(x.spec.device is not CPU for x in trace.graph.inputs):
-        raise ValueError(f"{widget} runs on the CPU: move the tensors there, with x.cpu()")
+        raise ValueError(f"{widget} runs on the CPU: move the tensors there with x.cpu()")
     ops = sum(1 for node in trace.graph.nodes if node.inputs and not node.op.is_view)
     if not 1 <= ops <= most:
         raise ValueError(
-            f"{widget} shows graphs of 1 to {most} ops, views not counted, and this one has {ops}: trace another part"
+            f"{widget} shows graphs of 1 to {most} ops, not counting views; this one has {ops}: trace another part"
         )
     return trace.graph, [array.copy() for array in arrays_of(f, args, trace)]
 
 
 def trace_of(f: TracedFunction, args: Sequence[Any]) -> Trace:
-    """The trace for these arguments. Raises TooLong where f does not come to its end."""
+    """The trace for these arguments. Raises TooLong if f does not finish."""
     with patience(f.__name__, " while it was traced"):
         return f.trace_for(*args)

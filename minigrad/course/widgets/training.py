@@ -1,6 +1,6 @@
-"""What can be seen of a network in training: how its layers are spread, where its boundary runs, and when to look.
+"""Snapshots of a network in training: histograms of its layers, its decision boundary, and when to take them.
 
-Looking costs time that training would have had, so it is rationed by the clock, not by the step.
+A snapshot takes time from training, so the clock limits them, not the number of steps.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from ...engine.tensor.tensor import Tensor
 from .film import styled
 from .widget import Plain
 
-GAP = 0.2  # seconds from one look to the next, at least,
-SOON = 20  # once there were so many; before, in proportion
-SHARE = 0.08  # of the time, at most, is spent on looking
-MOST_PASSED = 12  # losses that a frame brings, of the steps since the one before
+GAP = 0.2  # least seconds between snapshots,
+SOON = 20  # after this many snapshots; less in proportion before
+SHARE = 0.08  # of the time, at most, is spent on snapshots
+MOST_PASSED = 12  # losses in a frame, of the steps since the last frame
 MOST_FRAMES = 200  # beyond, every second one is dropped
 BINS = 15  # bars of a histogram
-SIDE = 24  # points where the boundary is looked for, along each side
-SURE, MIDDLE = 31, ord("O")  # steps from the boundary to where the network is surest, and the letter of the boundary
+SIDE = 24  # grid points of the boundary, along each side
+SURE, MIDDLE = 31, ord("O")  # number of confidence levels on each side of the boundary, and the letter for level 0
 MOST_POINTS = 200
-MOST_VALUES = 4096  # of an array, looked at for its histogram
+MOST_VALUES = 4096  # elements of an array that its histogram samples
 MOST_LAYERS = 12
 HALTED = "Training stopped before the update of this step: the weights are those after step {}."
 Clock = Callable[[], float]
 
 
 class Diverged(Exception):
-    """A loss that is no number."""
+    """The loss is NaN or infinite."""
 
 
 class Ration:
-    """When to look again: after training for 1/SHARE times what the last look cost; and later and later, up to five
-    times a second, so that a short run has looks, too."""
+    """Decides when to take the next snapshot: not before 1/SHARE times the cost of the last one, and not before a gap
+    that grows to 0.2 seconds, so that a short run has several snapshots too."""
 
     def __init__(self, clock: Clock):
         self.clock = clock
@@ -51,14 +51,14 @@ class Ration:
         return self.clock() >= self.next
 
     def spent(self, began: float) -> None:
-        """A look that began then is over now."""
+        """Record a snapshot that began at this time and ends now."""
         now = self.clock()
         self.looks += 1
         self.next = now + max(GAP * min(self.looks / SOON, 1), (now - began) / SHARE)
 
 
 def passed(losses: list[float], since: int) -> list[list[float]]:
-    """[step, loss] of some steps after `since`, the last among them."""
+    """[step, loss] of some steps after step `since`, with the last one."""
     if len(losses) == since:
         return []
     some = np.unique(np.linspace(since + 1, len(losses), MOST_PASSED).astype(int))
@@ -66,7 +66,7 @@ def passed(losses: list[float], since: int) -> list[list[float]]:
 
 
 def thinned(frames: list[Plain]) -> list[Plain]:
-    """Every second frame, the first and the last among them; each with half the losses of two."""
+    """Every second frame, with the first and the last; each has half the losses of the two it replaces."""
     first, *rest = frames
     pairs = zip(rest[::2], rest[1::2])
     kept = [{**b, "curve": [*a["curve"], *b["curve"]][::-2][::-1]} for a, b in pairs]
@@ -74,9 +74,9 @@ def thinned(frames: list[Plain]) -> list[Plain]:
 
 
 def batches(data: Any) -> Iterator[tuple[Any, Any]]:
-    """(x, y) for ever: a pair is the same batch at each step, anything else is gone through again and again.
+    """Yields (x, y) endlessly: a pair is the same batch at each step; anything else is iterated over and over.
 
-    Raises ValueError where there is none left.
+    Raises ValueError if an iteration yields no batch.
     """
     if isinstance(data, tuple) and len(data) == 2:
         while True:
@@ -87,13 +87,13 @@ def batches(data: Any) -> Iterator[tuple[Any, Any]]:
             some = True
             yield batch
         if not some:
-            raise ValueError("the data has no batch left: give a list or a loader, which can be gone through again")
+            raise ValueError("the data has no batch left: pass a list or a loader, which can be iterated again")
 
 
 def number_of(loss: Any, n: int) -> float:
-    """The loss after n steps. Raises TypeError for what is no tensor, Diverged for what is no number."""
+    """The loss after n steps as a float. Raises TypeError if it is not a tensor, Diverged if it is not finite."""
     if not hasattr(loss, "backward"):
-        raise TypeError(f"loss_fn gives a tensor of one number, and gave {loss!r}")
+        raise TypeError(f"loss_fn must return a tensor of one element, got {loss!r}")
     value = float(loss.item())
     if not math.isfinite(value):
         raise Diverged(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)} A smaller learning rate may help.")
@@ -101,32 +101,32 @@ def number_of(loss: Any, n: int) -> float:
 
 
 def first_of(data: Any) -> tuple[tuple[Any, Any], Iterator[tuple[Any, Any]]]:
-    """The first batch, and all of them. Raises TypeError where it is none."""
+    """The first batch, and an iterator over all batches. Raises TypeError if the first is not a pair."""
     every = batches(data)
     first = next(every) if hasattr(data, "__iter__") else data
     if not isinstance(first, tuple | list) or len(first) != 2:
-        got = type(data).__name__ if first is data else f"the first batch is a {type(first).__name__}"
-        raise TypeError(f"data is a pair (x, y), or batches that are pairs, and {got}")
+        got = type(data).__name__ if first is data else f"a first batch of type {type(first).__name__}"
+        raise TypeError(f"data must be a pair (x, y) or an iterable of such pairs; got {got}")
     x, y = first
     return (x, y), chain([(x, y)], every)
 
 
 def array(x: Any) -> np.ndarray:
-    """The numbers of a tensor or an array, on the CPU."""
+    """A tensor or an array as a NumPy array."""
     return np.asarray(x.detach().cpu().numpy() if isinstance(x, Tensor) else x)
 
 
 def parameters(model: Any, optimizer: Any) -> list[tuple[str, Tensor]]:
-    """What is trained, by name."""
+    """Up to 12 of the trained parameters, with their names."""
     named = getattr(model, "named_parameters", None)
     found = list(named()) if named else [(f"parameter {i}", p) for i, p in enumerate(optimizer.parameters())]
     return found[:MOST_LAYERS]
 
 
 def spread(x: Any) -> Plain | None:
-    """A histogram of some numbers, each bar from 0 to 9, and its ends.
+    """A histogram of x, with bars from 0 to 9, and its limits.
 
-    None for what is not computed yet, and for numbers that no finite scale holds.
+    None if x is None, is empty, or does not have a finite range.
     """
     if x is None:
         return None
@@ -141,7 +141,7 @@ def spread(x: Any) -> Plain | None:
 
 
 def right_of(output: Any, y: Any, threshold: float) -> float | None:
-    """The share of a batch that is classified rightly; None where nothing is classified."""
+    """The accuracy on a batch; None if the task is not classification."""
     scores, wanted = array(output), array(y).ravel()
     if scores.ndim == 2 and scores.shape[1] > 1 and np.issubdtype(wanted.dtype, np.integer):
         return float((scores.argmax(1) == wanted).mean()) if len(scores) == len(wanted) else None
@@ -152,16 +152,16 @@ def right_of(output: Any, y: Any, threshold: float) -> float | None:
 
 
 def are_two(classes: np.ndarray) -> bool:
-    """Whether targets that are different are two classes, or one of them: 0 and 1, −1 and 1, or any two integers."""
+    """Whether the distinct targets are those of a binary task: of 0 and 1, of −1 and 1, or any two integers."""
     signs = {*classes.tolist()}
     return len(signs) <= 2 and (not np.issubdtype(classes.dtype, np.floating) or signs <= {0, 1} or signs <= {-1, 1})
 
 
 class Boundary:
-    """Where a network that tells two classes of points in the plane apart changes its mind.
+    """The decision boundary of a network that classifies points in the plane into two classes.
 
-    points       [x, y, class 0 or 1], some of the data
-    low, high    the corners of what is looked at
+    points       [x, y, class 0 or 1], a sample of the data
+    low, high    the corners of the drawn rectangle
     """
 
     def __init__(self, model: Any, x: Any, y: Any, threshold: float):
@@ -169,7 +169,7 @@ class Boundary:
         at, wanted = array(x), array(y).ravel()
         classes = np.unique(wanted)
         if at.ndim != 2 or at.shape[1] != 2 or len(at) != len(wanted) or not are_two(classes) or len(classes) != 2:
-            raise ValueError("a boundary is drawn for points in the plane, of two classes")
+            raise ValueError("a boundary needs points in the plane, of two classes")
         some = slice(None, None, -(-len(at) // MOST_POINTS))
         self.points = [[*map(float, p), int(c == classes[1])] for p, c in zip(at[some], wanted[some])]
         margin = 0.08 * (at.max(0) - at.min(0)) + 1e-9
@@ -180,10 +180,10 @@ class Boundary:
         self.levels()
 
     def levels(self) -> str:
-        """Row by row from the top, a letter for each point: behind "O" where it says class 1, the farther the surer.
+        """The score at each grid point as a letter, row by row from the top; "" if a score is not finite.
 
-        Steps are of the square root. Raises ValueError if the network gives neither one score for each point nor two.
-        """
+        "O" is the boundary; class 1 is after it, at a distance that grows with the square root of the score.
+        Raises ValueError if the network does not return one or two scores for each point."""
         was_training = getattr(self.model, "training", False)
         try:
             if was_training:
@@ -198,22 +198,22 @@ class Boundary:
         elif scores.size == len(self.grid):
             sure = scores.ravel() - self.threshold
         else:
-            raise ValueError(f"two classes have one score or two for each point, and not {scores.shape[1:]}")
+            raise ValueError(f"expected one or two scores for each point, got shape {scores.shape[1:]}")
         most = np.abs(sure).max()
-        if not np.isfinite(most):  # it says nothing any more
+        if not np.isfinite(most):
             return ""
         steps = np.sign(sure) * np.ceil(SURE * np.sqrt(np.abs(sure) / (most or 1)))
         return "".join(map(chr, (MIDDLE + steps).astype(int).tolist()))
 
 
 def threshold_of(model: Any) -> float:
-    """0.5 where the last thing the model does is a Sigmoid, and else 0."""
+    """0.5 if the model's last module is a Sigmoid, else 0."""
     last = list(model.modules())[-1] if hasattr(model, "modules") else None
     return 0.5 if type(last).__name__ == "Sigmoid" else 0.0
 
 
 def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None:
-    """The boundary, where there is one to draw; a model that fails says so in its first step."""
+    """The boundary, or None if it cannot be drawn. A model that fails will report that in its first step."""
     try:
         return Boundary(model, x, y, threshold)
     except Exception:
@@ -221,7 +221,7 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 
 
 def columns(table: list[Plain]) -> str:
-    """Step, loss and accuracy below each other, with their heads."""
+    """Step, loss and accuracy as columns of text, with heads."""
     rows = [("step", "loss", "accuracy")]
     for row in table:
         right = "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"

@@ -1,9 +1,9 @@
-// Training: the loss, the boundary and the layers at a frame; while the kernel trains, frames come in and are shown.
-// Without a kernel the buttons that train are gone, and the frames are there to be stepped.
+// Training: the loss, the boundary and the layers at a frame. While the kernel trains, each new frame is shown; without
+// a kernel there are no training buttons.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SIDE = 24, SHARP = 8; // points where the network was asked, along each side, and pixels for each
-const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // colours of the classes, on light and on dark
+const SIDE = 24, SHARP = 8; // grid points along each side, and pixels for each
+const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // class colours, for light and dark themes
 const PLOT = { width: 420, height: 200, left: 66, right: 14, top: 14, bottom: 26 };
 const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["20", "20 steps/s"], ["5", "5 steps/s"]];
 const BODY = `
@@ -28,7 +28,7 @@ function draw(tag, attributes, ...children) {
 }
 const short = (x) => (x === undefined ? "·" : number(x, 3)); // before the first step there is no loss
 
-// The loss, bold up to the frame that is shown.
+// The loss, bold up to the shown frame.
 function lossChart(figure, label) {
   const { width, height, left, right, top, bottom } = PLOT;
   const text = (x, y, anchor) => draw("text", { x, y, "text-anchor": anchor, class: "mg-dim" });
@@ -56,7 +56,7 @@ function lossChart(figure, label) {
   };
 }
 
-// How sure the network is at each point of the plane, between the points where it was asked, too; and some of the data.
+// The network's confidence over the plane, interpolated between the grid points, and a sample of the data.
 function boundaryChart(figure, points, [x0, y0, x1, y1]) {
   const marks = points.map(([x, y, one]) => {
     const at = `translate(${SIDE * (x - x0) / (x1 - x0)} ${SIDE * (y1 - y) / (y1 - y0)})`;
@@ -87,84 +87,71 @@ function painted(sure, size) {
 function histogram(spread) {
   if (!spread) return ["·", ""];
   const bars = [...spread.bars].map((bar, i) => draw("rect", { x: 5 * i, y: 27 - 3 * bar, width: 4, height: 3 * bar }));
-  const label = `from ${short(spread.low)} to ${short(spread.high)}`;
-  const svg = draw("svg", { viewBox: `0 0 ${5 * spread.bars.length} 28`, width: 75, height: 28, role: "img", "aria-label": label, class: "mg-bars" }, ...bars);
-  const words = document.createElement("span");
-  words.textContent = `${short(spread.low)} … ${short(spread.high)}`;
-  return [svg, words];
+  const [low, high] = [spread.low, spread.high].map(short);
+  const svg = draw("svg", { viewBox: `0 0 ${5 * bars.length} 28`, width: 75, height: 28, role: "img", "aria-label": `from ${low} to ${high}`, class: "mg-bars" }, ...bars);
+  return [svg, made("span", { textContent: `${low} … ${high}` })];
 }
 function layerRow({ name, weights, gradients }) {
-  const row = document.createElement("tr");
-  const head = document.createElement("th");
-  head.scope = "row";
-  head.textContent = name;
-  const cells = [...histogram(weights), ...histogram(gradients)].map((content) => {
-    const cell = document.createElement("td");
-    cell.append(content);
-    return cell;
-  });
-  row.append(head, ...cells);
+  const row = made("tr");
+  row.append(made("th", { scope: "row", textContent: name }));
+  for (const content of [...histogram(weights), ...histogram(gradients)]) row.insertCell().append(content);
   return row;
 }
 
 function render({ model, el }) {
   let frames = [...model.get("frames")], charts = null;
-  const { root, grow, destroy } = stepper({ model, el, phases: [], last: frames.length - 1, body: BODY, show });
-  const [training, toggle, pace, news] = [".mg-training", "[data-do=toggle]", ".mg-training select", ".mg-news"].map((selector) => root.querySelector(selector));
-  training.hidden = !model.send;
-  training.append(slider("rate", "learning rate", "learning rate", { min: 0, max: 12 * model.get("rate"), step: model.get("rate") / 10 }));
-  const rate = training.querySelector("input");
-  rate.parentNode.hidden = !model.get("rate");
-
-  function show(n, root) {
-    charts ??= drawn(root);
+  const show = (n, root) => {
+    charts ??= chartsOf(model, root);
     for (const chart of charts) chart(frames, n);
     return { phase: "", say: frames[n].say };
-  }
-  function drawn(root) {
-    const layers = root.querySelector(".mg-layers"), boundary = root.querySelector(".mg-boundary");
-    const made = [lossChart(root.querySelector(".mg-loss"), ({ say }) => say)];
-    boundary.hidden = !model.get("corners").length;
-    if (!boundary.hidden) {
-      const chart = boundaryChart(boundary, model.get("points"), model.get("corners"));
-      made.push((all, n) => chart(all[n]));
-    }
-    made.push((all, n) => layers.querySelector("tbody").replaceChildren(...all[n].layers.map(layerRow)));
-    return made;
-  }
-  function onMessage({ frame }) {
-    if (!frame || frames.at(-1).step >= frame.step) return;
-    frames.push(frame);
-    grow(frames.length - 1);
-  }
-  function onFrames() {
-    frames = [...model.get("frames")];
-    grow(frames.length - 1);
-  }
-  function onState() {
-    const state = model.get("state");
-    root.dataset.state = state;
-    news.textContent = state === "running" ? "Training. Pause it to look back." : model.get("news");
-    toggle.textContent = { running: "Pause", paused: "Resume" }[state] ?? `Train ${model.get("planned")} steps`;
-    root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // no reader keeps up
-    for (const control of training.querySelectorAll("button, select, input")) control.disabled = state === "closed";
-  }
-  const deeds = { running: "pause", paused: "resume" };
-  function onClick(event) {
-    const pressed = event.target.closest("[data-do]");
-    if (pressed) model.send({ do: pressed.dataset.do === "step" ? "step" : deeds[model.get("state")] ?? "run" });
-  }
-  const onRate = () => tell(rate, model.get("rate"));
-  const onPace = () => { model.set("speed", Number(pace.value)); model.save_changes(); };
-  training.addEventListener("click", onClick);
-  pace.addEventListener("change", onPace);
-  rate.addEventListener("input", () => { model.set("rate", Number(rate.value)); model.save_changes(); });
+  };
+  const { root, grow, destroy } = stepper({ model, el, phases: [], last: frames.length - 1, body: BODY, show });
+  const take = (all) => { frames = all; grow(all.length - 1); };
+  const onMessage = ({ frame }) => { if (frame?.step > frames.at(-1).step) take([...frames, frame]); };
+  const onFrames = () => take([...model.get("frames")]);
+  const rate = controlsOf(model, root), onState = () => showState(model, root), onRate = () => tell(rate, model.get("rate"));
   const watched = { "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "change:rate": onRate, "msg:custom": onMessage };
-  for (const [event, heard] of Object.entries(watched)) model.on(event, heard);
-  pace.value = String(model.get("speed"));
+  const each = (how) => Object.entries(watched).forEach(([event, heard]) => model[how](event, heard));
+  each("on");
   onState();
   onRate();
-  return () => { for (const [event, heard] of Object.entries(watched)) model.off(event, heard); destroy(); };
+  return () => { each("off"); destroy(); };
+}
+
+function chartsOf(model, root) { // each draws (frames, n)
+  const layers = root.querySelector(".mg-layers tbody"), boundary = root.querySelector(".mg-boundary"), corners = model.get("corners");
+  const charts = [lossChart(root.querySelector(".mg-loss"), ({ say }) => say)];
+  boundary.hidden = !corners.length;
+  if (corners.length) {
+    const chart = boundaryChart(boundary, model.get("points"), corners);
+    charts.push((all, n) => chart(all[n]));
+  }
+  charts.push((all, n) => layers.replaceChildren(...all[n].layers.map(layerRow)));
+  return charts;
+}
+
+function controlsOf(model, root) { // returns the slider of the learning rate
+  const training = root.querySelector(".mg-training"), pace = training.querySelector("select"), first = model.get("rate");
+  training.hidden = !model.send;
+  training.append(slider("rate", "learning rate", "learning rate", { min: 0, max: 12 * first, step: first / 10 }));
+  const rate = training.querySelector("input"), deeds = { running: "pause", paused: "resume" };
+  rate.parentNode.hidden = !first;
+  training.addEventListener("click", ({ target }) => {
+    const pressed = target.closest("[data-do]");
+    if (pressed) model.send({ do: pressed.dataset.do === "step" ? "step" : deeds[model.get("state")] ?? "run" });
+  });
+  pace.addEventListener("change", () => { model.set("speed", Number(pace.value)); model.save_changes(); });
+  rate.addEventListener("input", () => { model.set("rate", Number(rate.value)); model.save_changes(); });
+  pace.value = String(model.get("speed"));
+  return rate;
+}
+function showState(model, root) {
+  const state = model.get("state");
+  root.dataset.state = state;
+  root.querySelector(".mg-news").textContent = state === "running" ? "Training. Pause it to look back." : model.get("news");
+  root.querySelector("[data-do=toggle]").textContent = { running: "Pause", paused: "Resume" }[state] ?? `Train ${model.get("planned")} steps`;
+  root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // too fast to read out
+  for (const control of root.querySelectorAll(".mg-training :is(button, select, input)")) control.disabled = state === "closed";
 }
 
 export default { render };

@@ -1,9 +1,9 @@
-"""Training, watched: loss, boundary, weights and gradients, while it runs, and again afterwards.
+"""A view of training: loss, boundary, weights and gradients, while it runs and afterwards.
 
-Training has a thread of its own, so that a cell returns at once and the buttons are heard; where no thread can be
-started, as in a browser, it is a task of the kernel's loop, and has its turn between cells. What is on the screen are
-frames, taken when the clock allows (training.py): their number differs from run to run. `losses` and `table` are of
-fixed steps, and the same every time.
+Training runs on its own thread, so that a cell returns at once and the buttons work. Where threads cannot be started,
+as in a browser, it is a task of the kernel's event loop and runs between cells. The screen shows frames, taken when the
+clock allows (training.py), so their number differs from run to run. `losses` and `table` have fixed steps, the same in
+every run.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ from .training import (
 from .widget import Plain, SteppedWidget, javascript
 
 ROWS = 10  # of the table, for each run
-PATIENCE = 2.0  # seconds that a step has to end in when the view is closed
-TICK = 0.02  # seconds between two looks whether to go on, without a thread
-Wait = tuple[Callable[[], bool], float | None]  # until it is so, but no longer than so many seconds
+PATIENCE = 2.0  # seconds for a step to end when the view is closed
+TICK = 0.02  # polling interval in seconds, without a thread
+Wait = tuple[Callable[[], bool], float | None]  # a condition to wait for, and a timeout in seconds
 
 
 class TrainingView(SteppedWidget):
     """view = TrainingView(model, loss_fn, (x, y), optimizer), then view.run(500)
 
-    model        anything that gives an output for an x; loss_fn(output, y) gives the loss
-    data         a pair (x, y), the same at each step; or batches, gone through again and again
-    speed        steps a second; 0 is as many as can be
-    rate         the optimizer's learning rate, for all groups of parameters: a slider sets it while it trains
-    threshold    an output above it is class 1, where there is one output: 0.5 behind a Sigmoid, and else 0
-    clock        seconds; a test has its own
+    model        any callable that maps x to an output; loss_fn(output, y) is the loss
+    data         a pair (x, y), used at every step; or batches, iterated over and over
+    speed        steps per second; 0 for no limit
+    rate         the optimizer's learning rate, for all parameter groups; a slider sets it during training
+    threshold    a single output above it means class 1: by default 0.5 after a Sigmoid, else 0
+    clock        returns seconds; tests pass their own
 
-    losses       of each step
-    table        {step, loss, accuracy} of some ten steps of each run; accuracy is of the batch, before the update
-    steps        the frames: plain data
+    losses       the loss of each step
+    table        {step, loss, accuracy} of some ten steps of each run; accuracy is on the batch, before the update
+    steps        the frames, as plain data
     state        ready, running, paused, finished, failed or closed
-    error        the traceback, where a step failed
+    error        the traceback of a failed step
 
-    Whoever uses the model while it is trained sees it change.
+    The model itself is trained, not a copy: code that uses it meanwhile sees it change.
     """
 
     _esm = javascript("stepper", "number", "slider", "training_view")
@@ -74,7 +74,7 @@ class TrainingView(SteppedWidget):
     looks = STYLE
 
     shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed", "rate")
-    frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps`, as of the last pause
+    frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps` at the last change of state
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     corners: traitlets.List[float] = traitlets.List().tag(sync=True)
     state = traitlets.Unicode("ready").tag(sync=True)
@@ -106,7 +106,6 @@ class TrainingView(SteppedWidget):
         self.table: list[Plain] = []
         self.error = ""
         self._ration = Ration(clock)
-        self._accuracy: float | None = None
         self._boundary = boundary_of(model, x, y, self.threshold)
         seen = self._boundary
         super().__init__(
@@ -125,18 +124,18 @@ class TrainingView(SteppedWidget):
         for group in getattr(self.optimizer, "param_groups", ()):
             group["lr"] = self.rate
 
-    # -- what the learner, or a button, asks for -------------------------------------------------
+    # -- commands of the learner, or of a button -------------------------------------------------
 
     def run(self, steps: int) -> TrainingView:
-        """Train so many steps on a thread. Raises RuntimeError while it trains, or once the view is closed."""
+        """Train for so many steps, on a thread. Raises RuntimeError during training and after close()."""
         if self._closed:
             raise RuntimeError("this view is closed: make another one")
         if self._ending:
-            self.wait(PATIENCE)  # it is at its last step
+            self.wait(PATIENCE)  # for the last step
         if self.alive:
-            raise RuntimeError("it is training already: pause it, or wait() for its end")
+            raise RuntimeError("training is already running: pause() it, or wait() for its end")
         if steps < 1:
-            raise ValueError(f"run(steps) trains 1 step or more, and got {steps}")
+            raise ValueError(f"run(steps) needs 1 step or more, got {steps}")
         self.planned = steps
         self._paused, self._ending, self._credit = False, False, 0
         self._show("running", "")
@@ -144,12 +143,12 @@ class TrainingView(SteppedWidget):
         if can_start():
             self._thread = threading.Thread(target=self._on_a_thread, daemon=True, name="TrainingView")
             self._thread.start()
-        else:  # in a context of its own, as a thread has
+        else:  # in its own context, as a thread would be
             self._task = Context().run(asyncio.ensure_future, self._in_turns())
         return self
 
     def wait(self, seconds: float | None = None) -> TrainingView:
-        """Return when training has ended, or after so many seconds. A paused training has not ended."""
+        """Return when training has ended, or after a timeout. Paused training has not ended."""
         if self._thread is not None:
             self._thread.join(seconds)
         elif self.alive:
@@ -168,7 +167,7 @@ class TrainingView(SteppedWidget):
             self._turn.notify_all()
 
     def step(self) -> None:
-        """One step, of the training that is paused or of a new one."""
+        """Train one step: of the paused training, or else of a new one."""
         if self._ending or not self.alive:
             self.run(1)
             return
@@ -177,7 +176,7 @@ class TrainingView(SteppedWidget):
             self._turn.notify_all()
 
     def close(self) -> None:
-        """End training, and the view with it. A step that does not end is stopped."""
+        """End training and close the view. A step that does not end in time is stopped."""
         with self._turn:
             self._closed = self._ending = True
             self._turn.notify_all()
@@ -189,7 +188,7 @@ class TrainingView(SteppedWidget):
         super().close()
 
     def put_away(self) -> None:
-        """End training: else each run of a cell would leave a thread behind, and its network. run() trains on."""
+        """End training: else each run of a cell would leave a thread and its network behind. run() can resume it."""
         with self._turn:
             self._ending = True
             self._turn.notify_all()
@@ -197,7 +196,7 @@ class TrainingView(SteppedWidget):
 
     @property
     def alive(self) -> bool:
-        """Whether there is a training that has not ended."""
+        """Whether training has started and not ended."""
         if self._task is not None:
             return not self._task.done()
         return self._thread is not None and self._thread.is_alive()
@@ -214,7 +213,7 @@ class TrainingView(SteppedWidget):
             case "run" if not self._closed and not self.alive:
                 self.run(self.planned)
 
-    # -- the training, and who has it ------------------------------------------------------------
+    # -- the training loop, on a thread or as a task ---------------------------------------------
 
     def _on_a_thread(self) -> None:
         for until, seconds in self._steps:
@@ -222,7 +221,7 @@ class TrainingView(SteppedWidget):
                 self._turn.wait_for(until, seconds)
 
     async def _in_turns(self) -> None:
-        """A step, and then what came meanwhile, as a button."""
+        """The training loop as a task: after each step the event loop handles messages, such as buttons."""
         for until, seconds in self._steps:
             end = time.monotonic() + (inf if seconds is None else seconds)
             await asyncio.sleep(0)
@@ -230,7 +229,7 @@ class TrainingView(SteppedWidget):
                 await asyncio.sleep(TICK)
 
     def _here(self, seconds: float | None) -> None:
-        """The steps that a task has left, at once, for who waits for them lets no task run."""
+        """Run the remaining steps of a task at once, because a blocking wait() lets no task run."""
         end = time.monotonic() + (inf if seconds is None else seconds)
         for until, pace in self._steps:
             if time.monotonic() > end or (pace is None and not until()):
@@ -252,7 +251,7 @@ class TrainingView(SteppedWidget):
                     self._look()
         except Diverged as error:
             ended = "failed", str(error)
-        except BaseException as error:  # of the learner's loss, model or data: the kernel lives, and the view tells it
+        except BaseException as error:  # from the learner's loss, model or data: shown in the view, not in the kernel
             self.error = traceback.format_exc()
             where = f"Step {len(self.losses) + 1} raised {type(error).__name__}: {error}".rstrip(": ")
             ended = "failed", f"{where}. {HALTED.format(len(self.losses))}"
@@ -261,7 +260,7 @@ class TrainingView(SteppedWidget):
             self._show(*ended)
 
     def _one_step(self) -> float:
-        """Forward, clear, backward, step; the loss. Raises Diverged before the update if it is no number."""
+        """One training step; returns its loss. Raises Diverged before the update if the loss is not finite."""
         x, y = next(self._batches)
         output = self.model(x if isinstance(x, Tensor) else Tensor(x))
         loss = self.loss_fn(output, y)
@@ -274,7 +273,7 @@ class TrainingView(SteppedWidget):
         return value
 
     def _may_go_on(self) -> Generator[Wait, None, bool]:
-        """Wait while paused, and for the pace; False if the view was closed or put away."""
+        """Wait for the pace, and while paused. Returns False if training must end."""
         yield lambda: self._ending or self._paused, 1 / self.speed if self.speed and not self._paused else 0.0
         with self._turn:
             was_paused, waits = self._paused, self._paused and not self._credit and not self._ending
@@ -292,17 +291,17 @@ class TrainingView(SteppedWidget):
     def _right(self) -> float | None:
         return right_of(self._output, self._y, self.threshold) if self.losses else None
 
-    # -- what is seen ----------------------------------------------------------------------------
+    # -- frames ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Take a frame of this moment, unless there is one."""
+        """Take a frame after the current step, unless there is one already."""
         n = len(self.losses)
         if self.steps and self.steps[-1]["step"] == n:
             return
         began = self._ration.clock()
         frame = self._frame(n)
         if len(self.steps) >= MOST_FRAMES:
-            self.index = 0  # which there is, however many are left
+            self.index = 0  # valid for any number of frames
             self.steps = [*thinned(self.steps), frame]
             self.frames = self.steps
         else:
@@ -328,7 +327,7 @@ class TrainingView(SteppedWidget):
         return {**told, "curve": curve, "layers": layers, "heat": heat}
 
     def _show(self, state: str, news: str) -> None:
-        """A new state, with all frames up to it."""
+        """Set the state and the news, and send all frames so far."""
         with self.hold_sync():
             self.frames = self.steps
             self.index = len(self.steps) - 1

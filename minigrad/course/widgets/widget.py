@@ -1,8 +1,8 @@
-"""What all widgets have in common: a page of their own, a picture, a text twin; those that are stepped, an index too.
+"""The base classes of widgets. Each widget has a page, a picture and a text; a stepped widget has an index too.
 
 Python computes everything once, and the browser plays it back: a step takes no time and needs no kernel. The JavaScript
-of a stepped widget is stepper.js, then its own file; so with its CSS. A page that is saved holds the same JavaScript,
-with a stand-in for the kernel.
+of a stepped widget is stepper.js followed by its own file, and likewise its CSS. A saved page has the same JavaScript,
+with a substitute for the kernel.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .displayed import close, displayed
 from .page import page
 
 HERE = Path(__file__).parent
-Plain = dict[str, Any]  # what JSON can say
-KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # these hold for a page, or not at all
+Plain = dict[str, Any]  # JSON data
+KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # cannot be nested in a selector
 
 
 def javascript(*names: str) -> str:
-    """The files of that name, one after another, as one module."""
+    """These .js files, concatenated to one module."""
     return "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
 def css(*names: str) -> str:
-    """The files of that name, one after another, behind the colours and what all widgets look like.
+    """The colours, widget.css and these .css files, concatenated.
 
-    They hold inside an element of the class `scope(*names)`, and so for no widget that has other files; no rule gains
-    weight by it.
+    The rules apply only inside an element of the class `scope(*names)`, so not to widgets with other files. The scope
+    does not change their specificity.
     """
     text = "\n".join((HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("widget", *names))
     scoped = f":where(.{scope(*names)}) {{\n{KEYFRAMES.sub('', text)}\n}}"
@@ -42,25 +42,25 @@ def css(*names: str) -> str:
 
 
 def scope(*names: str) -> str:
-    """The class of the element for which these files of CSS hold."""
+    """The class of the elements to which these .css files apply."""
     return "-".join(["mg-with", *names])
 
 
 class Widget(anywidget.AnyWidget):
-    """A widget. A subclass says `svg` and `text`, and what its JavaScript reads, in `shown`.
+    """A widget. A subclass defines `svg`, `text`, and in `shown` the traits that its JavaScript reads.
 
-    label    what it is of, in a line
+    label    its title, in one line
     """
 
-    sheets: ClassVar[tuple[str, ...]] = ()  # its files of CSS
-    looks: ClassVar[str] = ""  # of its pictures: CSS that is the same in all widgets
+    sheets: ClassVar[tuple[str, ...]] = ()  # names of its .css files
+    looks: ClassVar[str] = ""  # CSS of its pictures, the same in all widgets
     _css: ClassVar[str]
-    shown: tuple[str, ...] = ("label",)  # the traits that a page holds
+    shown: tuple[str, ...] = ("label",)  # the traits in a saved page
 
     label = traitlets.Unicode().tag(sync=True)
 
     def __init_subclass__(cls, **options: Any):
-        if "_css" not in vars(cls):  # a widget makes a class of its own, of traits
+        if "_css" not in vars(cls):  # traitlets also makes subclasses, when traits are added to an instance
             cls._css = css(*cls.sheets) + cls.looks
         super().__init_subclass__(**options)
 
@@ -70,17 +70,17 @@ class Widget(anywidget.AnyWidget):
 
     @property
     def text(self) -> str:
-        """All that is shown, in words."""
-        raise NotImplementedError(f"{type(self).__name__} does not say its words: write {type(self).__name__}.text")
+        """Everything that the widget shows, in words."""
+        raise NotImplementedError(f"{type(self).__name__} must define the property text")
 
     @property
     def svg(self) -> str:
-        """One picture of it."""
-        raise NotImplementedError(f"{type(self).__name__} does not say its picture: write {type(self).__name__}.svg")
+        """A static picture of the widget."""
+        raise NotImplementedError(f"{type(self).__name__} must define the property svg")
 
     @property
     def fallback(self) -> dict[str, str]:
-        """What stands for it where widgets cannot be shown: on a code host, in print, in a notebook not trusted."""
+        """The output where widgets cannot be shown: on a code host, in print, in an untrusted notebook."""
         return {"image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}
 
     def page(self) -> str:
@@ -92,23 +92,23 @@ class Widget(anywidget.AnyWidget):
         """Write the page to an .html file."""
         path = Path(path)
         if path.suffix != ".html":
-            raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
+            raise ValueError(f"a widget can be saved only as an .html page; got {path.name!r}")
         replace_file(path, [self.page().encode()])
 
     def put_away(self) -> None:
-        """No cell shows it any longer. It stays whole, for whoever has it may show it again."""
+        """Called when no cell shows the widget any more. It stays usable: code may display it again."""
         close(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         displayed(self)
-        data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None is for what has no view
+        data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None only without a view
         return {**data, **self.fallback}, metadata
 
 
 class SteppedWidget(Widget):
     """A widget with steps.
 
-    steps    plain data, of which each has a sentence, `say`, and a `phase`
+    steps    plain data: each step has a sentence, `say`, and a `phase`
     index    the step on the screen: read it, or set it to go there
     """
 
@@ -121,7 +121,7 @@ class SteppedWidget(Widget):
     def _a_step_there_is(self, proposal: Any) -> int:
         index: int = proposal["value"]
         if not 0 <= index < max(len(self.steps), 1):
-            raise ValueError(f"index is a step from 0 to {len(self.steps) - 1}, and not {index}")
+            raise ValueError(f"index must be a step from 0 to {len(self.steps) - 1}; got {index}")
         return index
 
     @property

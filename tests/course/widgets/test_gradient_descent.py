@@ -73,9 +73,9 @@ def test_an_end_before_the_last_step_is_a_sentence_and_no_number(f, start, rate,
 
 
 def test_a_start_without_a_number_is_refused():
-    with pytest.raises(ValueError, match=r"value has no number, or no slope, at x = −1: start somewhere else"):
+    with pytest.raises(ValueError, match=r"value or its slope is not finite at x = −1: start somewhere else"):
         GradientDescent(lambda x: x.log(), start=-1.0)
-    with pytest.raises(ValueError, match="of one number or of two, and three has 3"):
+    with pytest.raises(ValueError, match="of one or two numbers; three has 3"):
         GradientDescent(three)
 
 

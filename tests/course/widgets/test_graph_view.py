@@ -304,7 +304,7 @@ def test_two_views_of_one_model_do_not_disturb_each_other():
 def test_selecting_what_is_not_there_is_refused():
     view = GraphView(tower(), X)
 
-    with pytest.raises(ValueError, match="is not in the graph: select what"):
+    with pytest.raises(ValueError, match="is not in the graph: select a value"):
         view.select(mg.zeros(5, 4))
     with pytest.raises(ValueError, match="'nothing' is not in"):
         view.select("nothing")
@@ -349,7 +349,7 @@ def test_it_is_saved_as_a_page_or_a_picture(tmp_path):
     view.save(tmp_path / "x.dot")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "x.dot").read_text("utf-8").count("label=") == len(view.still.boxes)
-    with pytest.raises(ValueError, match=r"saved as an \.html page"):
+    with pytest.raises(ValueError, match=r"saved only as an \.html page"):
         view.save(tmp_path / "x.pdf")
 
 

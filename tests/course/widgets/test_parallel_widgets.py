@@ -63,7 +63,7 @@ def test_gradients_of_ones_own_are_cut_into_chunks():
 
 @pytest.mark.parametrize(
     ("gradients", "match"),
-    [([[1, 2]], "2 to 6 workers"), ([[1, 2], [1]], "of one length"), ([[1], [1]], "has only 1 numbers")],
+    [([[1, 2]], "2 to 6 vectors"), ([[1, 2], [1]], "of equal length"), ([[1], [1]], "has only 1 elements")],
 )
 def test_gradients_that_make_no_ring_are_refused(gradients, match):
     with pytest.raises(ValueError, match=match):

@@ -99,10 +99,10 @@ def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg):
 @pytest.mark.parametrize(
     ("f", "error", "match"),
     [
-        (lambda x: x, TypeError, "shows what becomes of a traced function"),
+        (lambda x: x, TypeError, "expects a traced function"),
         (mg.function(lambda x: sum([x * i for i in range(50)])), ValueError, "up to 60 boxes"),
         (mg.function(endless), TooLong, "endless has run 2000 lines while it was traced"),
-        (mg.function(lambda x: x), ValueError, "a graph of at least 1 op, and <lambda> computes nothing"),
+        (mg.function(lambda x: x), ValueError, "a graph of at least 1 op, but <lambda> computes nothing"),
         (mg.function(lambda x: print(x.shape)), ValueError, "at least 1 op"),
         (mg.function(lambda x: 3.0), ValueError, "at least 1 op"),
     ],

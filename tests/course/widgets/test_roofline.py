@@ -163,8 +163,8 @@ def test_this_machine_has_roofs():
 @pytest.mark.parametrize(
     ("args", "error", "match"),
     [
-        ((3, X), TypeError, "traces a function"),
-        ((lambda x: x, X), ValueError, "1 to 60 ops, views not counted, and this one has 0"),
+        ((3, X), TypeError, "expects a function"),
+        ((lambda x: x, X), ValueError, "1 to 60 ops, not counting views; this one has 0"),
         ((lambda x: x[[1, 0]], X), ValueError, "only move elements"),
     ],
 )

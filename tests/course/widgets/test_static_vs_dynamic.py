@@ -187,7 +187,7 @@ def test_it_goes_back_and_forth_and_refuses_what_is_not_there():
 
     assert widget.index == len(widget.steps) - 1
     for nothing in ([2], [True]):
-        with pytest.raises(ValueError, match="choice has a number for each of"):
+        with pytest.raises(ValueError, match="choice needs one option index for each of"):
             widget.choice = nothing
     assert repr(widget).startswith("StaticVsDynamic(")
 
@@ -305,7 +305,7 @@ def test_what_was_in_time_is_not_stopped_later():
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(f, match):
     for cases in ([], [ONE, TWO]):
-        with pytest.raises(TypeError, match="cases are tuples of arguments, one or more"):
+        with pytest.raises(TypeError, match="cases must be tuples of arguments, one or more"):
             StaticVsDynamic(unrolled, cases=cases)
     with pytest.raises(ValueError, match=match):
         StaticVsDynamic(f, TWO)

@@ -193,7 +193,7 @@ def page_state(watched: TrainingView) -> str:
     ("loss", "words"),
     [
         (lambda output, y: undefined, "Step 1 raised NameError: name 'undefined' is not defined."),  # noqa: F821
-        (lambda output, y: 0.5, "Step 1 raised TypeError: loss_fn gives a tensor of one number, and gave 0.5."),
+        (lambda output, y: 0.5, "Step 1 raised TypeError: loss_fn must return a tensor of one element, got 0.5."),
         (lambda output, y: output, "Step 1 raised"),
         (lambda output, y: mg.tensor(1.0), "Step 1 raised NoGradientError"),
         (lambda output, y: raised(SystemExit), "Step 1 raised SystemExit. Training stopped"),
@@ -305,7 +305,7 @@ def test_closing_stops_a_loss_that_never_ends(view, monkeypatch):
 def test_one_training_at_a_time(view):
     watched = view().run(10**6)
 
-    with pytest.raises(RuntimeError, match="it is training already"):
+    with pytest.raises(RuntimeError, match="training is already running"):
         watched.run(1)
 
 
@@ -454,12 +454,12 @@ def test_batches_are_gone_through_again_and_a_stream_that_ends_says_so(view):
 
 @pytest.mark.parametrize("data", [None, 3.0, [mg.ones(4, 2), mg.ones(4)], ["xy"]])
 def test_data_that_are_no_batches_are_refused(view, data):
-    with pytest.raises(TypeError, match=r"data is a pair \(x, y\), or batches that are pairs, and"):
+    with pytest.raises(TypeError, match=r"data must be a pair \(x, y\) or an iterable of such pairs; got"):
         TrainingView(network(), mg.cross_entropy, data, None)
 
 
 def test_a_run_has_a_step(view):
-    with pytest.raises(ValueError, match="1 step or more, and got 0"):
+    with pytest.raises(ValueError, match="1 step or more, got 0"):
         view().run(0)
 
 

@@ -1,0 +1,107 @@
+// Opening groups, choosing and searching boxes, going from box to box. The state `g` of a view is described in graph_view.js.
+
+const MOST_OPEN = 2000; // boxes at once
+
+// -- opening groups -----------------------------------------------------------------------------------
+
+function toggle(g, i) {
+  if (!g.inner.has(i)) return;
+  if (!g.open.delete(i)) g.open.add(i);
+  redrawAround(g, i);
+  if (g.now >= 0) goTo(g, i);
+  tell(g, `${title(g.items[i])} is ${g.open.has(i) ? "open" : "closed"}: ${showing(g)}`);
+}
+function reveal(g, i) {
+  for (let group = g.items[i].in; group !== ROOT; group = g.items[group].in) g.open.add(group);
+  drawGraph(g);
+  centre(g, i);
+}
+function openAll(g) {
+  const n = g.items.length - g.inner.size + 1;
+  if (n > MOST_OPEN + 1) return tell(g, `${counted(n, "box", "boxes")} at once are too many to be read or drawn: open groups one by one, or search.`);
+  setOpen(g, [...g.inner.keys()].filter((i) => i !== ROOT), "open");
+}
+function setOpen(g, groups, word) {
+  g.open = new Set(groups);
+  g.now = -1;
+  drawGraph(g);
+  keepTo(g, begin);
+  tell(g, `All groups are ${word}: ${showing(g)}`);
+}
+
+// -- choosing and searching ---------------------------------------------------------------------------
+
+function choose(g, i) {
+  g.model.set("chosen", i);
+  g.model.save_changes();
+}
+function onChosen(g) {
+  const i = g.model.get("chosen");
+  if (i >= 0 && g.screen.box[i] !== i) reveal(g, i);
+  mark(g);
+  tell(g, i < 0 ? "Nothing is selected." : `Selected: ${described(g.items[i])}.`);
+  explain(g);
+}
+function find(g) {
+  const text = g.search.value.trim(), words = text.toLowerCase();
+  const isMatch = ({ sign, name, spec, trouble, line }) => [sign, name, spec, trouble, line].join("\n").toLowerCase().includes(words);
+  g.matches = words ? g.items.flatMap((item, i) => (isMatch(item) ? [i] : [])) : [];
+  g.match = -1;
+  mark(g);
+  if (!words) return tell(g, whole(g));
+  const hidden = g.matches.filter((i) => g.screen.box[i] !== i).length, inside = hidden ? `, ${hidden.toLocaleString("en")} of them in closed groups` : "";
+  tell(g, `${counted(g.matches.length, "match", "matches")} for “${text}”${inside}. ${g.matches.length ? "Enter goes to the next." : ""}`);
+}
+function nextMatch(g, by) {
+  const n = g.matches.length;
+  if (!n) return find(g);
+  g.match = g.match < 0 && by < 0 ? n - 1 : (g.match + by + n) % n;
+  g.now = g.matches[g.match];
+  reveal(g, g.now);
+  explain(g);
+  tell(g, `Match ${g.match + 1} of ${n.toLocaleString("en")}: ${described(g.items[g.now])}.`);
+}
+
+// -- the sentence and the details ---------------------------------------------------------------------
+
+function tell(g, sentence) {
+  g.say.textContent = sentence;
+}
+function showing(g) {
+  const rest = g.svg.clientWidth && fitting(g) < READABLE ? " Drag, or press the arrow keys, for the rest." : "";
+  return `${counted(+g.root.dataset.shown, "box is", "boxes are")} shown.${rest}`;
+}
+function whole(g) {
+  const { items, inner, model } = g, nodes = counted(items.length - inner.size + 1, "node", "nodes"), groups = counted(inner.size - 1, "group", "groups");
+  return [`${model.get("label")}: ${nodes}, ${groups}; ${showing(g)}`, ...model.get("notes")].join(" ");
+}
+function explain(g, i = g.now >= 0 ? g.now : g.model.get("chosen")) {
+  const around = g.items[g.items[i]?.in]; // undefined for an outermost item
+  const rows = i < 0 ? [["", "Point at a box, or go to it with the keyboard, to read what it is."]] : facts(g.items[i], around ? `${title(around)}: ${around.spec}` : "");
+  g.details.replaceChildren(...rows.map(([term, text]) => {
+    const row = document.createElement("li"), name = document.createElement("span");
+    name.textContent = term && `${term} `;
+    row.append(name, text);
+    return row;
+  }));
+}
+
+// -- going from box to box ----------------------------------------------------------------------------
+
+function goTo(g, i) {
+  g.now = i;
+  elementOf(g, i).focus({ preventScroll: true });
+  bringIntoView(g, i);
+}
+function goToNeighbour(g, key) {
+  const { links, place, isOpen } = g.screen, middle = (i) => { const { x, y, w, h } = place.get(i); return [x + w / 2, y + h / 2]; };
+  const [x, y] = middle(g.now), beside = (i) => Math.abs(middle(i)[1] - y), near = (i) => beside(i) + 3 * Math.abs(middle(i)[0] - x);
+  const closed = () => [...place.keys()].filter((i) => !isOpen(i));
+  const [candidates, far] = {
+    ArrowRight: () => [links.filter(([tail]) => tail === g.now).map(([, head]) => head), beside],
+    ArrowLeft: () => [links.filter(([, head]) => head === g.now).map(([tail]) => tail), beside],
+    ArrowUp: () => [closed().filter((i) => middle(i)[1] < y - 1), near],
+    ArrowDown: () => [closed().filter((i) => middle(i)[1] > y + 1), near],
+  }[key]();
+  if (candidates.length) goTo(g, candidates.reduce((a, b) => (far(b) < far(a) ? b : a)));
+}
