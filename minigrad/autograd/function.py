@@ -87,7 +87,6 @@ class Function:
     If setup_context(ctx, args, result) is defined, it fills in ctx after forward, which then takes no ctx.
     """
 
-
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
         raise NotImplementedError("a Function says forward(ctx, *args), a static method")
