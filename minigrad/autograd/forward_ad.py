@@ -43,7 +43,7 @@ class Tangents:
         """Set the tangent of x to dx. Raises ShapeError or DTypeError if dx does not fit."""
         dx = dx if isinstance(dx, Tensor) else Tensor(dx, x.dtype, device=x.spec.device)
         if not x.spec.is_float:
-            raise DTypeError(f"a tangent says how a tensor moves, and {x.spec} cannot: make it floating")
+            raise DTypeError(f"only a floating point tensor has a tangent, and {x.spec} is none: use .astype(float)")
         if dx.shape != x.shape:
             raise ShapeError(f"the tangent of {x.spec} has its shape, and got {dx.spec}")
         self.set(x, dx.astype(x.dtype))

@@ -89,15 +89,15 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
-        raise NotImplementedError("a Function says forward(ctx, *args), a static method")
+        raise NotImplementedError("a Function must define forward(ctx, *args), a static method")
 
     @staticmethod
     def backward(ctx: Any, *gys: Any) -> Any:
-        raise NoGradientError("this Function says no backward(ctx, *gradients), a static method")
+        raise NoGradientError("this Function does not define backward(ctx, *gradients), a static method")
 
     @staticmethod
     def jvp(ctx: Any, *dxs: Any) -> Any:
-        raise NoGradientError("forward mode met a Function that says no jvp(ctx, *tangents), a static method")
+        raise NoGradientError("forward mode needs jvp(ctx, *tangents), a static method that this Function lacks")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -118,7 +118,7 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
     with modes.no_grad():
         given = run_forward(function, ctx, args)
     if ctx._dirty:
-        raise EditedError(f"{function.__name__} edits an argument in place, and in a graph cannot: give a new tensor")
+        raise EditedError(f"{function.__name__} edits an argument, which is refused in a graph: return a new tensor")
 
     def backward(*gys: Any) -> list[Any]:
         ctx.saved_tensors = ctx._saved
@@ -186,7 +186,7 @@ def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given
     ys = []
     for y in given:
         if not isinstance(y, Tensor):
-            raise TypeError(f"{function.__name__}.forward returns tensors, one or a tuple of them, and it gave {y!r}")
+            raise TypeError(f"{function.__name__}.forward must return a tensor or a tuple of tensors, and gave {y!r}")
         if not any(y is x for x in ctx._dirty):
             shared = id(versions.owner(y.value)) in taken
             taken.add(id(versions.owner(y.value)))

@@ -141,7 +141,7 @@ def fitting(name: str, builder: GraphBuilder, dx: Any, x: Tracer) -> Any:
     if dx is None or not x.spec.is_float:
         return None
     if not hasattr(dx, "spec"):
-        raise NoGradientError(f"{name} gives tensors, or None, and gave {dx!r}")
+        raise NoGradientError(f"{name} must return tensors or None; it returned {dx!r}")
     if dx.shape != x.shape:
-        raise ShapeError(f"{name} gave {dx.spec} for {x.spec}: what it gives has the shape of that")
+        raise ShapeError(f"{name} returned {dx.spec} for {x.spec}: the two shapes must be equal")
     return builder.lift(dx).astype(x.dtype)

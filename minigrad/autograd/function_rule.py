@@ -64,7 +64,7 @@ class Called(Op, metaclass=Once):
         dys = said if isinstance(said, tuple) else (said,)
         dy = dys[self.number] if self.number < len(dys) else None
         if not isinstance(dy, Tensor) or dy.shape != y.shape:
-            raise ShapeError(f"{self}.jvp gives a tangent for each result, of its shape, and for {y.spec} gave {dy!r}")
+            raise ShapeError(f"{self}.jvp must return a tangent of each result's shape, and for {y.spec} gave {dy!r}")
         return dy
 
 
@@ -161,7 +161,7 @@ class FunctionRule:
         if len(gxs) < n or any(gx is not None for gx in gxs[n:]):
             raise NoGradientError(
                 f"{self.function.__name__}.backward returns one gradient for each of the {n} arguments of forward, "
-                f"None for those that have none, and it gave {len(gxs)}"
+                f"or None; it returned {len(gxs)}"
             )
         wanted = zip(gxs, self.arguments, self.ctx.needs_input_grad)
         return tuple(self.fitting(gx, spec) if needs else None for gx, spec, needs in wanted if spec is not None)

@@ -103,21 +103,21 @@ def results(y: Any) -> list[Tensor]:
     """The results of a function as a list. Raises TypeError if one is not a tensor."""
     for each in tupled(y):
         if not isinstance(each, Operand):
-            raise TypeError(f"the function gives tensors, one or a tuple of them, and it gave {each!r}")
+            raise TypeError(f"the function must return a tensor or a tuple of tensors; it returned {each!r}")
     return tupled(y)
 
 
 def number(y: Any, name: str) -> Any:
     """The result of a function as a tensor without axes. Raises NoGradientError unless it is one number."""
     if not isinstance(y, Operand) or y.size != 1:
-        raise NoGradientError(f"{name} is of functions that give one number, and this one gave {y!r}")
+        raise NoGradientError(f"{name} needs a function that returns one number; this one returned {y!r}")
     return y.reshape(())
 
 
 def answer(
     xs: list[Tensor], ys: list[Tensor], gys: list[Any], create_graph: bool, strict: bool = False, retain: bool = False
 ) -> list[Tensor]:
-    """The gradient of the sum of the ys at each x; zeros if there is none."""
+    """Σ ⟨gy, ∂y/∂x⟩ over the ys, for each x; zeros if there is no gradient."""
     gxs = gradients(ys, [x.node for x in xs], gys, retain or create_graph, create_graph)
     refuse_independent(gxs, strict)
     return [zeros_like(x) if gx is None else gx for x, gx in zip(xs, gxs)]
@@ -135,8 +135,8 @@ def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:
     given = [] if v is None else tupled(v)
     if len(given) != len(beside):
         raise ShapeError(
-            f"v has one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}, and came with "
-            f"{len(given)}. It may be left out where there is one {kind}, a number"
+            f"v needs one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}; it has {len(given)}. "
+            f"v may be left out only if there is one {kind}, a single number"
         )
     return given
 

@@ -65,7 +65,7 @@ def grad(
     Raises NoGradientError if the outputs do not depend on an input, unless one of these options allows it.
     """
     if not only_inputs:
-        raise NoGradientError("grad() leaves every .grad alone: only_inputs=False is what backward() does")
+        raise NoGradientError("grad() does not change any .grad: for only_inputs=False use backward()")
     ys, xs = listed(outputs), listed(inputs)
     if not all(x.tracked for x in (*xs, *ys)):
         raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")
@@ -90,7 +90,7 @@ def gradients(
     create_graph: bool = False,
     through: Callable[[Record], bool] | None = None,
 ) -> list[Tensor | None]:
-    """The gradient of the sum of the ys at each node of wrt; None if there is none. Constant ys are skipped.
+    """Σ ⟨gy, ∂y/∂node⟩ over the ys, for each node of wrt; None if there is no gradient. Constant ys are skipped.
 
     through    whether a gradient passes through a record; by default it passes through all
     """
@@ -191,7 +191,7 @@ def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any
 def basis(y: Tensor) -> Tensor:
     """The unit vectors of y's space, each in the shape of y, stacked."""
     if is_unknown(y.spec.size):
-        raise GraphError(f"a Jacobian has a row for each element of {y.spec}, whose number is not known yet: say it")
+        raise GraphError(f"a Jacobian has a row for each element of {y.spec}, whose number must be known")
     shape = (y.spec.size, *y.spec.shape)
     return made(y.spec.device.xp.eye(y.spec.size, dtype=y.dtype).reshape(shape), y.spec.with_shape(shape))
 

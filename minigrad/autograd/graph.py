@@ -49,7 +49,7 @@ class Unpacking:
             return None
         x = self.unpack(packed)
         if not isinstance(x, Tensor):
-            raise TypeError(f"saved_tensors_hooks: unpack gives back a tensor, and of {packed!r} it made {x!r}")
+            raise TypeError(f"saved_tensors_hooks: unpack must return a tensor; for {packed!r} it returned {x!r}")
         return x.value
 
 

@@ -195,7 +195,7 @@ class GradientTape:
         return x.node if x.tracked else None
 
     def _pulled(self, ys: list[Tensor], gys: list[Any], xs: list[Tensor], retain: bool) -> list[Any]:
-        """The gradient of the sum of the ys by each x, through the ops that the tape recorded."""
+        """Σ ⟨gy, ∂y/∂x⟩ over the ys, for each x, through the ops that the tape recorded."""
         arriving = [ones_like(y) if gy is None else gy for y, gy in zip(ys, gys)]
         return gradients(ys, [self._node(x) for x in xs], arriving, retain, bool(_open.tapes), self._heard)
 
@@ -205,7 +205,7 @@ def given(target: Any) -> list[Any]:
     ys = leaves(target)
     if any(y is None for y in ys):
         raise NoGradientError(
-            "a gradient starts from tensors, and the target is None: is a return missing, or has an inner tape heard "
+            "a gradient starts from tensors, and the target is None: is a return missing, or did an inner tape record "
             "nothing?"
         )
     return ys

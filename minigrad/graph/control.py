@@ -55,7 +55,7 @@ def cond(
     builder = writer_of((pred, *leaves(tuple(operands))))
     if builder is None or isinstance(pred, bool | np.bool_):
         return true_fn(*operands) if pred else false_fn(*operands)
-    p = truth(builder, pred, "cond() chooses by")
+    p = truth(builder, pred, "cond()")
     true = Subgraph(builder, "the true branch").write(true_fn, lambda part: operands)
     false = Subgraph(builder, "the false branch").write(false_fn, lambda part: operands)
     one, other = (Side(part, part.result, f"in {part}") for part in (true, false))
@@ -86,7 +86,7 @@ def refuse_uncallable(**ways: Any) -> None:
     """Raises GraphError if a branch passed to cond() is not a function."""
     for name, way in ways.items():
         if not callable(way):
-            raise GraphError(f"cond() takes both ways as functions, lambda: y and not y; {name} is {shown(way)[:80]}")
+            raise GraphError(f"cond() needs a function for each branch, lambda: y, not y; {name} is {shown(way)[:80]}")
 
 
 def while_loop(
@@ -125,7 +125,7 @@ def traced_loop(
     test = Subgraph(builder, "the test").write(cond, variables.arguments)
     step = Subgraph(builder, "the body").write(body, variables.arguments, lambda result: again(loop_vars, result))
     refuse_no_truth(test)
-    test.outputs = [truth(test, test.result, "while_loop() goes on by")]
+    test.outputs = [truth(test, test.result, "while_loop()")]
     step.outputs = variables.carried(step, step.result, "while_loop()")
     step.refuse_gradients_through_turns()
     pairs = refuse_lost_edits(step, test=test)
@@ -145,8 +145,8 @@ def refuse_no_truth(test: Subgraph) -> None:
     edited = ", ".join([*variables, *map(str, test.edited_outside())])
     if edited or not isinstance(test.result, Operand | bool | np.bool_):
         raise GraphError(
-            f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"
-            f"{f' and edited {edited}' if edited else ''}"
+            f"the test of while_loop(), {test.place}, must return one truth value and edit nothing; it returned "
+            f"{test.result!r}{f' and edited {edited}' if edited else ''}"
         )
 
 
@@ -170,7 +170,7 @@ def truth(builder: GraphBuilder, x: Any, who: str) -> Tracer:
     with builder.building():
         p = builder.lift(x)
         if p.spec.size != 1:
-            raise GraphError(f"{who} one number, and this is {p.spec}: reduce it with .any() or .all()")
+            raise GraphError(f"the condition of {who} is one number; got {p.spec}: reduce it with .any() or .all()")
         return p if p.dtype == bool else p != 0
 
 
@@ -200,7 +200,7 @@ def case(
     The default is the last function unless given.
     """
     if exclusive:
-        raise GraphError("case() takes the first condition that holds, and does not look for another: exclusive=False")
+        raise GraphError("case() takes the first condition that holds, and never checks the others: exclusive=False")
     pairs = list(pred_fn_pairs)
     if not pairs:
         raise GraphError("case() needs at least one (condition, function)")

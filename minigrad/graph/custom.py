@@ -73,7 +73,7 @@ class custom_vjp:
             return self.fun(*args)
         if self.rule is None:
             raise NoGradientError(
-                f"{self.__name__} is a custom_vjp without a rule: say {self.__name__}.defvjp(fwd, bwd)"
+                f"{self.__name__} is a custom_vjp without a rule: call {self.__name__}.defvjp(fwd, bwd)"
             )
         box: Box = []
         ys = self.whole(*filter(is_tensor, leaves(args)), args=args, box=box)
@@ -93,8 +93,8 @@ class custom_vjp:
             said = bwd(*apart, residuals, planted(y, iter(gys)))
             if not isinstance(said, tuple) or len(said) != len(rest):
                 raise NoGradientError(
-                    f"bwd of {self.__name__} gives a tuple, one gradient for each of {len(rest)} arguments, and gave "
-                    f"{said!r}"
+                    f"bwd of {self.__name__} must return a tuple of {len(rest)} gradients, one for each argument; it "
+                    f"returned {said!r}"
                 )
             told = iter(said)
             whole = [None if i in self.apart else next(told) for i in range(len(args))]
@@ -103,8 +103,8 @@ class custom_vjp:
             for x, g in gxs:
                 if g is not None and np.shape(g) != np.shape(x):
                     raise ShapeError(
-                        f"bwd of {self.__name__} gives a gradient of shape {np.shape(g)} for an argument of shape "
-                        f"{np.shape(x)}: the two shapes are the same, however x was broadcast"
+                        f"bwd of {self.__name__} returned a gradient of shape {np.shape(g)} for an argument of shape "
+                        f"{np.shape(x)}: the shapes must be equal, even if the argument was broadcast"
                     )
             return [g for _, g in gxs]
 
@@ -137,8 +137,8 @@ class custom_jvp:
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
             if len(jvps) != len(primals):
                 raise NoGradientError(
-                    f"{self.__name__}.defjvps takes one map for each argument, None for one that the result does not "
-                    f"move with, and got {len(jvps)} for {len(primals)} arguments"
+                    f"{self.__name__}.defjvps needs one map for each argument, or None if the result does not depend "
+                    f"on it; got {len(jvps)} for {len(primals)} arguments"
                 )
             y = self(*primals)
             shares = [jvp(dx, y, *primals) for jvp, dx in zip(jvps, tangents) if jvp is not None]
@@ -150,7 +150,7 @@ class custom_jvp:
         if self.inside.on and current.mode.builder is not None:
             return self.fun(*args)
         if self.rule is None:
-            raise NoGradientError(f"{self.__name__} is a custom_jvp without a rule: say {self.__name__}.defjvp(jvp)")
+            raise NoGradientError(f"{self.__name__} is a custom_jvp without a rule: call {self.__name__}.defjvp(jvp)")
         box: Box = []
         tensors = [operand(x) for x in leaves(args) if is_tensor(x)]
         ys = Transposed.apply(self, args, box, *tensors)

@@ -108,11 +108,11 @@ class TracedFunction:
         parameters: Parameters | None = None,
     ):
         if not callable(f):
-            raise TypeError(f"mg.function traces something that can be called, and got {f!r}")
+            raise TypeError(f"mg.function needs something that can be called, and got {f!r}")
         code = inspect.unwrap(f.func if isinstance(f, partial) else f)
         if inspect.isgeneratorfunction(code) or inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
             raise TypeError(
-                f"mg.function traces one run of a function, to what it returns, and {f!r} is "
+                f"mg.function traces a function from its call to its return, and {f!r} is "
                 f"{'a generator' if inspect.isgeneratorfunction(code) else 'async'}: trace what it calls at each step"
             )
         update_wrapper(self, f, updated=())
@@ -247,9 +247,8 @@ class TracedFunction:
         """Call the function inside another trace, as part of it. Raises GraphError for endless recursion."""
         if kind_of_call(args, options) in getattr(self.open, "calls", ()):
             raise GraphError(
-                f"{self.__name__} calls itself while it is traced, with arguments of the same kind, and so for ever: a "
-                "graph unrolls recursion. Let a Python number among the arguments count down to an end, or use "
-                "mg.while_loop"
+                f"{self.__name__} calls itself while it is traced, with arguments of the same kind, which would never "
+                "end: a graph unrolls recursion. Count down a Python number among the arguments, or use mg.while_loop"
             )
         return self.opened(args, options)
 

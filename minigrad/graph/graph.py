@@ -137,7 +137,7 @@ class StaticGraph(GraphBuilder):
         if self.finalized:
             raise GraphError(f"the graph is finalized, and {name} would be a new node: build everything before that")
         if not VALID.fullmatch(name):
-            raise GraphError(f"a name is letters, digits and _ . - / and begins with no other sign: {name!r} is none")
+            raise GraphError(f"{name!r} is no valid name: use letters, digits and _ . - / and begin with a letter")
         name = whole = self.scope + name
         while name in self.names:
             self.names[whole] += 1

@@ -110,7 +110,7 @@ class Guards:
             if self.pulled and getattr(x.node, "hooks", None) != hooks:
                 yield f"{name} has its first hook"
             if self.pulled and x.tracked != learned:
-                yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
+                yield f"{name} {'required a gradient, and no longer does' if learned else 'now requires a gradient'}"
         if self.specs_now()[len(self.captured) :] != self.specs[len(self.captured) :]:
             yield "a tensor of a module has another dtype or shape"
         yield from (f"{name} has another value" for name in self.reached.broken())
@@ -170,7 +170,7 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
         case "contents":
             return f"a {type(what).__name__} among the arguments has changed"
         case "requires_grad":
-            return f"a tensor that {'wanted a gradient wants none' if before else 'wanted no gradient wants one'}"
+            return f"a tensor {'no longer requires a gradient' if before else 'now requires a gradient'}"
         case "together":
             return "parameters that had made the same number of steps with an optimiser no longer have"
         case "groups()":

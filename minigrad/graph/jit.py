@@ -52,8 +52,8 @@ class Jitted(TracedFunction):
             hash(x)
         except TypeError:
             raise TypeError(
-                f"argument {place} of {self.__name__} is static, and tells by value: {type(x).__name__} has no hash. "
-                "Pass a tuple for a list, or a frozen dataclass"
+                f"argument {place} of {self.__name__} is static, so it is compared by value, but a "
+                f"{type(x).__name__} is not hashable: pass a tuple instead of a list, or a frozen dataclass"
             ) from None
         return x
 

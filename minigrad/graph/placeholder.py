@@ -143,7 +143,7 @@ def fitting(data: Any, spec: Spec, who: str) -> Any:
         return array
     if KINDS[kind(array.dtype)] > KINDS[kind(spec.dtype)]:
         raise DTypeError(
-            f"{who} is {spec}, and was fed {array.dtype}, which would be cut: round it, or make it {array.dtype}"
+            f"{who} is {spec}, and was fed {array.dtype}, which would lose digits: round it, or declare {array.dtype}"
         )
     cast = array.astype(spec.dtype)
     if spec.dtype.kind in "iu" and (wrong := cast != array).any():

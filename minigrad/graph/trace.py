@@ -158,9 +158,9 @@ class Tracing(GraphBuilder):
         wanting = [symbol.name for x, symbol in self.arguments if x.tracked]
         if wanting:
             raise NoGradientError(
-                f"backward() inside a traced function gives a .grad to the parameters that it reaches, and not to its "
-                f"arguments, of which {', '.join(wanting)} wants one: take mg.autograd.grad(loss, x) inside, or call "
-                "backward() on what the function returns"
+                "backward() inside a traced function sets .grad of the parameters that it reaches, and not of the "
+                f"arguments, of which {', '.join(wanting)} requires a gradient: use mg.autograd.grad(loss, x) inside, "
+                "or call backward() on the result of the function"
             )
         self.pulled = True
 

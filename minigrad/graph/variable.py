@@ -115,8 +115,8 @@ class GraphVariable(Variable, Tracer):
         graph = get_default_graph()
         if current.mode.builder is not None and not open_graph():
             raise GraphError(
-                "a Variable stays from call to call, and this one would be made in a function that is traced: make it "
-                "once, outside, and let the function use it"
+                "a Variable keeps its value from call to call, but this one would be created inside a traced function: "
+                "create it once, outside, and use it in the function"
             )
         with in_mode(builder=graph), graph.control_dependencies(None):
             value = initial_value() if callable(initial_value) else initial_value

@@ -134,7 +134,7 @@ class Slices(GraphBuilder):
         """A stacked result. Raises ShapeError if slices differ although out_dims is None."""
         y, is_mapped = pair
         if is_mapped and axis is None:
-            raise ShapeError("out_dims=None is for what is the same for all slices, and here each has its own")
+            raise ShapeError("out_dims=None is for a result that is the same for all slices, and these differ")
         return let_go(y) if is_mapped or axis is None else y.broadcast_to((self.n, *y.spec.shape))
 
     def value(self, node: Node, xs: Sequence[tuple[Any, bool]]) -> tuple[Any, bool]:
@@ -145,7 +145,7 @@ class Slices(GraphBuilder):
         if isinstance(op, ControlDep):  # its dependencies have run
             return xs[0]
         if isinstance(node.spec, Specs):
-            raise GraphError(f"vmap does not take {op}, which has several results: let it give one, as by mg.stack(…)")
+            raise GraphError(f"vmap does not take {op}, which has several results: make it return one, by mg.stack(…)")
         (first, *others), mapped = zip(*xs)
         if self.randomness == "different" and not isinstance(op, Move) and is_next_key(node.inputs[0]):
             if isinstance(op, Random):
@@ -160,9 +160,9 @@ class Slices(GraphBuilder):
         """Apply an op without a batching rule to one slice after the other, and stack the results."""
         needed(f"vmap of {node.op}, to take one slice after the other,", self.n)
         if not self.n:
-            raise ShapeError(f"vmap takes {node.op} one slice after the other, and there is none")
+            raise ShapeError(f"vmap runs {node.op} slice by slice, and there are no slices")
         file, line, *_ = getattr(node, "place", None) or ("vmap", 1)
-        said = f"vmap: {node.op.label} does not say how it takes all slices together, and runs {self.n} times"
+        said = f"vmap: {node.op.label} has no rule for all slices together, and runs {self.n} times"
         warnings.warn_explicit(said, UserWarning, file, line)
         rows = []
         for i in range(self.n):
@@ -185,7 +185,7 @@ class Slices(GraphBuilder):
     def effect(self, op: Op, *xs: Any) -> Tracer:
         if isinstance(op, NextKey) and self.randomness == "error":
             raise GraphError(
-                "a function under vmap draws random numbers: say vmap(…, randomness='different') for other numbers in "
+                "a function under vmap draws random numbers: use vmap(…, randomness='different') for other numbers in "
                 "each slice, 'same' for the same in all; or draw with keys, as mg.random.normal(key, shape) does"
             )
         return super().effect(op, *xs)

@@ -386,13 +386,13 @@ def source(code: CodeType) -> Sequence[str]:
     if lines:
         raise edited(code)
     raise Unconvertible(
-        "its source is not to be had: write it in a file or a notebook, not in exec() or Python's own prompt"
+        "its source cannot be found: write it in a file or a notebook, not in exec() or Python's own prompt"
     )
 
 
 def edited(code: CodeType) -> Unconvertible:
     return Unconvertible(
-        f"what {code.co_filename} says now at line {code.co_firstlineno} is not what was imported from it: {EDITED}"
+        f"line {code.co_firstlineno} of {code.co_filename} is not the code that was imported: {EDITED}"
     )
 
 

@@ -100,7 +100,7 @@ def identical(x: Any, y: Any) -> Any:
             return False
         if kind is bool:
             return x == y
-        raise ConversionError(f"{here()}: whether two equal numbers are one object is Python's affair: write ==, !=")
+        raise ConversionError(f"{here()}: `is` on two equal numbers depends on Python's memory: write == or !=")
     tensors = [z for z in (x, y) if isinstance(z, Tracer | Tensor) and not is_number(z)]
     if len(tensors) == 2 and any(isinstance(z, Tracer) and may_vary(z) for z in tensors):
         raise ConversionError(

@@ -319,5 +319,5 @@ def reason_against(function: Function) -> str | None:
         return "it is async"
     body = function.body if isinstance(function.body, list) else [function.body]
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inside(body)):
-        return "it is a generator, and what it yields would have to come out of its branches"
+        return "it is a generator, and a yield cannot move into the function of a branch"
     return None
