@@ -183,9 +183,9 @@ def test_without_v_there_must_be_one_number():
     assert functional.vjp(lambda x: x.sum(), X)[1].tolist() == [1, 1, 1]
     assert functional.jvp(lambda x: x * 3, mg.tensor([2.0]))[1].tolist() == [3]
     for derivative, f, kind in ((functional.jvp, lambda x: x, "input"), (functional.vjp, lambda x: x, "output")):
-        with pytest.raises(errors.ShapeError, match=f"one {kind}, a number"):
+        with pytest.raises(errors.ShapeError, match=f"one {kind}, a single number"):
             derivative(f, X)
-    with pytest.raises(errors.ShapeError, match="one input, a number"):
+    with pytest.raises(errors.ShapeError, match="one input, a single number"):
         functional.hvp(lambda x: x.sum(), X)
 
 
