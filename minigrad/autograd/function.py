@@ -82,9 +82,8 @@ class Context:
 
 
 class Function:
-    """A pair of forward and backward, called by `apply`. It has no instances.
-
-    If setup_context(ctx, args, result) is defined, it fills in ctx after forward, which then takes no ctx.
+    """A pair of forward and backward, called by `apply`; it has no instances. If setup_context(ctx, args, result) is
+    defined, it fills in ctx after forward, which then takes no ctx.
     """
 
     @staticmethod
@@ -119,6 +118,16 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
         given = run_forward(function, ctx, args)
     if ctx._dirty:
         raise EditedError(f"{function.__name__} edits an argument, which is refused in a graph: return a new tensor")
+    operands = [x for x in args if isinstance(x, Operand)]
+    ys = clone_operands(ctx, builder, operands, given if isinstance(given, tuple) else (given,))
+    zs = in_graph(function.__name__, builder, operands, ys, *rules_in_graph(function, ctx, args))
+    if not isinstance(given, tuple):
+        return zs[0]
+    return tuple(z.detach() if any(y is flat for flat in ctx._flat) else z for z, y in zip(zs, ys))
+
+
+def rules_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The Function's backward and jvp (or None) as functions from gradients to gradients and tangents to tangents."""
 
     def backward(*gys: Any) -> list[Any]:
         ctx.saved_tensors = ctx._saved
@@ -133,18 +142,16 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
         said = function.jvp(ctx, *[next(moving) if isinstance(x, Operand) else None for x in args])
         return said if isinstance(said, tuple) else (said,)
 
-    several = isinstance(given, tuple)
-    operands = [x for x in args if isinstance(x, Operand)]
+    return backward, None if function.jvp is Function.jvp else jvp
+
+
+def clone_operands(ctx: Context, builder: Any, operands: list[Any], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results, cloned if they share memory with an operand. ctx then holds the clones."""
     taken = {id(builder.lift(x).memory) for x in operands}
-    before = given if several else (given,)
-    ys = tuple(y.clone() if id(builder.lift(y).memory) in taken else y for y in before)
+    ys = tuple(y.clone() if id(builder.lift(y).memory) in taken else y for y in given)
     for some in ("_saved", "_forward", "_flat"):
-        setattr(ctx, some, tuple(counterpart(x, before, ys) for x in getattr(ctx, some)))
-    given = ys if several else ys[0]
-    forwards = None if function.jvp is Function.jvp else jvp
-    ys = in_graph(function.__name__, builder, operands, given if several else (given,), backward, forwards)
-    ys = tuple(y.detach() if any(z is flat for flat in ctx._flat) else y for y, z in zip(ys, given if several else ys))
-    return ys if several else ys[0]
+        setattr(ctx, some, tuple(counterpart(x, given, ys) for x in getattr(ctx, some)))
+    return ys
 
 
 def run_forward(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> Any:
@@ -178,10 +185,7 @@ def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], give
 
 
 def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results as new tensors that share no memory with an argument, except those marked dirty.
-
-    If a result shared memory with an argument, an edit of one would make backward wrong for the other.
-    """
+    """New tensors for the results, in memory that no argument shares, unless dirty: an edit would break backward."""
     taken = {id(versions.owner(x.value)) for x in args if isinstance(x, Tensor)}
     ys = []
     for y in given:
@@ -233,8 +237,7 @@ def connect(
     record = Record(Called(function, ctx, arguments), inputs, rule, saved)
     for i, (y, z) in enumerate(zip(ys, given)):
         if y.spec.is_float and not any(z is flat for flat in ctx._flat):
-            several = len(ys) > 1
-            y.node = Record(Output(i), (record,), OutputRule(y.spec, i), ()) if several else record
+            y.node = Record(Output(i), (record,), OutputRule(y.spec, i), ()) if len(ys) > 1 else record
             y.tracked = True
 
 
@@ -248,10 +251,8 @@ def place(x: Tensor | None, args: tuple[Any, ...], given: tuple[Any, ...]) -> Pl
 
 
 def once_differentiable(backward: Any) -> Any:
-    """Mark a Function's backward as not differentiable: the gradients that it returns have no history, and a second
-    derivative through them raises NoGradientError.
-
-    In a graph, backward becomes ops, which have derivatives; the mark has no effect there.
+    """Mark a Function's backward as not differentiable: a second derivative through it raises NoGradientError. In a
+    graph the mark has no effect, as backward becomes ops, which have derivatives.
     """
 
     @wraps(backward)

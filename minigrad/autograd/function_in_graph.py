@@ -1,8 +1,7 @@
 """A Function in a graph that is being built: its backward and its jvp are traced once, and become graphs.
 
-A node for the call passes the results through, and has those graphs as its derivatives. The values that they read
-(saved tensors, tensors in a closure) are operands of the node, so that passes can replace them. If they read a result,
-they read it after the node, where it has the user's derivative.
+A node for the call passes the results through, and has those graphs as its derivatives. The values that they read are
+operands of the node, so that passes can replace them. A result is read after the node, with the user's derivative.
 """
 
 from __future__ import annotations
@@ -85,11 +84,8 @@ class Derivative:
 
     def graph(self, others: Sequence[Tracer]) -> Graph:
         """The graph of the arriving values and of `others`, which include everything it reads from outside."""
-        inputs: dict[Node, Node] = {}
-        given = []
-        for x in others:
-            given.append(self.builder.input("x", x.spec))
-            inputs.setdefault(x.node, given[-1])
+        given = [self.builder.input("x", x.spec) for x in others]
+        inputs = {x.node: node for x, node in reversed([*zip(others, given)])}  # the first input of each node
         instead: dict[Node, Node] = {node: inputs[x.node] for x, node in self.read}
         outputs = Graph((), tuple(None if y is None else y.node for y in self.outputs))
         graph = outputs.rebuild(lambda node, xs: instead.get(node) or node.with_inputs(xs))
@@ -104,10 +100,8 @@ def in_graph(
     backward: Callable[..., Sequence[Any]],
     jvp: Callable[..., Sequence[Any]] | None = None,
 ) -> tuple[Any, ...]:
-    """The results, with backward and jvp as their derivatives.
-
-    backward    gradient of each result → gradient of each argument, or None
-    jvp         tangent of each argument → tangent of each result; None if forward mode is not supported
+    """The results, with derivatives. `backward` maps gradients of the results to gradients of the arguments, or None;
+    `jvp` maps tangents of the arguments to tangents of the results, and is None if forward mode is not supported.
     """
     xs, ys = [builder.lift(x) for x in args], [builder.lift(y) for y in results]
 
@@ -125,10 +119,16 @@ def in_graph(
             rules.append(Derivative(builder, moving, pushed))
         except Exception as reason:  # raised by user code; backward works without jvp
             refused = f"{name}.jvp, while a graph was built: {reason}"
+    return call_with_rules(name, builder, xs, ys, rules, refused)
+
+
+def call_with_rules(
+    name: str, builder: GraphBuilder, xs: list[Tracer], ys: list[Tracer], rules: list[Derivative], refused: str
+) -> tuple[Any, ...]:
+    """The results, passed through a node whose derivatives are the rules: of backward, and of jvp if it was traced."""
     called = {x.node for x in (*ys, *xs)}
     read = [*{x.node: x for rule in rules for x, _ in rule.read if x.node not in called}.values()]
-    pull, *push = [rule.graph([*ys, *xs, *read]) for rule in rules]
-    op = Custom(name, len(ys), pull, push[0] if push else None, refused)
+    op = Custom(name, len(ys), *(rule.graph([*ys, *xs, *read]) for rule in rules), refused=refused)
     row = builder.applied(op, [*ys, *xs, *read])
     given = (row,) if len(ys) == 1 else tuple(row.apply(TupleGet(i)) for i in range(len(ys)))
     for y in given:

@@ -108,8 +108,7 @@ def gradients(
     keeps, create_graph = create_graph, create_graph or at_once
     seeds = arriving(ys, gys, create_graph)
     order = towards([*filter(through, history(*seeds))], wrt)
-    retain = create_graph if retain_graph is None else retain_graph
-    grads = run_backward(order, seeds, retain, create_graph, set(wrt))
+    grads = run_backward(order, seeds, create_graph if retain_graph is None else retain_graph, create_graph, set(wrt))
     given = arrived(wrt, grads, order)
     if not create_graph:
         given = {node: made(g, node.spec) for node, g in given.items()}
@@ -119,13 +118,8 @@ def gradients(
 
 
 def in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
-    """gradients() while a graph is built, as more nodes of that graph; or of the outer graph that contains the ys. Each
-    node of wrt is in the graph, or belongs to a captured tensor.
-    """
-    around = builder
-    while around is not None and not any(isinstance(y, Tracer) and y.builder is around for y in ys):
-        around = around.outer
-    builder = builder if around is None else around
+    """gradients() while a graph is built: more nodes of that graph, or of the outer graph that contains the ys."""
+    builder = builder_around(builder, ys)
     symbols = {c.what.node: c.symbol for c in builder.captured.values() if c.what.node is not None}
     like = builder.lift(ys[0])
     xs = [None if node is None else symbols[node] if node in symbols else like.at_node(node) for node in wrt]
@@ -133,6 +127,14 @@ def in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create
     gxs = [None if x is None else next(found) for x in xs]
     gxs = [gx if gx is None or node.hooks is None else node.hooks(gx) for node, gx in zip(wrt, gxs)]
     return [gx if gx is None or create_graph else gx.detach() for gx in gxs]
+
+
+def builder_around(builder: Any, ys: list[Any]) -> Any:
+    """The builder, or the innermost one around it, that a symbol among the ys belongs to; else the builder itself."""
+    around = builder
+    while around is not None and not any(isinstance(y, Tracer) and y.builder is around for y in ys):
+        around = around.outer
+    return builder if around is None else around
 
 
 def listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
@@ -167,10 +169,7 @@ def fresh(x: Tensor) -> Tensor:
 
 
 def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any]:
-    """The results of pull(*gys) for each index along the first axis of the gys, stacked; None where pull returns None.
-
-    One pass with vmap; one pass per index, if a rule needs a value or the number of turns of a loop.
-    """
+    """The results of pull(*gys) for each index along the first axis of the gys, stacked; None if pull returns None."""
     missing: list[bool] = []
 
     def pulled(*row: Any) -> list[Any]:
@@ -180,7 +179,7 @@ def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any
 
     try:
         found = vmap(pulled, tuple(None if gy is None else 0 for gy in gys))(*gys)
-    except (GraphError, NoValueError):
+    except (GraphError, NoValueError):  # a rule needs a value, or the number of turns of a loop: one pass per index
         n = next(len(gy) for gy in gys if gy is not None)
         rows = [pulled(*(gy if gy is None else gy[i] for gy in gys)) for i in range(n)]
         found = [gs[0].apply(ops.Stack(0), *gs[1:]) for gs in zip(*rows)]

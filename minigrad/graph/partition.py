@@ -52,18 +52,21 @@ class Partition:
         self.nodes = set(self.order)
         self.reached = flowing(self.order, self.sources)
         self.results = [i for i, y in enumerate(graph.outputs) if y in self.reached and y.spec.is_float]
-        self.kept: list[Node] = []
+        self.keep_what_backward_reads()
+        copies = [Node(ops.Clone(), (x,)) if x in moved else x for x in self.kept]
+        self.inner = [i for i, x in enumerate(copies) if not isinstance(x.op, ops.Input)]
+        self.forward = Graph(graph.inputs, (*graph.outputs, *(copies[i] for i in self.inner)))
+
+    def keep_what_backward_reads(self) -> None:
+        """Choose the nodes to save, so that gradients of any results, and of the saved values, can be computed."""
         read = {*self.pulled(tuple(self.results))[1]}
         self.kept = chosen(self.order, read)
-        while any(isinstance(x.op, Custom) or several(x) for x in graph.nodes):  # their backward may read anything
+        while any(isinstance(x.op, Custom) or several(x) for x in self.graph.nodes):  # backward may read anything
             for numbers in {(*self.results, *self.numbers()), *((i,) for i in self.results)}:
                 read.update(self.pulled(numbers)[1])  # it only grows, so the loop ends
             before, self.kept = self.kept, chosen(self.order, read)
             if before == self.kept:
                 break
-        copies = [Node(ops.Clone(), (x,)) if x in moved else x for x in self.kept]
-        self.inner = [i for i, x in enumerate(copies) if not isinstance(x.op, ops.Input)]
-        self.forward = Graph(graph.inputs, (*graph.outputs, *(copies[i] for i in self.inner)))
 
     def node(self, number: int) -> Node:
         """The node that the gradient of this index arrives at: an output, or, after those, a saved value."""
@@ -106,10 +109,7 @@ class Partition:
         return Graph((*(gy.node for gy in gys), *(slots[node] for node in read)), backward.outputs), read
 
     def backward(self, numbers: tuple[int, ...]) -> Graph:
-        """As pulled(), as a graph of the arriving gradients and the saved values.
-
-        Raises NoGradientError if it would read a value that was not saved and cannot be recomputed.
-        """
+        """As pulled(), from arriving gradients and saved values. Raises NoGradientError if those are not enough."""
         graph, read = self.pulled(numbers)
         slots = [slot(x, f"k{i}") for i, x in enumerate(self.kept)]
         known = dict(zip(self.kept, slots))

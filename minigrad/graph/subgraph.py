@@ -8,7 +8,7 @@ results of the same specs. Arguments and results may have any structure; the hel
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import update_wrapper
 from typing import Any, NamedTuple
@@ -169,18 +169,20 @@ class Subgraph(Waits):
             places = [self.reads(its if id(its) in self.captured else x) for its, x in zip(sources, xs)]
             stopped = {node for x in stop for node in self.reads(x)}
             outside = [c for c in self.captured.values() if isinstance(c.what, Tracer) and is_float(c.input)]
-            through = [*(c.input for c in outside), *filter(is_float, self.inputs)]
-            found = gradients(seeds, {*through, *(node for nodes in places for node in nodes)}, stopped)
-            came_by, known = found.keys() & self.starts.keys(), [x for x in sources if x is not None]
-            for node in came_by:
-                self.refuse_through(node, any(depends(self.outer, self.starts[node], known)))
-            self.asked.append((known, came_by))
-            sums = [[found[node] for node in nodes if node in found] for nodes in places]
-            for c in outside:
-                if c.input in found and c.input not in stopped:
-                    for gs, g in zip(sums, self.from_outside_of(c, found[c.input], sources, stops)):
-                        gs += [] if g is None else [g]
-            return [total(gs) for gs in sums]
+            ends = [*(c.input for c in outside), *filter(is_float, self.inputs)]
+            found = gradients(seeds, {*ends, *(node for nodes in places for node in nodes)}, stopped)
+            self.note_arguments_reached(found, [x for x in sources if x is not None])
+            inside = [[found[node] for node in nodes if node in found] for nodes in places]
+            through = [c for c in outside if c.input in found and c.input not in stopped]
+            further = [self.from_outside_of(c, found[c.input], sources, stops) for c in through]
+            return [total([*gs, *(g for g in more if g is not None)]) for gs, *more in zip(inside, *further)]
+
+    def note_arguments_reached(self, found: Mapping[Node, Any], sources: list[Any]) -> None:
+        """Note which arguments of a loop's body gradients have reached. Raises NoGradientError if they would go on."""
+        reached = found.keys() & self.starts.keys()
+        for node in reached:
+            self.refuse_through(node, any(depends(self.outer, self.starts[node], sources)))
+        self.asked.append((sources, reached))
 
     def from_outside_of(self, c: Captured, gy: Any, sources: Sequence[Any], stops: Sequence[Any]) -> list[Any]:
         """⟨gy, ∂c/∂x⟩ for each x. c is computed outside, where ∂c/∂x is computed too; gy, one number, multiplies it.
@@ -295,8 +297,7 @@ class Variables:
         before = Side(part, filled(self.tree, (Tracer(node, part) for node in part.inputs)), "before the step")
         after = Side(part, result, f"after it ({part.place})")
         hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
-        law = f"a variable of {who} keeps its structure, dtype and shape"
-        return agreed(before, after, law, hint, self.opened)[1]
+        return agreed(before, after, f"a variable of {who} keeps its structure, dtype and shape", hint, self.opened)[1]
 
     def left(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
         """The results of a loop. A variable that every turn edits in place is the initial tensor itself, edited."""
@@ -375,8 +376,7 @@ def is_value(leaf: Any) -> bool:
 
 def without_ops(tree: Any) -> Any:
     """The tree with None in place of ops without a value: a print, a group."""
-    values = (None if gives_nothing(leaf) else leaf for leaf in leaves(tree))
-    return planted(tree, values)
+    return planted(tree, (None if gives_nothing(leaf) else leaf for leaf in leaves(tree)))
 
 
 def filled(tree: Any, ys: Iterable[Any]) -> Any:

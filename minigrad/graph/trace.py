@@ -3,7 +3,6 @@
 The graph is a function of the argument tensors and of the tensors that the Python function reached by itself, such as
 parameters and globals. Those are captured by reference, and read at every run. The outputs include a new value for each
 tensor that the function changed (a parameter, a running mean, a `.grad`); it is written back after the run.
-
 Decisions that Python made during tracing are fixed in the graph. Guards check some of them before each run: guards.py.
 """
 
@@ -186,7 +185,6 @@ class Results:
     symbols    the symbols, in the order of the outputs
     shared     ids of the memory that several leaves of the Python function's result share
     views      id of a symbol → its view; a view that is returned several times has one entry
-    own        id of a symbol or tensor → its place, if it is an argument or was captured
     """
 
     def __init__(self, builder: Tracing, result: Any):
@@ -240,6 +238,16 @@ class Results:
             for ((_, name), (module, _)), value in zip(self.builder.assigned.items(), values)
         ]
 
+    def edits(self) -> list[Edit]:
+        """The arguments and captured tensors that a run edits, except tensors that were created in the trace."""
+        arguments = [(x, symbol, node) for (x, symbol), node in zip(self.builder.arguments, self.builder.inputs)]
+        captured = [(c.what, c.symbol, c.input) for c in self.builder.captured.values()]
+        return [
+            Edit(i, self.number(symbol), id(x) in self.builder.recorded)
+            for i, (x, symbol, node) in enumerate(arguments + captured)
+            if symbol.node is not node and (i < len(arguments) or not self.builder.is_own(x))
+        ]
+
     def gradients(self) -> list[tuple[Tensor, Any]]:
         """Each leaf whose gradient a run changes, with the index of the output that is its new gradient, or None."""
         read = {id(c.symbol) for c in self.builder.captured.values() if isinstance(c.what, GradSlot)}  # unchanged
@@ -285,28 +293,10 @@ class Trace:
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
         self.assigned = results.assignments(values)
-        given = len(builder.arguments)
-        symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
-        inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
-        self.captured = [c.what for c in builder.captured.values()]
-        tensors = [*(x for x, _ in builder.arguments), *self.captured]
-        self.edits = [
-            Edit(i, results.number(symbol), id(tensors[i]) in builder.recorded)
-            for i, (symbol, node) in enumerate(zip(symbols, inputs))
-            if symbol.node is not node and (i < given or not builder.is_own(self.captured[i - given]))
-        ]
+        self.given, self.captured = len(builder.arguments), [c.what for c in builder.captured.values()]
+        self.edits = results.edits()
         self.grads = results.gradients()
-        self.laid = [i for i, x in enumerate(tensors) if id(x) in builder.laid]
-        self.recorded = [edit.input for edit in self.edits if edit.recorded]
-        self.written = [(edit.input, edit.result) for edit in self.edits]
-        self.nodes = [x.node for x in self.captured]
-        self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
-        self.names = [builder.paths[node.name] for node in inputs]
-        captured = dict(zip(self.names[given:], self.captured))
-        self.guards = Guards(captured, builder.noted, builder.pulled)
-        self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
-        self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
-        self.given = given
+        self.prepare_checks(builder)
         self.fitting: dict[tuple[Spec, ...], bool] = {}
         self.arguments: list[tuple[str, str]] = []
         self.watched: list[Any] = []
@@ -317,6 +307,20 @@ class Trace:
         self.handed = {*map(number_in, places), *(g for _, g in self.grads if type(g) is int)} - {-1}
         self.alone = bool(len(places) == 1 and places[0][0] == "result" and isinstance(result, Tracer))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, compile_options)
+
+    def prepare_checks(self, builder: Tracing) -> None:
+        """Name the inputs, and note what each run checks: guards, layouts, edits, attributes of modules."""
+        given, tensors = self.given, [*(x for x, _ in builder.arguments), *self.captured]
+        inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
+        self.names = [builder.paths[node.name] for node in inputs]
+        self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
+        self.guards = Guards(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
+        self.laid = [i for i, x in enumerate(tensors) if id(x) in builder.laid]
+        self.recorded = [edit.input for edit in self.edits if edit.recorded]
+        self.written = [(edit.input, edit.result) for edit in self.edits]
+        self.nodes = [x.node for x in self.captured]
+        self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
+        self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
 
     def changed(self) -> list[str]:
         """The names of everything that a run changes."""
@@ -473,11 +477,7 @@ def trace(
     reason: str,
     compile_options: CompileOptions,
 ) -> Trace:
-    """Trace one call.
-
-    call       symbols for the argument tensors → the result of the Python function
-    tensors    (name, tensor, spec) of each argument tensor
-    """
+    """Trace one call: run `call` on symbols for the argument tensors, each given as (name, tensor, spec)."""
     builder = Tracing(known)
     symbols = [builder.given(path, x, spec) for path, x, spec in tensors]
     try:
