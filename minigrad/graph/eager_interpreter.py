@@ -71,8 +71,7 @@ class HeldFunction(Function):
         op, n = ctx.op, len(ctx.op.backward.outputs)
         if op.tangents is None:
             raise NoGradientError(
-                op.refused
-                or f"{op} has a backward rule of its own, and no forward one: take mg.custom_jvp, or write its jvp"
+                op.refused or f"{op} has a hand-written backward and no jvp: use mg.custom_jvp, or define its jvp"
             )
         return on_tensors(op.tangents, [*dxs[2 : 2 + n], *ctx.saved_tensors])
 

@@ -90,7 +90,7 @@ def explained(name: str, traces: Sequence[Trace], count: int) -> str:
     """The report on a traced function and all its traces."""
     head = f"{name}: traced {count} time{'s' * (count != 1)}"
     if not traces:
-        return f"{head}. Call it, and it will be"
+        return f"{head}. Call it to trace it"
     if count > 1:
         head += (
             ". Calls share a trace whose tensors have the same shapes and dtypes, and whose Python values are the "

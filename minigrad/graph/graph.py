@@ -289,7 +289,7 @@ class StaticGraph(GraphBuilder):
         self.finalized = True
 
     def get_operations(self) -> list[Tracer]:
-        """Everything in it, in the order in which it was built."""
+        """The symbols of the graph, in the order in which they were built."""
         return list(self.symbols.values())
 
     def get_tensor_by_name(self, name: str) -> Tracer:

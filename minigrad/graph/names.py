@@ -89,7 +89,7 @@ class Names:
         return chain.from_iterable(map(call, self.looks))
 
     def holds(self) -> bool:
-        """Whether the names lead to what they led to."""
+        """Whether all names lead to the same values as before."""
         if [*map(id, self.values())] == self.ids:
             return True
         again = self.again()

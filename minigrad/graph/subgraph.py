@@ -196,8 +196,8 @@ class Subgraph(Waits):
         for i, g in zip(asked, self.outer.gradients([one_of(y)], [sources[i] for i in asked], None, stops)):
             if g is not None and y.spec.size != 1:
                 raise NoGradientError(
-                    f"a gradient is asked for in a branch, or the body of a loop, and passes {y}, which is computed "
-                    "outside: that can be one number, such as a loss. Compute it inside, or detach() it"
+                    f"a gradient taken in a branch or the body of a loop passes through {y}, which is computed "
+                    "outside: that is only supported for one number, such as a loss. Compute it inside, or detach() it"
                 )
             found[i] = g if g is None else (gy.reshape(()).astype(g.dtype) * self.lift(g)).astype(g.dtype)
         return found
@@ -222,9 +222,9 @@ class Subgraph(Waits):
     def refuse_through(self, argument: Node, is_through: bool) -> None:
         if is_through:
             raise NoGradientError(
-                f"a gradient in the body of a loop goes back to {self.starts[argument]}, which comes from the turn "
-                "before, or from outside, and depends there on what the gradient is asked for: detach() it at the "
-                "beginning of the body, or compute the loss of all turns, and its gradient after the loop"
+                f"a gradient in the body of a loop continues through {self.starts[argument]}, which comes from the "
+                "previous turn, or from outside, and depends on the source of the gradient there: detach() it at the "
+                "start of the body, or compute the loss over all turns, and its gradient after the loop"
             )
 
 

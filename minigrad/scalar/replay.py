@@ -166,8 +166,8 @@ def applied(v: Value) -> tuple[str, list[Value]]:
         op, operands = ("^", [*operands, Constant(p)]) if p else ("^0", operands)
     if len(RULES.get(op, ())) != 1 + len(v.parents):
         raise ValueError(
-            f"replay has no formula for the operation {v.op!r}: of a Value made by hand it knows the slopes it had, "
-            "and not what they will be at other numbers. Write it with the operations of Value"
+            f"replay has no formula for the operation {v.op!r}: a Value made by hand has slopes only for its present "
+            "numbers, and not for others. Write it with the operations of Value"
         )
     return op, operands
 

@@ -116,9 +116,9 @@ def value(x: Value | float) -> Value:
 
 
 def power(x: float, p: float) -> float:
-    """x to the power p; infinite where that is beyond all numbers, as the slope of a square root is at 0.
+    """x to the power p; infinity on overflow and on division by 0, as for the slope of a square root at 0.
 
-    Raises ValueError where it is no real number.
+    Raises ValueError if the result is not a real number.
     """
     if x < 0 and p % 1:
         raise ValueError(f"{x:g} to the power {p:g} is no real number")
@@ -129,7 +129,7 @@ def power(x: float, p: float) -> float:
 
 
 def real(x: float) -> float:
-    """x as a float. Raises TypeError for what is no number."""
+    """x as a float. Raises TypeError if x is not a number."""
     if isinstance(x, Real):
         return float(x)
     if isinstance(x, Value):

@@ -299,7 +299,7 @@ class GraphBuilder(Pulled):
         if source.is_given and not (isinstance(read, Tensor) and self.is_own(read)):
             raise EditedError(
                 f"{x}, which is edited in place, may be {source}, which a branch or a loop passed on: the graph does "
-                "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
+                "not know which until it runs. Write x = x + 1, or let the branch or the loop return x.clone()"
             )
         source.edited = True
         mark_stale(source, x.apart)

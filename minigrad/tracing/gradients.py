@@ -182,8 +182,8 @@ class Pulled:
         if self.outer is not None and not self.is_own(x) and grad is not x.grad:
             raise GraphError(
                 f"the .grad of {x.spec}, a tensor from outside, is set, or added to by backward(), in a branch or a "
-                "loop of a graph, or in a function that is written down apart. Take mg.autograd.grad(loss, xs) there, "
-                "which leaves .grad alone; let the block return what it gives, and set .grad after it"
+                "loop of a graph, or in a function that is traced separately. Use mg.autograd.grad(loss, xs) there, "
+                "which leaves .grad alone; return the gradients from the block, and set .grad after it"
             )
         self.grads[id(x)] = x, grad
 

@@ -99,8 +99,8 @@ class Slices(GraphBuilder):
     """
 
     way_out = (
-        "vmap runs the function once for all slices, so that one slice has no value here, nor has what is computed "
-        "beside it. Choose with where(), compute what all slices share outside, or loop over the slices in Python"
+        "vmap runs the function once for all slices, so a single slice has no value here, nor has anything computed "
+        "from it. Choose with where(), compute what all slices share outside, or loop over the slices in Python"
     )
     n: Any
 
@@ -179,7 +179,7 @@ class Slices(GraphBuilder):
         if edited:
             raise EditedError(
                 f"a function under vmap edited {edited[0].spec} in place, which is not its own: an argument, or a "
-                "tensor from outside. Write x = x + 1, or edit x.clone(), and return what it becomes"
+                "tensor from outside. Write x = x + 1, or edit x.clone(), and return the result"
             )
 
     def effect(self, op: Op, *xs: Any) -> Tracer:

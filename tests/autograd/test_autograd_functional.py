@@ -192,7 +192,7 @@ def test_without_v_there_must_be_one_number():
 MISTAKES = {
     "v too few": (lambda: functional.vjp(layer, (X, W), X), errors.ShapeError, "it has 1"),
     "v of another shape": (lambda: functional.jvp(lambda x: x, X, W), errors.ShapeError, r"f64\[3\].*f64\[2, 3\]"),
-    "a hessian of many": (lambda: functional.hessian(lambda x: x, X), errors.NoGradientError, "hessian needs a function"),
+    "a hessian of many": (lambda: functional.hessian(lambda x: x, X), errors.NoGradientError, "hessian needs a"),
     "a product of many": (lambda: functional.hvp(lambda x: x, X, X), errors.NoGradientError, "one number"),
     "a function of no tensor": (lambda: functional.jacobian(lambda x: 3.0, X), TypeError, "returned 3.0"),
     "integers": (lambda: functional.jacobian(lambda x: x, mg.tensor([1])), errors.DTypeError, "nudge"),

@@ -204,8 +204,8 @@ def handled(error: BaseException | None = None) -> None:
             what, at = early
             raise ConversionError(
                 f"{here()}: this `except` catches {type(each).__name__} from {at}, where {what} written down before "
-                "any value is known: it is raised whether or not a run would come there. Without `try`: ask by `if` "
-                "what would be raised, or take where(…); to stop a run that has a bad value, write `assert`"
+                "any value is known: it is raised even if no run would get there. Without `try`: check by `if`, or "
+                "use where(…); to stop a run that has a bad value, write `assert`"
             ) from each
 
 
@@ -350,8 +350,8 @@ def filter_(test: Any) -> Any:
     """The condition of a comprehension. Raises ConversionError if it is symbolic, as the length would be unknown."""
     if symbolic(test):
         raise ConversionError(
-            f"{here()}: the `if` of a comprehension chooses how many things there are, and of {test.spec} only a run "
-            "of the graph can tell. Keep all of them, and choose the value: [v if v > 0 else 0 for v in x], or "
+            f"{here()}: the `if` of a comprehension decides how many items there are, and {test.spec} is known only "
+            "when the graph runs. Keep all items, and choose the value: [v if v > 0 else 0 for v in x], or "
             "where(x > 0, x, 0).sum(); or write a `for` with an `if` in it"
         )
     return test

@@ -104,8 +104,8 @@ def identical(x: Any, y: Any) -> Any:
     tensors = [z for z in (x, y) if isinstance(z, Tracer | Tensor) and not is_number(z)]
     if len(tensors) == 2 and any(isinstance(z, Tracer) and may_vary(z) for z in tensors):
         raise ConversionError(
-            f"{here()}: whether two tensors are one object, of which a branch or a loop over tensors chose one, only a "
-            "run of the graph can tell: keep a bool beside them that says which it is"
+            f"{here()}: `is` on two tensors, one of them chosen by a branch or a loop over tensors, is known only when "
+            "the graph runs: keep a bool that says which tensor was chosen"
         )
     return False
 

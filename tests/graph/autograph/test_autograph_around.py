@@ -394,7 +394,7 @@ def test_a_loop_of_no_turns_has_a_gradient():
 def test_a_filter_on_tensors_in_a_comprehension_is_refused(f):
     said = refusal(f, mg.tensor([1.0, -2.0]))
 
-    assert "the `if` of a comprehension chooses how many things there are" in said
+    assert "the `if` of a comprehension decides how many items there are" in said
     assert "[v if v > 0 else 0 for v in x]" in said
 
 
