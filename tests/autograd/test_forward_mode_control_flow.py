@@ -83,7 +83,7 @@ def test_a_rule_for_backward_alone_is_refused_forwards():
 
     both.defvjp(lambda x, y: (both.fun(x, y), (x, y)), lambda xy, g: (g[0] * xy[1] + g[1], g[0] * xy[0] + g[1]))
 
-    with pytest.raises(NoGradientError, match=r"take mg\.custom_jvp"):
+    with pytest.raises(NoGradientError, match=r"use mg\.custom_jvp"):
         mg.func.jvp(mg.function(lambda x: both(x, x)), (X,), (DX,))
 
 
