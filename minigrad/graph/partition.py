@@ -109,7 +109,7 @@ class Partition:
         return Graph((*(gy.node for gy in gys), *(slots[node] for node in read)), backward.outputs), read
 
     def backward(self, numbers: tuple[int, ...]) -> Graph:
-        """As pulled(), from arriving gradients and saved values. Raises NoGradientError if those are not enough."""
+        """The backward graph of arriving gradients and saved values. Raises NoGradientError if those do not suffice."""
         graph, read = self.pulled(numbers)
         slots = [slot(x, f"k{i}") for i, x in enumerate(self.kept)]
         known = dict(zip(self.kept, slots))

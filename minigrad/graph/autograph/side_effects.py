@@ -184,7 +184,7 @@ class Before:
         self.set_(state)
 
     def refuse_changed_containers(self, followed: Followed | None) -> None:
-        """Raises Changed if a list or dictionary was changed that can be part of the state, else ConversionError."""
+        """Raises Retrace if a changed list or dictionary can become part of the state, else ConversionError."""
         for its, now, before in self.containers:
             if not (followed and now in followed) and is_changed(now, before):
                 is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
@@ -224,7 +224,7 @@ def refuse_changes(
     block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any, followed: Followed | None
 ) -> Iterator[None]:
     """Wrap the tracing of a block. Raises ConversionError if it changes an object that is not part of its state, or
-    Changed if the object is a local list or dictionary, which can become part of it.
+    Retrace if the object is a local list or dictionary, which can become part of it.
 
     get, set_    the functions that read and write its state
     followed     the lists and dictionaries in its state; None if it cannot have any
