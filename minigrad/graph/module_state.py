@@ -51,7 +51,7 @@ def assigned_values(builder: Tracing) -> list[Any]:
 
 
 def read_slots(builder: Tracing) -> None:
-    """Capture tensors that each run replaces by assignment by their attribute, not by identity."""
+    """Capture by attribute, not by identity, the tensors that each run replaces by an assignment."""
     for (key, name), (module, before) in builder.assigned.items():
         tensors = leaves(before)
         elsewhere = {id(x) for x in tensors if id(x) in builder.known and name not in module._buffers}

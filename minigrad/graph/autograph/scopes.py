@@ -192,10 +192,10 @@ class Liveness:
         return (after - set(written([node]))) | read([node])
 
     def loop(self, node: ast.While | ast.For, after: Names) -> Names:
-        """The head of a loop is reached from before the loop and from its end: the smallest set that satisfies both.
+        """The names alive before a loop. Its head is reached from before the loop, and from the end of the body.
 
-        The body keeps alive the names that it reads, and some of those alive after it. The head adds only the names
-        that the body reads. They are found once, so that nested loops are not analysed again and again.
+        Alive at the head are the names alive after the loop, those read by the test, and those that the body itself
+        reads. The latter are found once, so that nested loops are not analysed again and again.
         """
         target = [node.target] if isinstance(node, ast.For) else []
         test = read([node.test]) if isinstance(node, ast.While) else frozenset(getattr(node, "until", ()))
