@@ -1,4 +1,4 @@
-"""Derivatives, beyond Tensor.backward: gradients as values, ops of one's own, and referees for both."""
+"""Derivatives beyond Tensor.backward: gradients as values, custom Functions, forward mode, gradient checks."""
 
 from . import forward_ad as forward_ad, functional as functional, graph as graph
 from .function import Function as Function, custom_gradient as custom_gradient

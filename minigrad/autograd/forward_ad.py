@@ -1,8 +1,8 @@
-"""Forward mode: tangents that travel with the values, in the order in which the program runs.
+"""Forward mode: each value has a tangent, computed together with it while the program runs.
 
-Beside each tensor x goes dx, how it moves when the inputs move; each op turns dxs into dy by its `jvp` as it
-runs. Nothing is recorded and nothing is kept. One pass gives J dx, one direction of the inputs seen by every
-output, where a backward pass gives Jᵀ gy, one direction of the outputs seen by every input.
+The tangent dx of a tensor x says how x moves when the inputs move. As each op runs, its `jvp` computes dy from
+the dxs. Nothing is recorded or saved. One pass gives J dx: the effect of one direction of the inputs on every
+output. A backward pass gives Jᵀ gy: the effect of every input on one direction of the outputs.
 
     with dual_level():
         x = make_dual(x, dx)
@@ -28,36 +28,36 @@ from ..engine.tensor.tensor import Tensor
 
 
 class Tangents:
-    """The watcher that gives every result its tangent.
+    """The watcher that computes a tangent for every result.
 
-    Levels nest. What one level computes is seen by those outside it, and not by itself.
+    Levels nest. The ops that a level runs are seen by the levels outside it, but not by itself.
     """
 
-    follows = True  # backward must run on tensors under its eyes
+    follows = True  # backward must run on tensors, so that this watcher sees its ops
 
     def __init__(self) -> None:
-        # By node: backward reads what was kept of a tensor at the tensor's place in the graph.
+        # Keyed by node: a tensor that backward restores from a saved array has the node of the original.
         self.book: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
 
     def start(self, x: Tensor, dx: Any) -> None:
-        """Let x move by dx. Raises ShapeError or DTypeError where it cannot."""
+        """Set the tangent of x to dx. Raises ShapeError or DTypeError if dx does not fit."""
         dx = dx if isinstance(dx, Tensor) else Tensor(dx, x.dtype, device=x.spec.device)
         if not x.spec.is_float:
-            raise DTypeError(f"a tangent says how a tensor moves, and {x.spec} cannot: make it floating")
+            raise DTypeError(f"only a floating point tensor has a tangent, and {x.spec} is none: use .astype(float)")
         if dx.shape != x.shape:
             raise ShapeError(f"the tangent of {x.spec} has its shape, and got {dx.spec}")
         self.set(x, dx.astype(x.dtype))
 
     def set(self, x: Tensor, dx: Tensor) -> None:
-        """x moves by dx."""
+        """Set the tangent of x, unchecked."""
         self.book[origin(x)] = dx
 
     def get(self, x: Tensor) -> Tensor | None:
-        """How x moves; None if it stands still."""
+        """The tangent of x; None if x does not move."""
         return None if x.node is None else self.book.get(x.node)
 
     def tangent(self, x: Any) -> Any:
-        """How x moves, as a tensor: zeros if it stands still; of what is no tensor, itself."""
+        """The tangent of x, zeros if x does not move. Returns x itself if it is not a tensor."""
         dx = self.get(x) if isinstance(x, Tensor) else x
         return still(x) if dx is None else dx
 
@@ -74,14 +74,14 @@ class Tangents:
 
 
 class Dual(NamedTuple):
-    """A value, and how it moves."""
+    """A value and its tangent."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def still(x: Tensor) -> Any:
-    """The tangent of what does not move."""
+    """The tangent of a tensor that does not move: zeros."""
     dtype = x.dtype if x.spec.is_float else float
     return x.lift(0).astype(dtype).broadcast_to(x.shape)
 
@@ -94,7 +94,7 @@ def dual_level() -> Iterator[Tangents]:
 
 
 def make_dual(tensor: Tensor, tangent: Any, level: Tangents | None = None) -> Tensor:
-    """The tensor, to move by `tangent` from here on, in the innermost level unless another is given."""
+    """The tensor with this tangent, in the innermost level unless another is given."""
     level = innermost() if level is None else level
     watchers = modes.current.mode.watchers
     with modes.in_mode(watchers=watchers[: watchers.index(level)]):

@@ -1,4 +1,4 @@
-"""Function, an op whose forward and backward are written by hand; and custom_gradient, a function that brings its own.
+"""Function: an op with hand-written forward and backward. custom_gradient: a function that returns its own gradient.
 
     class Cube(Function):
         @staticmethod
@@ -13,18 +13,18 @@
 
     y = Cube.apply(x)
 
-Of the engine it needs nothing: its record has a rule of its own (function_rule.py), which calls `backward`
+The engine has no special case for it: its record has its own rule (function_rule.py), which calls `backward`
 where a compiled rule runs generated code.
 
-A gradient of one's own in TensorFlow's words:
+custom_gradient, as in TensorFlow:
 
     @custom_gradient
     def log1pexp(x):
         e = x.exp()
         return (1 + e).log(), lambda gy: gy * (1 - 1 / (1 + e))
 
-What f computes is recorded as ever, so that the gradient, which closes over some of it, as over e here, can be
-differentiated again. What f gives is let go of that record, and gets one with f's own rule: it is a Function, as above.
+The ops of f are recorded as usual, so that its gradient function, which closes over e here, can be differentiated
+again. The result of f is detached from that record, and gets a Function's record, with the gradient function as rule.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from .function_rule import Called, FunctionRule, Output, OutputRule, Place
 
 
 class Context:
-    """What forward leaves for backward, and for jvp.
+    """Passes values from forward to backward and jvp.
 
-    needs_input_grad    for each argument, whether a gradient is wanted
-    saved_tensors       in backward, what save_for_backward was given, in order; in jvp, what save_for_forward was
+    needs_input_grad    for each argument, whether it requires a gradient
+    saved_tensors       in backward the arguments of save_for_backward, in order; in jvp those of save_for_forward
     """
 
     def __init__(self, args: tuple[Any, ...]):
@@ -61,48 +61,46 @@ class Context:
         self._flat: tuple[Tensor, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep arguments and results for backward; freed with the graph, and watched for edits."""
+        """Save arguments and results for backward. They are freed with the graph, and checked for later edits."""
         self._saved = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep arguments and results for jvp, which forward mode calls at once."""
+        """Save arguments and results for jvp, which forward mode calls right after forward."""
         self._forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which arguments forward edited in place, and returns."""
+        """Declare the arguments that forward edits in place and returns."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which results have no gradient."""
+        """Declare the results that have no gradient."""
         self._flat = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether a result that no gradient reached counts as zeros in backward, and not as None."""
+        """Set whether backward receives zeros, rather than None, for a result that no gradient reached."""
         self.materialize = value
 
 
 class Function:
-    """A pair of forward and backward. Called by `apply`; there are no instances.
-
-    setup_context(ctx, args, result), where it is written, takes over from forward what concerns ctx: forward
-    then has no ctx among its arguments.
+    """A pair of forward and backward, called by `apply`; it has no instances. If setup_context(ctx, args, result) is
+    defined, it fills in ctx after forward, which then takes no ctx.
     """
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
-        raise NotImplementedError("a Function says forward(ctx, *args), a static method")
+        raise NotImplementedError("a Function must define forward(ctx, *args), a static method")
 
     @staticmethod
     def backward(ctx: Any, *gys: Any) -> Any:
-        raise NoGradientError("this Function says no backward(ctx, *gradients), a static method")
+        raise NoGradientError("this Function does not define backward(ctx, *gradients), a static method")
 
     @staticmethod
     def jvp(ctx: Any, *dxs: Any) -> Any:
-        raise NoGradientError("forward mode met a Function that says no jvp(ctx, *tangents), a static method")
+        raise NoGradientError("forward mode needs jvp(ctx, *tangents), a static method that this Function lacks")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """forward's result, recorded so that a gradient that reaches it goes through backward."""
+        """Run forward, and record its result so that gradients go through backward."""
         ctx = Context(args)
         if (builder := modes.current.mode.builder) is not None:
             return apply_in_graph(cls, ctx, args, builder)
@@ -110,16 +108,26 @@ class Function:
             given = run_forward(cls, ctx, args)
         several = isinstance(given, tuple)
         ys = conclude(cls, ctx, args, given if several else (given,))
-        ctx._saved = ctx._forward = ctx._dirty = ctx._flat = ()  # the record has the arrays; results would be a cycle
+        ctx._saved = ctx._forward = ctx._dirty = ctx._flat = ()  # the record has the arrays; tensors would be a cycle
         return ys if several else ys[0]
 
 
 def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...], builder: Any) -> Any:
-    """apply while a graph is built: forward, backward and jvp become parts of it."""
+    """apply() while a graph is built: forward, backward and jvp become parts of the graph."""
     with modes.no_grad():
         given = run_forward(function, ctx, args)
     if ctx._dirty:
-        raise EditedError(f"{function.__name__} edits an argument in place, and in a graph cannot: give a new tensor")
+        raise EditedError(f"{function.__name__} edits an argument, which is refused in a graph: return a new tensor")
+    operands = [x for x in args if isinstance(x, Operand)]
+    ys = clone_operands(ctx, builder, operands, given if isinstance(given, tuple) else (given,))
+    zs = in_graph(function.__name__, builder, operands, ys, *rules_in_graph(function, ctx, args))
+    if not isinstance(given, tuple):
+        return zs[0]
+    return tuple(z.detach() if any(y is flat for flat in ctx._flat) else z for z, y in zip(zs, ys))
+
+
+def rules_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The Function's backward and jvp (or None) as functions from gradients to gradients and tangents to tangents."""
 
     def backward(*gys: Any) -> list[Any]:
         ctx.saved_tensors = ctx._saved
@@ -134,22 +142,20 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
         said = function.jvp(ctx, *[next(moving) if isinstance(x, Operand) else None for x in args])
         return said if isinstance(said, tuple) else (said,)
 
-    several = isinstance(given, tuple)
-    operands = [x for x in args if isinstance(x, Operand)]
+    return backward, None if function.jvp is Function.jvp else jvp
+
+
+def clone_operands(ctx: Context, builder: Any, operands: list[Any], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results, cloned if they share memory with an operand. ctx then holds the clones."""
     taken = {id(builder.lift(x).memory) for x in operands}
-    before = given if several else (given,)
-    ys = tuple(y.clone() if id(builder.lift(y).memory) in taken else y for y in before)
+    ys = tuple(y.clone() if id(builder.lift(y).memory) in taken else y for y in given)
     for some in ("_saved", "_forward", "_flat"):
-        setattr(ctx, some, tuple(counterpart(x, before, ys) for x in getattr(ctx, some)))
-    given = ys if several else ys[0]
-    forwards = None if function.jvp is Function.jvp else jvp
-    ys = in_graph(function.__name__, builder, operands, given if several else (given,), backward, forwards)
-    ys = tuple(y.detach() if any(z is flat for flat in ctx._flat) else y for y, z in zip(ys, given if several else ys))
-    return ys if several else ys[0]
+        setattr(ctx, some, tuple(counterpart(x, given, ys) for x in getattr(ctx, some)))
+    return ys
 
 
 def run_forward(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> Any:
-    """forward's result, in either of PyTorch's two styles."""
+    """The result of forward, with or without setup_context, as in PyTorch."""
     setup = getattr(function, "setup_context", None)
     if setup is None:
         return function.forward(ctx, *args)
@@ -159,7 +165,7 @@ def run_forward(function: type[Function], ctx: Context, args: tuple[Any, ...]) -
 
 
 def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What forward gave, as results: on memory of their own, recorded, and told to whoever watches."""
+    """Turn the values that forward returned into results: give them their own memory, record them, notify watchers."""
     ys = results(function, ctx, args, given)
     mode = modes.current.mode
     refuse_dirty(function, ctx, given)
@@ -179,15 +185,12 @@ def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], give
 
 
 def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors of their own: no argument, and no view of one, unless it is marked dirty.
-
-    What backward says of a result would not hold for the argument, were the two to share memory and be edited.
-    """
+    """New tensors for the results, in memory that no argument shares, unless dirty: an edit would break backward."""
     taken = {id(versions.owner(x.value)) for x in args if isinstance(x, Tensor)}
     ys = []
     for y in given:
         if not isinstance(y, Tensor):
-            raise TypeError(f"{function.__name__}.forward returns tensors, one or a tuple of them, and it gave {y!r}")
+            raise TypeError(f"{function.__name__}.forward must return a tensor or a tuple of tensors, and gave {y!r}")
         if not any(y is x for x in ctx._dirty):
             shared = id(versions.owner(y.value)) in taken
             taken.add(id(versions.owner(y.value)))
@@ -198,7 +201,7 @@ def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given
 
 
 def refuse_dirty(function: type[Function], ctx: Context, given: tuple[Any, ...]) -> None:
-    """Raises EditedError where an edit could not be recorded."""
+    """Raises EditedError if a dirty argument is not returned, or is a leaf that requires a gradient."""
     for x in ctx._dirty:
         if not any(x is y for y in given):
             raise EditedError(f"{function.__name__} marked {x.spec} dirty, and does not return it: return it too")
@@ -213,19 +216,19 @@ def root(x: Tensor) -> Tensor:
 
 
 def placed_before(x: Tensor, ctx: Context) -> Tensor:
-    """x; where it was before forward edited it, if it is dirty."""
+    """x; if it is dirty, x at its node before forward edited it."""
     return x.placed(x.value, origin(x)) if any(x is dirty for dirty in ctx._dirty) else x
 
 
 def counterpart(x: Tensor | None, given: tuple[Any, ...], ys: tuple[Any, ...]) -> Tensor | None:
-    """The result that was made of x, if x is what forward gave; else x."""
+    """The result made from x, if forward returned x; else x."""
     return next((y for y, z in zip(ys, given) if z is x), x)
 
 
 def connect(
     function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...], ys: tuple[Tensor, ...]
 ) -> None:
-    """Record the call behind its results."""
+    """Make a record of the call, and connect its results to it."""
     arguments = tuple(x.spec if isinstance(x, Tensor) else None for x in args)
     specs = tuple(y.spec for y in ys)
     rule = FunctionRule(specs[0], function, ctx, arguments, specs, tuple(place(x, args, given) for x in ctx._saved))
@@ -234,13 +237,12 @@ def connect(
     record = Record(Called(function, ctx, arguments), inputs, rule, saved)
     for i, (y, z) in enumerate(zip(ys, given)):
         if y.spec.is_float and not any(z is flat for flat in ctx._flat):
-            several = len(ys) > 1
-            y.node = Record(Output(i), (record,), OutputRule(y.spec, i), ()) if several else record
+            y.node = Record(Output(i), (record,), OutputRule(y.spec, i), ()) if len(ys) > 1 else record
             y.tracked = True
 
 
 def place(x: Tensor | None, args: tuple[Any, ...], given: tuple[Any, ...]) -> Place:
-    """Where a saved tensor stands in the graph: an argument, a result, or a node from elsewhere."""
+    """The place of a saved tensor in the graph: an argument, a result, or another node."""
     for kind, tensors in (("result", given), ("argument", args)):
         for i, other in enumerate(tensors):
             if x is other and x is not None:
@@ -249,10 +251,8 @@ def place(x: Tensor | None, args: tuple[Any, ...], given: tuple[Any, ...]) -> Pl
 
 
 def once_differentiable(backward: Any) -> Any:
-    """Mark a Function's backward as not differentiable: the gradients that it returns have no history, and a second
-    derivative through them raises NoGradientError.
-
-    In a graph, backward becomes ops, which have derivatives; the mark has no effect there.
+    """Mark a Function's backward as not differentiable: a second derivative through it raises NoGradientError. In a
+    graph the mark has no effect, as backward becomes ops, which have derivatives.
     """
 
     @wraps(backward)
@@ -281,7 +281,7 @@ class End(Function):
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """f(*xs), where f returns its value, one tensor or a tuple, and the map from their gradients to those of xs."""
+    """Decorate f, which returns its value (a tensor or a tuple) and a function from its gradients to those of xs."""
 
     def forward(ctx: Any, rule: Callable[..., Any], values: tuple[Any, ...], several: bool, *xs: Any) -> Any:
         ctx.rule = rule

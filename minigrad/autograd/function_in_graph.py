@@ -1,8 +1,7 @@
-"""A Function in a graph that is being built: its backward and its jvp are run once, on symbols, and become graphs.
+"""A Function in a graph that is being built: its backward and its jvp are traced once, and become graphs.
 
-The node that stands for the call passes its results on, and has for its derivatives those graphs. What they read
-(what forward saved, what a closure holds) are operands of the node, so that passes may put other nodes in their place.
-A result that they read is read behind the node, where it has the derivative that was written.
+A node for the call passes the results through, and has those graphs as its derivatives. The values that they read are
+operands of the node, so that passes can replace them. A result is read after the node, with the user's derivative.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from ..tracing.builder import GraphBuilder, Tracer
 
 @dataclass(frozen=True)
 class Custom(Op):
-    """yᵢ = xᵢ for the first few operands, with derivatives that were written by hand.
+    """The identity on the first `results` operands, with derivatives written by the user.
 
-    name        of what was called
-    results     how many operands are results; behind them come the arguments, and what else the derivatives read
-    backward    the gradients of the results, the results, then those other operands → the gradients of the arguments
-    tangents    the tangents of the arguments, the results, those other operands → the tangents of the results
-    refused     where there is no such graph: why not
+    name        the name of the Function
+    results     how many operands are results; the arguments and other values that the derivatives read come after them
+    backward    (gradients of the results, the results, the other operands) → gradients of the arguments
+    tangents    (tangents of the arguments, the results, the other operands) → tangents of the results
+    refused     why there is no graph `tangents`, if tracing jvp failed
     """
 
     name: str
@@ -64,16 +63,16 @@ class Custom(Op):
 
 
 def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """The graph applied to operands: its ops once more, of `like`'s kind."""
+    """Apply the graph to operands: copy its ops, as symbols of the same kind as `like`."""
     made = like.builder.node if isinstance(like, Tracer) else Node
     return applied(graph, inputs, lambda constant: like.at_node(made(constant.op, (), constant.spec)))
 
 
 class Derivative:
-    """A derivative written down, as a function of what arrives, and of the results and the arguments of the call.
+    """A traced derivative: a function of the arriving gradients or tangents, and of results and arguments of the call.
 
-    builder      its graph
-    outputs    what it gives
+    outputs    its results
+    read       pairs (outer symbol, input node) for each value that it reads from outside
     """
 
     def __init__(self, outer: GraphBuilder, arriving: Sequence[Spec], f: Callable[..., Sequence[Any]]):
@@ -84,12 +83,9 @@ class Derivative:
         self.read = [(outer.lift(c.what), c.input) for c in self.builder.captured.values()]
 
     def graph(self, others: Sequence[Tracer]) -> Graph:
-        """Of what arrives, and of those others, among which is all that it reads from outside."""
-        inputs: dict[Node, Node] = {}
-        given = []
-        for x in others:
-            given.append(self.builder.input("x", x.spec))
-            inputs.setdefault(x.node, given[-1])
+        """The graph of the arriving values and of `others`, which include everything it reads from outside."""
+        given = [self.builder.input("x", x.spec) for x in others]
+        inputs = {x.node: node for x, node in reversed([*zip(others, given)])}  # the first input of each node
         instead: dict[Node, Node] = {node: inputs[x.node] for x, node in self.read}
         outputs = Graph((), tuple(None if y is None else y.node for y in self.outputs))
         graph = outputs.rebuild(lambda node, xs: instead.get(node) or node.with_inputs(xs))
@@ -104,10 +100,8 @@ def in_graph(
     backward: Callable[..., Sequence[Any]],
     jvp: Callable[..., Sequence[Any]] | None = None,
 ) -> tuple[Any, ...]:
-    """The results, with backward and jvp for their derivatives.
-
-    backward    gradient of each result → gradient of each argument, None where there is none
-    jvp         tangent of each argument → tangent of each result; None where forward mode is refused
+    """The results, with derivatives. `backward` maps gradients of the results to gradients of the arguments, or None;
+    `jvp` maps tangents of the arguments to tangents of the results, and is None if forward mode is not supported.
     """
     xs, ys = [builder.lift(x) for x in args], [builder.lift(y) for y in results]
 
@@ -115,7 +109,7 @@ def in_graph(
         return [fitting(f"{name}.backward", inner, gx, x) for gx, x in zip(backward(*gys), xs, strict=True)]
 
     def pushed(inner: GraphBuilder, *dxs: Any) -> list[Any]:
-        assert jvp is not None  # as it is asked
+        assert jvp is not None  # called only if it is given
         return [fitting(f"{name}.jvp", inner, dy, y) for dy, y in zip(jvp(*dxs), ys, strict=True)]
 
     rules, refused = [Derivative(builder, [y.spec for y in ys], pulled)], ""
@@ -123,25 +117,31 @@ def in_graph(
         moving = [x.spec if x.spec.is_float else x.spec.with_dtype(float) for x in xs]
         try:
             rules.append(Derivative(builder, moving, pushed))
-        except Exception as reason:  # of user code, which backward does without
+        except Exception as reason:  # raised by user code; backward works without jvp
             refused = f"{name}.jvp, while a graph was built: {reason}"
+    return call_with_rules(name, builder, xs, ys, rules, refused)
+
+
+def call_with_rules(
+    name: str, builder: GraphBuilder, xs: list[Tracer], ys: list[Tracer], rules: list[Derivative], refused: str
+) -> tuple[Any, ...]:
+    """The results, passed through a node whose derivatives are the rules: of backward, and of jvp if it was traced."""
     called = {x.node for x in (*ys, *xs)}
     read = [*{x.node: x for rule in rules for x, _ in rule.read if x.node not in called}.values()]
-    pull, *push = [rule.graph([*ys, *xs, *read]) for rule in rules]
-    op = Custom(name, len(ys), pull, push[0] if push else None, refused)
+    op = Custom(name, len(ys), *(rule.graph([*ys, *xs, *read]) for rule in rules), refused=refused)
     row = builder.applied(op, [*ys, *xs, *read])
     given = (row,) if len(ys) == 1 else tuple(row.apply(TupleGet(i)) for i in range(len(ys)))
     for y in given:
-        y.root = None  # it has memory of its own
+        y.root = None  # it owns its memory
     return given
 
 
 def fitting(name: str, builder: GraphBuilder, dx: Any, x: Tracer) -> Any:
-    """A gradient or a tangent of x, of its shape and dtype, or None. Raises ShapeError, or NoGradientError."""
+    """A gradient or a tangent of x, in the dtype of x, or None. Raises ShapeError or NoGradientError on a mismatch."""
     if dx is None or not x.spec.is_float:
         return None
     if not hasattr(dx, "spec"):
-        raise NoGradientError(f"{name} gives tensors, or None, and gave {dx!r}")
+        raise NoGradientError(f"{name} must return tensors or None; it returned {dx!r}")
     if dx.shape != x.shape:
-        raise ShapeError(f"{name} gave {dx.spec} for {x.spec}: what it gives has the shape of that")
+        raise ShapeError(f"{name} returned {dx.spec} for {x.spec}: the two shapes must be equal")
     return builder.lift(dx).astype(x.dtype)

@@ -1,7 +1,7 @@
-"""The rule of a Function: how its record answers a gradient, and its op a tangent, by what a user wrote.
+"""The rule of a Function: its record calls the user's backward, and its op the user's jvp.
 
-With several outputs, each is a record that hands its gradient on to the one they share; there `backward` is
-called, once, with what has arrived at each.
+If there are several outputs, each has a record that passes its gradient on to one shared record. There `backward`
+is called once, with the gradients that arrived at all outputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Place = tuple[str, int] | Node | None
 
 
 class Once(Interned):
-    """The class of ops of one call alone, which nothing else should remember."""
+    """The metaclass of ops that belong to a single call, and so are not interned."""
 
     __call__ = type.__call__  # type: ignore[assignment]
 
@@ -33,8 +33,8 @@ class Once(Interned):
 class Called(Op, metaclass=Once):
     """One call of a Function, as an op.
 
-    arguments    the spec of each argument of forward; None for what is no tensor
-    number       which of its results
+    arguments    the spec of each argument of forward; None if it is not a tensor
+    number       the index of the result
     """
 
     function: type[Function]
@@ -64,13 +64,13 @@ class Called(Op, metaclass=Once):
         dys = said if isinstance(said, tuple) else (said,)
         dy = dys[self.number] if self.number < len(dys) else None
         if not isinstance(dy, Tensor) or dy.shape != y.shape:
-            raise ShapeError(f"{self}.jvp gives a tangent for each result, of its shape, and for {y.spec} gave {dy!r}")
+            raise ShapeError(f"{self}.jvp must return a tangent of each result's shape, and for {y.spec} gave {dy!r}")
         return dy
 
 
 @dataclass(frozen=True)
 class Output(Op):
-    """One of several outputs."""
+    """One of several outputs of a call."""
 
     number: int
 
@@ -79,13 +79,13 @@ class Output(Op):
 
 
 def keeper(y: Tensor) -> Any:
-    """The record that keeps what backward from y needs: of a Function with several results, the one behind them."""
+    """The record with the saved values for backward from y: the shared record, if a Function has several results."""
     node = y.node
     return node.inputs[0] if node is not None and isinstance(node.op, Output) else node
 
 
 class Arrivals(dict[int, Any]):
-    """The gradients that have reached some of several outputs, by number."""
+    """The gradients that have reached some of several outputs, by index of the output."""
 
     def __add__(self, others: dict[int, Any]) -> Arrivals:
         return Arrivals(self | {i: self[i] + g if i in self else g for i, g in others.items()})
@@ -95,7 +95,7 @@ class Arrivals(dict[int, Any]):
 
 @dataclass(frozen=True)
 class OutputRule:
-    """Hands the gradient of one output to the record they share."""
+    """Passes the gradient of one output on to the shared record."""
 
     spec: Spec
     number: int
@@ -110,11 +110,11 @@ class OutputRule:
 
 @dataclass(frozen=True, eq=False)
 class FunctionRule:
-    """A derivative that the user wrote.
+    """The rule of a Function's record: it calls the user's backward.
 
-    arguments    the spec of each argument of forward; None for what is no tensor
+    arguments    the spec of each argument of forward; None if it is not a tensor
     results      the spec of each result
-    places       where what was saved stands in the graph
+    places       the place of each saved tensor in the graph
     """
 
     spec: Spec
@@ -149,7 +149,7 @@ class FunctionRule:
         return x.placed(array, place) if isinstance(place, Node) else x
 
     def gradients(self, gys: dict[int, Any], saved: list[Tensor | None]) -> tuple[Any, ...]:
-        """backward's answer, one gradient for each tensor among the arguments, checked."""
+        """Call backward. Returns one checked gradient for each tensor among the arguments."""
         self.ctx.saved_tensors = tuple(saved)
         missing = self.zeros if self.ctx.materialize else lambda i: None
         arriving = [gys[i] if i in gys else missing(i) for i in range(len(self.results))]
@@ -161,13 +161,13 @@ class FunctionRule:
         if len(gxs) < n or any(gx is not None for gx in gxs[n:]):
             raise NoGradientError(
                 f"{self.function.__name__}.backward returns one gradient for each of the {n} arguments of forward, "
-                f"None for those that have none, and it gave {len(gxs)}"
+                f"or None; it returned {len(gxs)}"
             )
         wanted = zip(gxs, self.arguments, self.ctx.needs_input_grad)
         return tuple(self.fitting(gx, spec) if needs else None for gx, spec, needs in wanted if spec is not None)
 
     def fitting(self, gx: Any, spec: Spec) -> Any:
-        """A gradient, which is a tensor of its argument's shape, in its argument's dtype; or None."""
+        """A gradient in the dtype of its argument, or None. Raises ShapeError for a wrong shape."""
         if gx is None:
             return None
         if not isinstance(gx, Operand) or gx.shape != spec.shape:
@@ -175,11 +175,11 @@ class FunctionRule:
         return gx.astype(spec.dtype)
 
     def zeros(self, i: int) -> Tensor:
-        """The gradient of a result that none reached."""
+        """The gradient of a result that no gradient reached: zeros."""
         spec = self.results[i]
         return made(spec.device.xp.zeros(spec.shape, spec.dtype), spec)
 
 
 def arrivals(gy: Any) -> dict[int, Any]:
-    """The gradients of the results by number, where a single result's comes as itself."""
+    """The arriving gradients by index of the result; the gradient of a single result gets index 0."""
     return gy if isinstance(gy, Arrivals) else {0: gy}

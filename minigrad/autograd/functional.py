@@ -1,8 +1,8 @@
-"""Derivatives of a function at a point, with PyTorch's older spelling: `torch.autograd.functional`.
+"""Derivatives of a function at a point, as in PyTorch's older module `torch.autograd.functional`.
 
 `inputs` is a tensor or a tuple of them, and results have the same structure. With create_graph the results
-can be differentiated again; without, they have no history. `strict` raises where an output does not depend
-on an input, in place of zeros.
+can be differentiated again; without it they have no history. If an output does not depend on an input, the
+result is zeros, or an error with `strict`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """func(*inputs), and J v: how the outputs move when the inputs move by v. By forward mode, in one pass."""
+    """func(*inputs), and J v: how the outputs move when the inputs move by v. One pass of forward mode."""
     if modes.current.mode.builder is not None:
         return jvp_in_graph(func, inputs, v, strict)
     xs = [x.apply(ops.Alias()) if create_graph or modes.followed() else x.detach() for x in tupled(inputs)]
@@ -46,7 +46,7 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp_in_graph(func: Function, inputs: Any, v: Any, strict: bool) -> tuple[Any, Any]:
-    """jvp while a graph is built: backward twice."""
+    """jvp() while a graph is built, by two backward passes."""
     xs, ys, y = called(func, inputs, True)
     duals = [fresh(zeros_like(each)) for each in ys]
     slopes = answer(xs, ys, duals, True, strict)
@@ -54,13 +54,13 @@ def jvp_in_graph(func: Function, inputs: Any, v: Any, strict: bool) -> tuple[Any
 
 
 def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
-    """∂output/∂input, of shape (*output.shape, *input.shape), for each pair: a backward pass for each output number."""
+    """∂output/∂input, of shape (*output.shape, *input.shape), for each pair. One backward pass per output element."""
     xs, ys, y = called(func, inputs, create_graph)
     return alike(y, [alike(inputs, jacobian_rows(xs, each, create_graph, strict)) for each in ys])
 
 
 def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
-    """The second derivatives of a function that gives one number, for each pair of inputs."""
+    """The second derivatives of a function that returns one number, for each pair of inputs."""
 
     def slope(*xs: Tensor) -> tuple[Tensor, ...]:
         with recorded():
@@ -81,15 +81,15 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """func(*inputs), and H v: the same as vhp, the Hessian being symmetric."""
+    """func(*inputs), and H v: the same as vhp, as the Hessian is symmetric."""
     return vhp(func, inputs, v, create_graph, strict)
 
 
-# -- what they share ------------------------------------------------------------------------------
+# -- shared parts ---------------------------------------------------------------------------------
 
 
 def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor], list[Tensor], Any]:
-    """Fresh inputs, the outputs as a list, and the outputs as func gave them."""
+    """Call func on fresh inputs. Returns the inputs, the outputs as a list, and the outputs as func returned them."""
     with recorded():
         follows = modes.followed() or modes.current.mode.builder is not None
         xs = [
@@ -100,64 +100,64 @@ def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor
 
 
 def results(y: Any) -> list[Tensor]:
-    """What a function gave, which is tensors, as a list."""
+    """The results of a function as a list. Raises TypeError if one is not a tensor."""
     for each in tupled(y):
         if not isinstance(each, Operand):
-            raise TypeError(f"the function gives tensors, one or a tuple of them, and it gave {each!r}")
+            raise TypeError(f"the function must return a tensor or a tuple of tensors; it returned {each!r}")
     return tupled(y)
 
 
 def number(y: Any, name: str) -> Any:
-    """What a function gave, where that must be one number."""
+    """The result of a function as a tensor without axes. Raises NoGradientError unless it is one number."""
     if not isinstance(y, Operand) or y.size != 1:
-        raise NoGradientError(f"{name} is of functions that give one number, and this one gave {y!r}")
+        raise NoGradientError(f"{name} needs a function that returns one number; this one returned {y!r}")
     return y.reshape(())
 
 
 def answer(
     xs: list[Tensor], ys: list[Tensor], gys: list[Any], create_graph: bool, strict: bool = False, retain: bool = False
 ) -> list[Tensor]:
-    """The gradient of the ys together at each x, zeros where there is none."""
+    """Σ ⟨gy, ∂y/∂x⟩ over the ys, for each x; zeros if there is no gradient."""
     gxs = gradients(ys, [x.node for x in xs], gys, retain or create_graph, create_graph)
     refuse_independent(gxs, strict)
     return [zeros_like(x) if gx is None else gx for x, gx in zip(xs, gxs)]
 
 
 def jacobian_rows(xs: list[Tensor], y: Tensor, create_graph: bool, strict: bool) -> list[Any]:
-    """The Jacobians of y by each x, from one backward pass for each element of y."""
+    """The Jacobian of y by each x, from one backward pass for each element of y."""
     return jacobian_by(y, xs, lambda unit: answer(xs, [y], [unit], create_graph, strict, retain=True))
 
 
 def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:
-    """One direction for each input, or output; 1 for one that is a number."""
+    """The directions in v, one for each input or output. v may be None if there is a single number: then it is 1."""
     if v is None and len(beside) == beside[0].size == 1:
         return [ones_like(beside[0])]
     given = [] if v is None else tupled(v)
     if len(given) != len(beside):
         raise ShapeError(
-            f"v has one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}, and came with "
-            f"{len(given)}. It may be left out where there is one {kind}, a number"
+            f"v needs one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}; it has {len(given)}. "
+            f"v may be left out only if there is one {kind}, a single number"
         )
     return given
 
 
 def refuse_independent(found: list[Any], strict: bool) -> None:
-    """Raises NoGradientError where strict forbids an output that does not depend on an input."""
+    """Raises NoGradientError if strict is set and an output does not depend on an input."""
     if strict and any(g is None for g in found):
         where = [i for i, g in enumerate(found) if g is None]
         raise NoGradientError(f"strict=True, and the function does not depend on inputs {where}")
 
 
 def tupled(x: Any) -> list[Any]:
-    """One or several, as a list."""
+    """A value, or the items of a tuple or list, as a list."""
     return list(x) if isinstance(x, tuple | list) else [x]
 
 
 def alike(like: Any, found: list[Any]) -> Any:
-    """A tuple where `like` is one, else the one."""
+    """The results in the structure of `like`: a tuple, or the single result."""
     return tuple(found) if isinstance(like, tuple | list) else found[0]
 
 
 def let_go(y: Any, create_graph: bool) -> Any:
-    """The outputs, without their history unless it is wanted."""
+    """The outputs, detached unless create_graph is set or forward mode is active."""
     return y if create_graph or modes.followed() else alike(y, [each.detach() for each in tupled(y)])

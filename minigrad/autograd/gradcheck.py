@@ -1,7 +1,7 @@
-"""The referee: derivatives by nudging, which knows nothing of the chain rule.
+"""gradcheck: compare gradients with finite differences, which do not use the chain rule.
 
-A central difference (f(x + h) − f(x − h)) / 2h is off by about h² from the curve and by about ε/h
-from rounding, ε being 2⁻⁵² in float64: near h = ε^⅓ ≈ 6e-6 the two are in balance.
+A central difference (f(x + h) − f(x − h)) / 2h has an error of about h² from curvature and of about ε/h
+from rounding, with ε = 2⁻⁵² in float64. The two balance near h = ε^⅓ ≈ 6e-6.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def gradcheck(
 ) -> bool:
     """Whether f's gradients agree with finite differences at `inputs`: every output by every input.
 
-    f gives one tensor or several. Those inputs that are floating point tensors are nudged, and so are float64;
-    integers, and what is no tensor, are passed on.
+    f returns one tensor or several. Floating point inputs are nudged, and must be float64; integer tensors and other
+    values are passed on unchanged.
 
     Raises GradcheckError, naming the pair that differs most, unless raise_exception=False.
     """
@@ -70,7 +70,7 @@ def gradgradcheck(
 ) -> bool:
     """Whether the gradients of f's gradients agree with finite differences of f's gradients.
 
-    grad_outputs    what arrives at f's outputs; random numbers, by a fixed seed, if None
+    grad_outputs    the gradients that arrive at f's outputs; random numbers with a fixed seed if None
     """
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.spec.is_float]
@@ -93,19 +93,19 @@ def gradgradcheck(
 
 
 def outputs(y: Any) -> list[Tensor]:
-    """The floating point tensors that a function gave, one or several."""
+    """The floating point results of a function, as a list."""
     ys = list(y) if isinstance(y, tuple | list) else [y]
     return [y for y in ys if not isinstance(y, Tensor) or y.spec.is_float]
 
 
 def put(given: list[Any], places: list[int], new: Sequence[Any]) -> list[Any]:
-    """What is given, with something new in some places."""
+    """The list with the items at `places` replaced by the new ones."""
     changed = dict(zip(places, new))
     return [changed.get(i, x) for i, x in enumerate(given)]
 
 
 def worst(told: list[Any], found: list[Any], xs: list[Any], rtol: float, atol: float) -> tuple[Any, ...] | None:
-    """Where two sets of Jacobians differ most, if they do: input, output element, input element, and both slopes."""
+    """The largest mismatch of two sets of Jacobians, or None: (input, output element, input element, both slopes)."""
     for i, (a, b) in enumerate(zip(told, found, strict=True)):
         gap = np.nan_to_num(np.abs(a - b) - (atol + rtol * np.abs(b)), nan=np.inf)  # NaN agrees with nothing
         if gap.size and gap.max() > 0:
@@ -129,7 +129,7 @@ def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np
 
 
 def nudged_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray], eps: float) -> list[np.ndarray]:
-    """The same by central differences: two forward passes for each input element, and no derivative rule."""
+    """∂f/∂x for each x by central differences: two forward passes per input element, and no derivative rule."""
     jacobians = []
     for i, x in enumerate(xs):
         columns = []
@@ -151,5 +151,5 @@ def moved(xs: list[np.ndarray], i: int, at: tuple[int, ...], step: float) -> lis
 
 
 def element(at: Any) -> str:
-    """An index as it is written behind a name; nothing for a number."""
+    """An index in brackets, to append to a name; "" for a tensor without axes."""
     return f"[{', '.join(map(str, at))}]" if len(at) else ""

@@ -28,9 +28,9 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add to `.grad` of the leaves, from several tensors in one pass.
+    """Add the gradients of several tensors to `.grad` of the leaves, in one pass.
 
-    grad_tensors    what arrives at each from outside; None for 1 at tensors of one element
+    grad_tensors    the gradient that arrives at each tensor; None means 1 for a tensor of one element
     """
     ys = listed(tensors)
     given = gradients_of(ys, grad_tensors)
@@ -54,18 +54,18 @@ def grad(
 ) -> tuple[Any, ...]:
     """∂(Σ outputs)/∂x for each x of inputs, leaving every `.grad` alone.
 
-    grad_outputs         what arrives at each output from outside; 1 for a tensor of one element
-    retain_graph         keep what backward reads; by default only for create_graph
+    grad_outputs         the gradient that arrives at each output; None means 1 for a tensor of one element
+    retain_graph         keep the saved values for another backward pass; by default only with create_graph
     create_graph         run the rules on tensors, so that the gradients can be differentiated again
-    only_inputs          must be True: backward() is what adds to `.grad` of the leaves
-    allow_unused         give None for an input that the outputs do not depend on
-    is_grads_batched     grad_outputs have an axis more, the first: a gradient for each of its places, stacked
-    materialize_grads    give zeros there
+    only_inputs          must be True; backward() is the function that adds to `.grad` of the leaves
+    allow_unused         return None for an input that the outputs do not depend on
+    is_grads_batched     grad_outputs have an extra first axis: one gradient per index along it, stacked
+    materialize_grads    return zeros for such an input
 
-    Raises NoGradientError if the outputs depend on none of them, or on too few.
+    Raises NoGradientError if the outputs do not depend on an input, unless one of these options allows it.
     """
     if not only_inputs:
-        raise NoGradientError("grad() leaves every .grad alone: only_inputs=False is what backward() does")
+        raise NoGradientError("grad() does not change any .grad: for only_inputs=False use backward()")
     ys, xs = listed(outputs), listed(inputs)
     if not all(x.tracked for x in (*xs, *ys)):
         raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")
@@ -90,9 +90,9 @@ def gradients(
     create_graph: bool = False,
     through: Callable[[Record], bool] | None = None,
 ) -> list[Tensor | None]:
-    """The gradient of the ys together at each node of wrt; None where there is none. Constant ys have none.
+    """Σ ⟨gy, ∂y/∂node⟩ over the ys, for each node of wrt; None if there is no gradient. Constant ys are skipped.
 
-    through    which ops a gradient passes; all, if it is not said
+    through    whether a gradient passes through a record; by default it passes through all
     """
     moving = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]
     if not moving:
@@ -102,14 +102,13 @@ def gradients(
     at_once = isinstance(builder, Slices) and not builder.once and not any(isinstance(y, Symbol) for y in ys)
     if builder is not None and not at_once:
         return in_graph(builder, ys, wrt, gys, create_graph)
-    if builder is None and isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
+    if builder is None and isinstance(ys[0], Symbol):  # in a session's graph, outside its block
         with ys[0].builder.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     keeps, create_graph = create_graph, create_graph or at_once
     seeds = arriving(ys, gys, create_graph)
     order = towards([*filter(through, history(*seeds))], wrt)
-    retain = create_graph if retain_graph is None else retain_graph
-    grads = run_backward(order, seeds, retain, create_graph, set(wrt))
+    grads = run_backward(order, seeds, create_graph if retain_graph is None else retain_graph, create_graph, set(wrt))
     given = arrived(wrt, grads, order)
     if not create_graph:
         given = {node: made(g, node.spec) for node, g in given.items()}
@@ -119,13 +118,8 @@ def gradients(
 
 
 def in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
-    """The same while a graph is built: more nodes of it, for each node of it, or of what was captured; or of a graph
-    around it, of which all ys are.
-    """
-    around = builder
-    while around is not None and not any(isinstance(y, Tracer) and y.builder is around for y in ys):
-        around = around.outer
-    builder = builder if around is None else around
+    """gradients() while a graph is built: more nodes of that graph, or of the outer graph that contains the ys."""
+    builder = builder_around(builder, ys)
     symbols = {c.what.node: c.symbol for c in builder.captured.values() if c.what.node is not None}
     like = builder.lift(ys[0])
     xs = [None if node is None else symbols[node] if node in symbols else like.at_node(node) for node in wrt]
@@ -135,13 +129,21 @@ def in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create
     return [gx if gx is None or create_graph else gx.detach() for gx in gxs]
 
 
+def builder_around(builder: Any, ys: list[Any]) -> Any:
+    """The builder, or the innermost one around it, that a symbol among the ys belongs to; else the builder itself."""
+    around = builder
+    while around is not None and not any(isinstance(y, Tracer) and y.builder is around for y in ys):
+        around = around.outer
+    return builder if around is None else around
+
+
 def listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     """One tensor or several, as a list."""
     return [tensors] if isinstance(tensors, Operand) else list(tensors)
 
 
 def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
-    """One gradient for each output: given one by one, or alone for a single output."""
+    """The gradients as a list, one for each output. A single output may have its gradient without a list."""
     if gradients is None:
         return [None] * len(ys)
     one_each = isinstance(gradients, tuple | list) and all(isinstance(g, Operand | NoneType) for g in gradients)
@@ -152,12 +154,12 @@ def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
 
 
 def recorded() -> Any:
-    """A block in which a derivative can be taken, whatever the mode around it."""
+    """A block in which gradients are recorded, whatever the outer mode."""
     return modes.in_mode(recording=True, tracked=False)
 
 
 def fresh(x: Tensor) -> Tensor:
-    """x at a place of its own, and asked for a gradient. Who follows x follows it too."""
+    """An alias of x with its own node, which requires a gradient. Forward mode follows it like x."""
     y: Tensor = x.apply(ops.Alias())
     if not y.tracked:
         y = y.detach().requires_grad_()
@@ -167,10 +169,7 @@ def fresh(x: Tensor) -> Tensor:
 
 
 def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any]:
-    """What pull(*gys) gives for each place of their first axis, side by side; None where it gives none.
-
-    In one pass, by vmap. One after the other where a rule looks at a value, or at how often a loop has turned.
-    """
+    """The results of pull(*gys) for each index along the first axis of the gys, stacked; None if pull returns None."""
     missing: list[bool] = []
 
     def pulled(*row: Any) -> list[Any]:
@@ -180,7 +179,7 @@ def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any
 
     try:
         found = vmap(pulled, tuple(None if gy is None else 0 for gy in gys))(*gys)
-    except (GraphError, NoValueError):
+    except (GraphError, NoValueError):  # a rule needs a value, or the number of turns of a loop: one pass per index
         n = next(len(gy) for gy in gys if gy is not None)
         rows = [pulled(*(gy if gy is None else gy[i] for gy in gys)) for i in range(n)]
         found = [gs[0].apply(ops.Stack(0), *gs[1:]) for gs in zip(*rows)]
@@ -189,26 +188,26 @@ def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any
 
 
 def basis(y: Tensor) -> Tensor:
-    """The unit vectors of y's space, each in y's shape, side by side."""
+    """The unit vectors of y's space, each in the shape of y, stacked."""
     if is_unknown(y.spec.size):
-        raise GraphError(f"a Jacobian has a row for each element of {y.spec}, whose number is not known yet: say it")
+        raise GraphError(f"a Jacobian has a row for each element of {y.spec}, whose number must be known")
     shape = (y.spec.size, *y.spec.shape)
     return made(y.spec.device.xp.eye(y.spec.size, dtype=y.dtype).reshape(shape), y.spec.with_shape(shape))
 
 
 def jacobian(y: Tensor, xs: Sequence[Tensor], pull: Callable[[Any], Sequence[Any]]) -> list[Any]:
-    """∂y/∂x, of shape (*y.shape, *x.shape), for each x, by `pull` of all y's unit vectors; None where it gives none."""
+    """∂y/∂x, of shape (*y.shape, *x.shape), for each x: `pull` of all unit vectors of y; None where pull is None."""
     rows = together(pull, [basis(y)])
     return [None if row is None else row.reshape(y.shape + x.shape) for row, x in zip(rows, xs)]
 
 
 def ones_like(x: Tensor) -> Tensor:
-    """A gradient that counts every element once."""
+    """Ones in the shape of x: the gradient of x.sum()."""
     ones: Tensor = x.new_ones(x.shape)
     return ones
 
 
 def zeros_like(x: Tensor) -> Tensor:
-    """A gradient of nothing."""
+    """Zeros in the shape of x."""
     zeros: Tensor = x.new_zeros(x.shape)
     return zeros

@@ -1,7 +1,7 @@
-"""What a graph keeps between forward and backward, packed and unpacked; and where the NaN in it came from.
+"""Hooks that pack the tensors saved for backward, and anomaly detection, which finds the origin of a NaN.
 
-Neither the ops nor the backward pass know of it: a watcher changes what a record has saved, and puts a rule before
-its rule that changes it back; another notes the line of each op, and stops backward at the first NaN.
+Both are watchers, and need no support from the ops or the backward pass. One packs the saved arrays of each record, and
+wraps its rule in one that unpacks them. The other notes the line of each op, and stops backward at the first NaN.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Unpacking:
 
     rule: Any
     unpack: Callable[[Any], Tensor]
-    reads = ()  # of what is packed nobody can say whether it was edited
+    reads = ()  # no check for edits: packed values are not arrays
 
     @property
     def spec(self) -> Spec:
@@ -44,17 +44,17 @@ class Unpacking:
         return self.rule.trace(node, gy, *map(self.array, packed))  # type: ignore[no-any-return]
 
     def array(self, packed: Any) -> Any:
-        """What was packed."""
+        """The array that was packed."""
         if packed is None:
             return None
         x = self.unpack(packed)
         if not isinstance(x, Tensor):
-            raise TypeError(f"saved_tensors_hooks: unpack gives back a tensor, and of {packed!r} it made {x!r}")
+            raise TypeError(f"saved_tensors_hooks: unpack must return a tensor; for {packed!r} it returned {x!r}")
         return x.value
 
 
 class Packing:
-    """The watcher that packs what each op keeps."""
+    """The watcher that packs the saved arrays of each op."""
 
     def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]):
         self.pack, self.unpack = pack, unpack
@@ -72,15 +72,15 @@ class Packing:
 
 
 def innermost() -> Packing | None:
-    """Whose packing counts just now."""
+    """The active packing: that of the innermost block."""
     return next((w for w in reversed(modes.current.mode.watchers) if isinstance(w, Packing)), None)
 
 
 @contextmanager
 def saved_tensors_hooks(pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> Iterator[None]:
-    """A block in which each tensor saved for backward is pack(tensor), and backward reads unpack of that.
+    """A block in which pack(tensor) is saved for backward in place of each tensor, and backward reads unpack of that.
 
-    Of nested blocks the innermost counts.
+    If blocks nest, the innermost applies.
     """
     with modes.watching(Packing(pack, unpack)):
         yield
@@ -88,18 +88,18 @@ def saved_tensors_hooks(pack: Callable[[Tensor], Any], unpack: Callable[[Any], T
 
 @contextmanager
 def save_on_cpu() -> Iterator[None]:
-    """A block in which what is saved for backward waits in the memory of the CPU."""
+    """A block in which tensors saved for backward are moved to the memory of the CPU."""
     with saved_tensors_hooks(lambda x: (x.to("cpu"), x.spec.device), lambda packed: packed[0].to(packed[1])):
         yield
 
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
-lines: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # node → the line of the user's that ran it
+lines: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # node → the user's line that ran it
 
 
 class Witness:
-    """The watcher that notes lines, and looks at every gradient."""
+    """The watcher that notes the line of each op, and checks every gradient for NaN."""
 
     def __init__(self, check_nan: bool):
         self.check_nan = check_nan
@@ -123,14 +123,14 @@ class Witness:
 def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
     """A block in which backward raises AnomalyError at the first NaN, naming the forward line it belongs to.
 
-    Forward must run inside as well, for its lines to be noted. It takes some five times as long.
+    Forward must run inside it too, so that its lines are noted. It takes about five times as long.
     """
     with modes.watching(Witness(check_nan)):
         yield
 
 
 class set_detect_anomaly:
-    """Whether backward looks for NaN: from this call on, or in the block that it opens."""
+    """Turn anomaly detection on or off: from this call on, or inside the `with` block."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
         self.before = modes.current.mode.watchers
@@ -154,7 +154,7 @@ def has_nan(g: Any) -> bool:
 
 
 def users_line() -> str:
-    """The innermost line that is not the engine's own, as a traceback shows it."""
+    """The innermost line outside minigrad, in the format of a traceback."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back

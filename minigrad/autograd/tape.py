@@ -1,13 +1,13 @@
-"""GradientTape: derivatives in TensorFlow 2's words.
+"""GradientTape, as in TensorFlow 2.
 
     with GradientTape() as tape:
         tape.watch(x)
         y = x * x
     tape.gradient(y, x)
 
-A tape is a span of time in which some tensors are watched: they require a gradient as long as it is open. Leaves
-that require one anyway, as parameters do, are watched without asking. What is recorded is the one graph
-(engine/core/node.py), in which each op knows when it ran; so a tape need only know when it was listening.
+A tape is a span of time in which some tensors are watched: they require a gradient while it is open. Leaves that
+require one anyway, such as parameters, are watched by default. All tapes share the one recorded graph
+(engine/core/node.py). Each op in it knows when it ran, so a tape only has to know when it was recording.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .gradient import gradients, jacobian, ones_like, zeros_like
 
 
 class OpenTapes(threading.local):
-    """The tapes that are listening in this thread."""
+    """The tapes that are recording in this thread."""
 
     def __init__(self) -> None:
         self.tapes: list[GradientTape] = []
@@ -41,27 +41,27 @@ _open = OpenTapes()
 
 
 class GradientTape:
-    """A block that records for `gradient`.
+    """A block whose ops are recorded for `gradient`.
 
-    persistent                  gradient may be asked more than once
-    watch_accessed_variables    leaves that require a gradient are watched without asking
+    persistent                  allow more than one call of `gradient`
+    watch_accessed_variables    watch leaves that require a gradient by default
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
         self.persistent, self.automatic = persistent, watch_accessed_variables
-        self.spans: list[list[float]] = []  # from when to when it listened
-        self.shared = False  # whether another tape has listened at the same time
-        self.switched: list[Tensor] = []  # made to require a gradient here, and so until the tape closes
+        self.spans: list[list[float]] = []  # the time spans in which it was recording
+        self.shared = False  # whether another tape was recording at the same time
+        self.switched: list[Tensor] = []  # tensors that require a gradient only until the tape closes
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
-        self.watched: list[tuple[Tensor, Any]] = []  # tensor, and its node while it was watched
-        self.seen: dict[int, Tensor] = {}  # leaves that were watched without asking
+        """Clear what is watched."""
+        self.watched: list[tuple[Tensor, Any]] = []  # (tensor, its node while it was watched)
+        self.seen: dict[int, Tensor] = {}  # leaves that were watched by default
         self.used = False
 
     def reset(self) -> None:
-        """Forget what was watched and recorded, as if the block began here."""
+        """Discard what was watched and recorded, as if the block began here."""
         self._release()
         self.forget()
         self.spans = [[now(), float("inf")]] if self in _open.tapes else []
@@ -75,11 +75,11 @@ class GradientTape:
     def __exit__(self, *raised: Any) -> None:
         self._pause()
         self._mode.__exit__(*raised)
-        del self._mode  # which knows this tape
+        del self._mode  # it references this tape
         self._release()
 
     def watch(self, tensor: Any) -> None:
-        """Record what is done with these tensors from here on."""
+        """Record the ops on these tensors from here on."""
         for x in leaves(tensor):
             if not is_floating(x):
                 raise DTypeError(f"a tape watches tensors of floating point numbers, and got {x!r}")
@@ -89,13 +89,13 @@ class GradientTape:
             self.watched.append((x, x.node))
 
     def watched_variables(self) -> tuple[Tensor, ...]:
-        """The tensors that are watched: those watch() was called on, then the leaves that were used, in order."""
+        """The watched tensors: those passed to watch(), then the leaves that were used, in order."""
         asked = {id(x): x for x, _ in self.watched}
         return tuple((asked | self.seen).values())
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """A block inside the tape that it does not record. Tapes around it do; without one, nothing does."""
+        """A block that this tape does not record. Outer tapes still record it; without them nothing is recorded."""
         self._pause()
         try:
             with modes.in_mode(recording=bool(_open.tapes)):
@@ -106,12 +106,12 @@ class GradientTape:
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
     ) -> Any:
-        """∂(Σ target)/∂source for each source, in the structure of `sources`; None where there is none.
+        """∂(Σ target)/∂source for each source, in the structure of `sources`; None if there is none.
 
-        output_gradients         what arrives at each target; 1 everywhere if None
+        output_gradients         the gradient that arrives at each target; ones if None
         unconnected_gradients    "none", or "zero" for zeros in place of None
 
-        Raises FreedError on a second call, unless the tape is persistent; NoGradientError where a target is None.
+        Raises FreedError on a second call, unless the tape is persistent; NoGradientError if a target is None.
         """
         ys = given(target)
         self._use()
@@ -120,7 +120,7 @@ class GradientTape:
         return planted(sources, iter(connected(gxs, leaves(sources), unconnected_gradients)))
 
     def jacobian(self, target: Tensor, sources: Any, unconnected_gradients: str = "none") -> Any:
-        """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None where there is none."""
+        """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None if there is none."""
         given(target)
         self._use()
         xs = leaves(sources)
@@ -130,7 +130,7 @@ class GradientTape:
         return planted(sources, iter(found))
 
     def batch_jacobian(self, target: Tensor, source: Tensor, unconnected_gradients: str = "none") -> Any:
-        """∂target[n]/∂source[n] for each n of a batch whose members do not touch.
+        """∂target[n]/∂source[n] for each n of a batch whose members do not interact.
 
         Of shape (N, *target.shape[1:], *source.shape[1:]).
         """
@@ -142,7 +142,7 @@ class GradientTape:
             return None
         return full.diagonal(0, 0, target.ndim).movedim(-1, 0)
 
-    # -- as a watcher: which leaves are used ----------------------------------------------
+    # -- as a watcher: note which leaves are used -----------------------------------------
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         for x in xs if self.automatic and y.tracked and self in _open.tapes else ():
@@ -152,7 +152,7 @@ class GradientTape:
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
-    # -- what it knows --------------------------------------------------------------------
+    # -- internals ------------------------------------------------------------------------
 
     def _listen(self) -> None:
         for other in _open.tapes:
@@ -165,7 +165,7 @@ class GradientTape:
         self.spans[-1][1] = now()
 
     def _release(self) -> None:
-        """Let the tensors that were switched on be as they were, but for those that another tape watches."""
+        """Reset requires_grad of the switched tensors, or hand a tensor over to another open tape that watches it."""
         switched, self.switched = self.switched, []
         for x in switched:
             heirs = [t for t in _open.tapes if t is not self and any(x is watched for watched, _ in t.watched)]
@@ -180,11 +180,11 @@ class GradientTape:
         self.used = True
 
     def _heard(self, record: Record) -> bool:
-        """Whether an op ran while the tape was listening."""
+        """Whether an op ran while the tape was recording."""
         return any(start < record.born < stop for start, stop in self.spans)
 
     def _node(self, x: Tensor) -> Any:
-        """Where x stood in the graph while it was watched; None if it was not."""
+        """The node of x while it was watched; None if it was not watched."""
         for watched, node in reversed(self.watched):
             if watched is x:
                 return node
@@ -195,33 +195,33 @@ class GradientTape:
         return x.node if x.tracked else None
 
     def _pulled(self, ys: list[Tensor], gys: list[Any], xs: list[Tensor], retain: bool) -> list[Any]:
-        """The gradients of the ys together by each x, through what the tape has heard."""
+        """Σ ⟨gy, ∂y/∂x⟩ over the ys, for each x, through the ops that the tape recorded."""
         arriving = [ones_like(y) if gy is None else gy for y, gy in zip(ys, gys)]
         return gradients(ys, [self._node(x) for x in xs], arriving, retain, bool(_open.tapes), self._heard)
 
 
 def given(target: Any) -> list[Any]:
-    """The targets. Raises NoGradientError where one is None."""
+    """The targets as a list. Raises NoGradientError if one is None."""
     ys = leaves(target)
     if any(y is None for y in ys):
         raise NoGradientError(
-            "a gradient starts from tensors, and the target is None: is a return missing, or has an inner tape heard "
+            "a gradient starts from tensors, and the target is None: is a return missing, or did an inner tape record "
             "nothing?"
         )
     return ys
 
 
 def connected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list[Any]:
-    """The gradients, with zeros for those that are missing if that is wanted."""
+    """The gradients, with zeros in place of None if unconnected is "zero"."""
     if unconnected not in ("none", "zero"):
         raise ValueError(f'unconnected_gradients is "none" or "zero", and got {unconnected!r}')
     return [zeros_like(x) if gx is None and unconnected == "zero" else gx for gx, x in zip(gxs, xs)]
 
 
 def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
-    """Whether a symbol is computed from what is watched: these nodes, and what requires a gradient if it is automatic.
+    """Whether a symbol depends on a watched node; if `automatic`, on any tensor that requires a gradient.
 
-    Of what comes from another graph around this one that is asked again; what a loop carries counts as watched.
+    A symbol captured from an outer graph is checked there. The variables of a loop count as watched.
     """
     outside = x.builder.origins()
     seen: set[Any] = set()
@@ -247,5 +247,5 @@ def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
 
 
 def is_floating(x: Any) -> bool:
-    """Whether it is a tensor that a gradient can be asked of."""
+    """Whether x is a floating point tensor, which can have a gradient."""
     return isinstance(x, Operand) and x.spec.is_float

@@ -1,8 +1,8 @@
-"""A graph as a function of tensors: compiled, and where a gradient is wanted, recorded as one op.
+"""A graph compiled to a function of tensors, which is recorded as one op if a gradient is required.
 
-What it is compiled to depends on which inputs want a gradient. Without one it is the graph, and nothing is kept. With
-one it is cut in two (partition.py): forward gives what backward will read, beside the results; and the backward graph
-is itself such a function of tensors, so that derivatives have derivatives.
+The compiled code depends on which inputs require a gradient. If none does, it is the graph, and saves nothing. If one
+does, the graph is partitioned (partition.py): the forward part also returns the values that backward will read. The
+backward part is compiled the same way, so that derivatives can be differentiated again.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class CompiledCall(Op, metaclass=Once):
         return self.name
 
 
-MOST_VARIANTS = 64  # of one graph; each has buffers of its own, and lengths may be ever new
+MOST_VARIANTS = 64  # of one graph; each has its own buffers, and every call may bring new lengths
 
 
 class CompileOptions(NamedTuple):
-    """How a graph is made a program: after which passes, for how many threads, and what it becomes on the CPU."""
+    """How a graph is compiled: the passes, the number of threads, and the backend for the CPU."""
 
     passes: tuple[Pass, ...] = STANDARD
     threads: int = 1
@@ -66,21 +66,21 @@ class CompileOptions(NamedTuple):
 
     @classmethod
     def of(cls, jit_compile: bool | str, threads: int = 1) -> CompileOptions:
-        """What jit_compile asks for: False, True or "native"."""
+        """The options for jit_compile: False, True or "native"."""
         if jit_compile not in (False, True, "native"):
             raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
         if jit_compile == "native":
-            from .backends.native.program import native  # who does not ask for it does not load it
+            from .backends.native.program import native  # loaded only if it is used
 
             return cls(NATIVE, threads, native)
         return cls(FAST if jit_compile else STANDARD, threads)
 
 
 class Compiled:
-    """A graph that is called with tensors, one for each input, and gives tensors.
+    """A compiled graph, called with one tensor for each input; it returns tensors.
 
-    graph    as it was built; lengths in it may be unknown
-    into     output → the input whose own array it is written into, once that was read for the last time
+    graph    the graph as built; lengths in it may be unknown
+    into     output → the input whose array it overwrites, after the last read of that input
     compile_options   how it is compiled
     """
 
@@ -112,24 +112,24 @@ class Compiled:
         return ys
 
     def chosen(self, xs: Sequence[Tensor]) -> Variant:
-        """The variant that a call with these tensors runs just now."""
+        """The variant that a call with these tensors runs in the current mode."""
         wanted = tuple([x.tracked for x in xs]) if modes.current.mode.recording else ()
         return self.variant(wanted if True in wanted else (), xs)
 
     @property
     def latest(self) -> Executable:
-        """What the variant that was made last runs."""
+        """The program of the newest variant."""
         if not self.variants:
             self.variant((), ())
         return [*self.variants.values()][-1].run
 
     def variant(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
-        """The variant to run it on tensors of such specs, where these want a gradient; none, if nothing is said."""
+        """The variant for tensors of these specs. `wanted` says which require a gradient; () means none does."""
         key = (wanted, *[x.spec for x in xs]) if self.is_open else wanted
         return self.variants.get(key) or self.another(key, wanted, xs)
 
     def another(self, key: Any, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
-        """A variant that there was not yet; where there are many, in the place of the oldest."""
+        """Make a new variant. It replaces the oldest if there are too many."""
         if None in wanted:
             raise NoGradientError(
                 f"{self.name} reads {xs[wanted.index(None)].spec}, which was made in inference_mode, and no recorded "
@@ -143,19 +143,19 @@ class Compiled:
 
 
 class Variant:
-    """One way to run a graph.
+    """A graph compiled for one choice of inputs that require a gradient.
 
-    run       arrays → arrays: the results, then what is kept
-    specs     of the results
-    split     how it was cut; None where no gradient is wanted
-    pulls     numbers of the results that gradients arrive at → the backward graph of those
+    run       arrays → arrays: the results, then the values saved for backward
+    specs     the specs of the results
+    split     the partition into forward and backward; None if no gradient is required
+    pulls     indices of the results that receive gradients → the backward graph for those
     """
 
     def __init__(
         self, graph: Graph, wanted: tuple[bool, ...], into: Mapping[int, int], compile_options: CompileOptions
     ):
         self.compile_options = compile_options
-        simple = optimise(graph) if any(wanted) else graph  # what is cut in two is made small before
+        simple = optimise(graph) if any(wanted) else graph  # simplify before the partition
         split = Partition(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
         self.split = split if split is not None and split.results else None
         self.graph = simple if self.split is None else self.split.forward
@@ -170,9 +170,9 @@ class Variant:
             self.outputs = [(i, OutputRule(self.specs[i], i)) for i in self.split.results]  # type: ignore[arg-type]
 
     def connect(self, op: CompiledCall, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
-        """Record the run behind its results: one record, of which each result is an output."""
+        """Record the run as one record, of which each result is an output."""
         split = self.split
-        assert split is not None  # there is something to record
+        assert split is not None  # a gradient is required
         inner = dict(zip(split.inner, arrays[len(ys) :]))
         saved = tuple([inner[i] if i in inner else xs[self.inputs[x]].value for i, x in enumerate(split.kept)])
         record = Record(op, tuple([xs[i].node or origin(xs[i]) for i in self.wanted]), self.rule, saved)
@@ -180,18 +180,18 @@ class Variant:
             ys[i].node, ys[i].tracked = Record(Output(i), (record,), rule, ()), True
 
     def pull(self, numbers: tuple[int, ...]) -> Compiled:
-        """The backward function of the gradients that arrive at those results."""
+        """The backward function for gradients that arrive at the results of these indices."""
         if numbers not in self.pulls:
-            assert self.split is not None  # a record asks
+            assert self.split is not None  # only a record calls this
             self.pulls[numbers] = Compiled(self.split.backward(numbers), "backward", {}, self.compile_options)
         return self.pulls[numbers]
 
 
 @dataclass(frozen=True, eq=False)
 class Backward:
-    """The derivative of a compiled graph, compiled.
+    """The rule of a compiled graph's record: its derivative, compiled.
 
-    spec    of its first result
+    spec    the spec of the graph's first result
     """
 
     spec: Spec
@@ -208,7 +208,7 @@ class Backward:
         return variant.run(*[gy[i] for i in numbers], *saved)
 
     def trace(self, node: Record, gy: Arrivals, *saved: Any) -> Arrays:
-        """The same on tensors, what was kept being placed where it was computed."""
+        """As pull(), on tensors: each saved value gets back its place in the recorded graph."""
         numbers = tuple(sorted(gy))
         split = self.variant.split
         assert split is not None  # it was recorded
@@ -225,7 +225,7 @@ class Backward:
 
 
 def result_spec(array: Any, spec: Spec | None) -> Spec:
-    """The spec of a result; of one whose lengths only the run could tell, as it came."""
+    """The spec of a result; that of the array, if the graph does not know its lengths."""
     return spec if spec is not None and spec.is_known else spec_of(array)
 
 
@@ -233,7 +233,7 @@ def result_spec(array: Any, spec: Spec | None) -> Spec:
 
 
 def bare(graph: Graph) -> Graph:
-    """The graph without what only gradients heed."""
+    """The graph without the ops that matter only for gradients."""
 
     def plain(node: Node, xs: tuple[Node, ...]) -> Node:
         match node.op:

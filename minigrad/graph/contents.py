@@ -33,8 +33,8 @@ WHOLE = Tensor, Stateful, Logger, IOBase
 
 
 def is_plain(x: Any, seen: Mapping[int, Any]) -> bool:
-    """Whether a container holds numbers, texts and such containers alone, none of them visited. No Python function is
-    called for each.
+    """Whether a container holds only numbers, strings and such containers, none of them visited before. It calls no
+    Python function per element.
     """
     parts = [x]
     for _ in range(DEPTH):
@@ -65,7 +65,7 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     if isinstance(x, Iterator):  # its next value cannot be known without taking it, so it never compares equal
         return object()
     seen = {} if seen is None else seen
-    if kind in CONTAINERS and kind is not tuple and is_plain(x, seen):  # of a tuple, is_settled asks for the parts
+    if kind in CONTAINERS and kind is not tuple and is_plain(x, seen):  # is_settled needs the parts of a tuple
         return kind, dumps(x, 2)
     if id(x) in seen:
         return kind, seen[id(x)][0]
@@ -79,14 +79,14 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
 
 
 def position(x: Iterator[Any]) -> list[Any] | object:
-    """How far an iterator has come, found without taking its next value; a new object if there is no way."""
+    """The position of an iterator, found without taking its next value; a new object if that is impossible."""
     with suppress(Exception), catch_warnings(action="ignore"):  # in Python 3.14 no iterator of itertools can be copied
         if isinstance(x, GeneratorType):
             parts: list[Any] = [x.gi_frame and x.gi_frame.f_lasti, x.gi_yieldfrom, *getgeneratorlocals(x).values()]
         elif isinstance(x, IOBase):
             parts = [x.tell()]
         else:
-            reduced: Any = x.__reduce_ex__(2)  # (function, arguments, state); of its slots too
+            reduced: Any = x.__reduce_ex__(2)  # (function, arguments, state), with the slots
             parts = [*reduced[1], *reduced[2:]]
         if not any(map(hides_its_state, leaves(parts))):
             return [position(part) if isinstance(part, Iterator) else contents(part) for part in leaves(parts)]
@@ -94,7 +94,7 @@ def position(x: Iterator[Any]) -> list[Any] | object:
 
 
 def hides_its_state(f: Any) -> bool:
-    """Whether f is a method, made in C, of an object: file.readline, the scanner of re.finditer()."""
+    """Whether f is a method written in C, bound to an object: file.readline, the scanner of re.finditer()."""
     return isinstance(f, BuiltinMethodType) and not isinstance(f.__self__, ModuleType | type | None)
 
 
@@ -123,7 +123,7 @@ def state_of(x: Any) -> list[Any]:
         case ReferenceType():
             return [x()]
     state = [kind]
-    with suppress(Exception):  # where a user's object refuses
+    with suppress(Exception):  # a user's object may raise
         state += [getattr(x, name, None) for name in ("__dict__", "default_factory", "maxlen") if hasattr(kind, name)]
         whole = object.__getstate__(x)
         state += whole[1:] if type(whole) is tuple else ()  # the slots
@@ -131,13 +131,13 @@ def state_of(x: Any) -> list[Any]:
     if not (isinstance(x, list | set | dict | deque) or (is_default and not is_library(kind))):
         try:
             state.append(x.__reduce_ex__(2)[1:])
-        except Exception:  # an object made in C, such as a property
+        except Exception:  # an object of a type written in C, such as a property
             state += get_referents(x)
     return state
 
 
 def is_settled(value: Any) -> bool:
-    """Whether nothing in a value can be edited in place, except tensors: each run reads their elements."""
+    """Whether nothing in a value can be edited in place, except tensors, whose elements each run reads."""
     match value:
         case (type() as kind, *parts):
             return kind in CONSTANT or (issubclass(kind, tuple | MethodType) and all(map(is_settled, parts)))

@@ -1,10 +1,10 @@
 """Control flow in a graph: `cond` and `while_loop` with TensorFlow's meaning, `scan` and `fori_loop` with JAX's.
 
 On tensors that have values they are Python's own `if`, `while` and `for`. While a graph is built, or on its symbols,
-each branch and each body is called once, to be written down as a graph of its own; which of them runs, and how often,
-is seen when the whole graph runs. `scan` and `fori_loop` know their number of steps when they begin.
+each branch and each body is called once and traced into a subgraph; a run of the whole graph decides which subgraphs
+run, and how often. `scan` and `fori_loop` know their number of steps when they begin.
 
-One of several: `switch_case` by a number, `case` by the first condition that holds: branches in branches.
+`switch_case` chooses by a number, `case` by the first true condition; both build nested `cond`s.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ Function = Callable[..., Any]
 def cond(
     pred: Any, true_fn: Function, false_fn: Function, operands: Sequence[Any] = (), name: str | None = None
 ) -> Any:
-    """true_fn(*operands) if pred else false_fn(*operands). In a graph both are written down, and one of them runs.
+    """true_fn(*operands) if pred else false_fn(*operands). In a graph both are traced, and one of them runs.
 
-    They return tensors in the same structure, of the same dtypes and shapes. Raises GraphError if one is no function.
+    Both return tensors of the same structure, dtypes and shapes. Raises GraphError if either is not a function.
     """
     refuse_uncallable(true_fn=true_fn, false_fn=false_fn)
     builder = writer_of((pred, *leaves(tuple(operands))))
     if builder is None or isinstance(pred, bool | np.bool_):
         return true_fn(*operands) if pred else false_fn(*operands)
-    p = truth(builder, pred, "cond() chooses by")
+    p = truth(builder, pred, "cond()")
     true = Subgraph(builder, "the true branch").write(true_fn, lambda part: operands)
     false = Subgraph(builder, "the false branch").write(false_fn, lambda part: operands)
     one, other = (Side(part, part.result, f"in {part}") for part in (true, false))
@@ -77,16 +77,16 @@ def cond(
 
 
 def writer_of(xs: Iterable[Any]) -> GraphBuilder | None:
-    """Who writes down a branch or a loop of these; None where Python runs it, as it does under vmap."""
+    """The builder that traces a branch or a loop over these values; None if Python runs it, as under vmap."""
     builder = builder_of(xs)
     return None if isinstance(builder, Slices) else builder
 
 
 def refuse_uncallable(**ways: Any) -> None:
-    """Raises GraphError where a way of cond() is what it would give, and no function."""
+    """Raises GraphError if a branch passed to cond() is not a function."""
     for name, way in ways.items():
         if not callable(way):
-            raise GraphError(f"cond() takes both ways as functions, lambda: y and not y; {name} is {shown(way)[:80]}")
+            raise GraphError(f"cond() needs a function for each branch, lambda: y, not y; {name} is {shown(way)[:80]}")
 
 
 def while_loop(
@@ -97,12 +97,12 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """loop_vars = body(*loop_vars), as long as cond(*loop_vars); then the last of them, in the same structure.
+    """Repeat loop_vars = body(*loop_vars) while cond(*loop_vars) holds; return the last loop_vars.
 
-    shape_invariants      a shape for each variable: an axis that is None there may change its length at each step
-    maximum_iterations    after so many steps it ends
+    shape_invariants      a shape for each variable; an axis that is None may change its length at each step
+    maximum_iterations    the largest number of steps
 
-    The body keeps the structure of loop_vars, and the dtype and shape of each. Raises GraphError where they are in no
+    The body keeps the structure of loop_vars, and the dtype and shape of each. Raises GraphError if loop_vars is not a
     tuple or list.
     """
     if not isinstance(loop_vars, tuple | list):
@@ -120,12 +120,12 @@ def while_loop(
 def traced_loop(
     builder: GraphBuilder, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
 ) -> Any:
-    """A loop as one op: the graphs of its test and its body, which carry the variables and what they edit."""
+    """A while loop as one op. The graphs of its test and its body carry the variables and the tensors they edit."""
     variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
     test = Subgraph(builder, "the test").write(cond, variables.arguments)
     step = Subgraph(builder, "the body").write(body, variables.arguments, lambda result: again(loop_vars, result))
     refuse_no_truth(test)
-    test.outputs = [truth(test, test.result, "while_loop() goes on by")]
+    test.outputs = [truth(test, test.result, "while_loop()")]
     step.outputs = variables.carried(step, step.result, "while_loop()")
     step.refuse_gradients_through_turns()
     pairs = refuse_lost_edits(step, test=test)
@@ -140,18 +140,18 @@ def traced_loop(
 
 
 def refuse_no_truth(test: Subgraph) -> None:
-    """Raises GraphError where the test of a loop edits something, or gives no truth value."""
+    """Raises GraphError if the test of a loop edits a tensor, or does not return a truth value."""
     variables = [node.name for symbol, node in zip(test.symbols, test.inputs) if id(symbol) in test.written]
     edited = ", ".join([*variables, *map(str, test.edited_outside())])
     if edited or not isinstance(test.result, Operand | bool | np.bool_):
         raise GraphError(
-            f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"
-            f"{f' and edited {edited}' if edited else ''}"
+            f"the test of while_loop(), {test.place}, must return one truth value and edit nothing; it returned "
+            f"{test.result!r}{f' and edited {edited}' if edited else ''}"
         )
 
 
 def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None) -> Any:
-    """A loop that counts its steps, and ends after the most that there may be."""
+    """A while loop that counts its steps, and ends after at most `most` of them."""
 
     def test(i: Any, *variables: Any) -> Any:
         go = cond(*variables)
@@ -166,11 +166,11 @@ def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: An
 
 
 def truth(builder: GraphBuilder, x: Any, who: str) -> Tracer:
-    """One number as a truth value. Raises GraphError on several."""
+    """x as a truth value. Raises GraphError if it has several elements."""
     with builder.building():
         p = builder.lift(x)
         if p.spec.size != 1:
-            raise GraphError(f"{who} one number, and this is {p.spec}: reduce it with .any() or .all()")
+            raise GraphError(f"the condition of {who} is one number; got {p.spec}: reduce it with .any() or .all()")
         return p if p.dtype == bool else p != 0
 
 
@@ -180,7 +180,7 @@ def switch_case(
     default: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """branch_fns[branch_index](); of a number that has none, the default, which is the last if nothing else is said."""
+    """branch_fns[branch_index](); default() if there is no such branch. The default is the last branch unless given."""
     pairs = branch_fns.items() if isinstance(branch_fns, Mapping) else enumerate(branch_fns)
     branches = sorted(((i, f[1] if isinstance(f, tuple) else f) for i, f in pairs), key=lambda pair: pair[0])
     if not branches:
@@ -195,12 +195,12 @@ def case(
     exclusive: bool = False,
     name: str | None = None,
 ) -> Any:
-    """f() of the first (condition, f) whose condition holds; the default, where none does.
+    """f() of the first (condition, f) whose condition holds; default() if none does.
 
-    The default is the last function, if nothing else is said.
+    The default is the last function unless given.
     """
     if exclusive:
-        raise GraphError("case() takes the first condition that holds, and does not look for another: exclusive=False")
+        raise GraphError("case() takes the first condition that holds, and never checks the others: exclusive=False")
     pairs = list(pred_fn_pairs)
     if not pairs:
         raise GraphError("case() needs at least one (condition, function)")
@@ -217,13 +217,13 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """c, y[t] = f(c, x[t]) for each t, c being init before the first: the last c, and all y.
+    """c, y[t] = f(c, x[t]) for each t, starting from c = init. Returns the last c, and all y stacked.
 
-    xs         tensors in any structure; t goes along their first axis
-    length     how many t there are, where no x says it
-    reverse    whether the last t comes first
+    xs         tensors in any structure; t runs along their first axis
+    length     the number of steps, needed if there is no x
+    reverse    whether t runs from the last step to the first
 
-    c keeps its structure, dtypes and shapes. y may have any, and None for leaves.
+    c keeps its structure, dtypes and shapes. y may have any, and leaves that are None.
     """
     builder, steps = writer_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
     if builder is None:
@@ -234,7 +234,7 @@ def scan(
 def traced_scan(
     builder: GraphBuilder, f: Any, init: Any, xs: Any, steps: int, reverse: bool, called: str
 ) -> tuple[Any, Any]:
-    """A scan as one op. An error about its variables says what the user has called."""
+    """A scan as one op. `called` is the function that the user called, for error messages."""
     carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
     body = Subgraph(builder, "the body").write(f, lambda its: (carries.arguments(its), slices.arguments(its)), pair)
     body.outputs = carries.carried(body, body.result[0], called)
@@ -253,7 +253,7 @@ def traced_scan(
 
 
 def stepped(f: Any, init: Any, xs: Any, steps: int, reverse: bool) -> tuple[Any, Any]:
-    """The same on values, by Python."""
+    """A scan on tensors with values, run by Python."""
     if not steps:
         return init, of_no_steps(f, init, xs)
     rows, carry, results = [operand(x) for x in leaves(xs) if is_value(x)], init, [None] * steps
@@ -266,7 +266,7 @@ def stepped(f: Any, init: Any, xs: Any, steps: int, reverse: bool) -> tuple[Any,
 
 
 def of_no_steps(f: Any, init: Any, xs: Any) -> Any:
-    """The ys of no step at all: how long a row would be, f says on symbols."""
+    """The ys of a scan without steps. f is traced once, to find the shape of a row."""
     builder = GraphBuilder()
     carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
     body = Subgraph(builder, "the body").write(f, lambda its: (carries.arguments(its), slices.arguments(its)), pair)
@@ -275,14 +275,14 @@ def of_no_steps(f: Any, init: Any, xs: Any) -> Any:
 
 
 def pair(result: Any) -> tuple[Any, Any]:
-    """What f returned. Raises ShapeError where it is no pair."""
+    """The pair that f returned. Raises ShapeError if it is not a pair."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise ShapeError(f"the function of scan() returns (carry, y), where y may be None; it returned {result!r}")
     return result
 
 
 def steps_of(xs: Any, length: int | None) -> int:
-    """How many steps. Raises ShapeError where nothing says it, or two say differently."""
+    """The number of steps. Raises ShapeError if it is unknown, or if two xs disagree."""
     said = {f"x{i}": operand(x).spec.shape[:1] for i, x in enumerate(xs) if is_value(x)}
     said |= {} if length is None else {"length": (unsaid(length),)}
     if len(set(said.values())) != 1 or () in said.values():
@@ -291,9 +291,9 @@ def steps_of(xs: Any, length: int | None) -> int:
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
-    """x = body_fun(i, x) for i from lower to upper − 1, x being init_val before: the last x.
+    """x = body_fun(i, x) for i from lower to upper − 1, starting from x = init_val. Returns the last x.
 
-    Of Python numbers the number of steps is known, and the loop is a scan.
+    If lower and upper are Python numbers, the number of steps is known, and the loop is a scan.
     """
 
     def turn(i: Any, x: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Derivatives written by hand, in JAX's words: of a function that is called op by op, traced or transformed.
+"""custom_vjp and custom_jvp, as in JAX: functions with hand-written derivatives, eager, traced or transformed.
 
     @mg.custom_vjp                          @mg.custom_jvp
     def f(x): return x.sin()                def f(x): return x.sin()
@@ -8,8 +8,8 @@
         lambda cos, gy: (gy * cos,),            (x,), (dx,) = primals, tangents
     )                                           return f(x), dx * x.cos()
 
-Where a backward pass meets a custom_jvp, it transposes it: dx ↦ J dx is linear, so the gradient of ⟨J dx, gy⟩ by dx is
-Jᵀ gy. Only tensors among the arguments have gradients.
+A backward pass transposes a custom_jvp: dx ↦ J dx is linear, so the gradient of ⟨J dx, gy⟩ by dx is Jᵀ gy. Only tensors
+among the arguments have gradients.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_tensor(x: Any) -> bool:
 
 
 class Inside(threading.local):
-    """A block, and whether it is open in this thread: where it is, a function with a rule runs without it."""
+    """A block in which a function with a custom rule ignores the rule. `on`: whether it is open in this thread."""
 
     on = False
 
@@ -50,9 +50,9 @@ class Inside(threading.local):
 
 
 class custom_vjp:
-    """A function whose backward pass is defvjp's.
+    """A function whose backward pass is the one set by defvjp.
 
-    nondiff_argnums    arguments that have no gradient, and come first to bwd, as they are
+    nondiff_argnums    indices of the arguments without a gradient; bwd receives them first, unchanged
     """
 
     __name__: str
@@ -65,7 +65,7 @@ class custom_vjp:
         self.whole = custom_gradient(self.forward)
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-        """fwd(*args) gives (result, residuals); bwd(residuals, gy) gives one gradient for each argument."""
+        """Set fwd(*args) → (result, residuals), and bwd(residuals, gy) → a tuple of one gradient per argument."""
         self.rule = fwd, bwd
 
     def __call__(self, *args: Any) -> Any:
@@ -73,7 +73,7 @@ class custom_vjp:
             return self.fun(*args)
         if self.rule is None:
             raise NoGradientError(
-                f"{self.__name__} is a custom_vjp without a rule: say {self.__name__}.defvjp(fwd, bwd)"
+                f"{self.__name__} is a custom_vjp without a rule: call {self.__name__}.defvjp(fwd, bwd)"
             )
         box: Box = []
         ys = self.whole(*filter(is_tensor, leaves(args)), args=args, box=box)
@@ -81,7 +81,7 @@ class custom_vjp:
 
     def forward(self, *tensors: Any, args: Any, box: Box) -> Any:
         """fwd's result, and the map from its gradient to those of the tensors."""
-        assert self.rule is not None  # it was called, and so has one
+        assert self.rule is not None  # __call__ has checked
         fwd, bwd = self.rule
         with self.inside:
             y, residuals = fwd(*substituted(args, is_tensor, tensors))
@@ -93,8 +93,8 @@ class custom_vjp:
             said = bwd(*apart, residuals, planted(y, iter(gys)))
             if not isinstance(said, tuple) or len(said) != len(rest):
                 raise NoGradientError(
-                    f"bwd of {self.__name__} gives a tuple, one gradient for each of {len(rest)} arguments, and gave "
-                    f"{said!r}"
+                    f"bwd of {self.__name__} must return a tuple of {len(rest)} gradients, one for each argument; it "
+                    f"returned {said!r}"
                 )
             told = iter(said)
             whole = [None if i in self.apart else next(told) for i in range(len(args))]
@@ -103,8 +103,8 @@ class custom_vjp:
             for x, g in gxs:
                 if g is not None and np.shape(g) != np.shape(x):
                     raise ShapeError(
-                        f"bwd of {self.__name__} gives a gradient of shape {np.shape(g)} for an argument of shape "
-                        f"{np.shape(x)}: the two shapes are the same, however x was broadcast"
+                        f"bwd of {self.__name__} returned a gradient of shape {np.shape(g)} for an argument of shape "
+                        f"{np.shape(x)}: the shapes must be equal, even if the argument was broadcast"
                     )
             return [g for _, g in gxs]
 
@@ -112,12 +112,12 @@ class custom_vjp:
 
 
 def of_argument(x: Any, g: Any) -> list[Any]:
-    """The gradients of what is in an argument; None for all of it where None was said."""
+    """The gradients of the leaves of an argument; all None if g is None."""
     return [None] * len(leaves(x)) if g is None else leaves_beside(x, g)
 
 
 class custom_jvp:
-    """A function whose derivative is defjvp's, forwards and backwards."""
+    """A function whose derivative, in forward and reverse mode, is the one set by defjvp."""
 
     __name__: str
 
@@ -127,18 +127,18 @@ class custom_jvp:
         self.rule: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
-        """jvp(primals, tangents) gives (result, tangent of the result), linear in the tangents."""
+        """Set jvp(primals, tangents) → (result, tangent of the result), which is linear in the tangents."""
         self.rule = jvp
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """One map for each argument, (tangent, result, *arguments) → its share of the result's tangent; None for 0."""
+        """Set one map per argument: (tangent, result, *arguments) → its share of the result's tangent. None means 0."""
 
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
             if len(jvps) != len(primals):
                 raise NoGradientError(
-                    f"{self.__name__}.defjvps takes one map for each argument, None for one that the result does not "
-                    f"move with, and got {len(jvps)} for {len(primals)} arguments"
+                    f"{self.__name__}.defjvps needs one map for each argument, or None if the result does not depend "
+                    f"on it; got {len(jvps)} for {len(primals)} arguments"
                 )
             y = self(*primals)
             shares = [jvp(dx, y, *primals) for jvp, dx in zip(jvps, tangents) if jvp is not None]
@@ -150,7 +150,7 @@ class custom_jvp:
         if self.inside.on and current.mode.builder is not None:
             return self.fun(*args)
         if self.rule is None:
-            raise NoGradientError(f"{self.__name__} is a custom_jvp without a rule: say {self.__name__}.defjvp(jvp)")
+            raise NoGradientError(f"{self.__name__} is a custom_jvp without a rule: call {self.__name__}.defjvp(jvp)")
         box: Box = []
         tensors = [operand(x) for x in leaves(args) if is_tensor(x)]
         ys = Transposed.apply(self, args, box, *tensors)
@@ -158,7 +158,7 @@ class custom_jvp:
 
 
 class Transposed(Function):
-    """A custom_jvp as the engine calls it."""
+    """The Function that runs a custom_jvp."""
 
     @staticmethod
     def forward(ctx: Any, f: custom_jvp, args: Any, box: Box, *tensors: Any) -> Any:
@@ -187,7 +187,7 @@ class Transposed(Function):
 
 
 def moved(ctx: Any, xs: Sequence[Any], dxs: Sequence[Any]) -> list[Any]:
-    """The tangents of the results. What is no tensor stands still, and its tangent is None."""
+    """The tangents of the results. An argument that is not a tensor has the tangent None."""
     given = iter(dxs)
     tangents = planted(ctx.args, (next(given) if is_tensor(x) else None for x in leaves(ctx.args)))
     with ctx.f.inside:

@@ -1,7 +1,7 @@
-"""A graph run on tensors, op by op, for whoever must see each op: forward mode, whose tangents travel with the values.
+"""Run a graph on tensors, op by op, for watchers that must see each op, such as forward mode.
 
-A branch is chosen and a loop is run as Python would: so each turn is seen, and whatever can be asked of an eager
-program (derivatives forwards, backwards, forwards over backwards) can be asked of control flow.
+Python chooses the branches and runs the loops, so that every step is seen. Control flow then supports every derivative
+that an eager program does: forward, reverse, forward over reverse.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Tensors = Sequence[Any]
 
 def on_tensors(graph: Graph, xs: Tensors) -> tuple[Any, ...]:
     """The outputs, as tensors."""
-    with in_mode(autocast=None):  # its casts are written down
+    with in_mode(autocast=None):  # the graph has its casts already
         return walked(graph, xs, result)
 
 
 def result(node: Node, xs: Tensors) -> Any:
-    """What a node makes of its operands: a tensor, or a tuple of several."""
+    """The result of a node on these operands: a tensor, or a tuple of tensors."""
     op = node.op
     if isinstance(op, TupleGet):
         return xs[0][op.i]
@@ -44,19 +44,19 @@ def result(node: Node, xs: Tensors) -> Any:
     if isinstance(op, Loop):
         carries, rows = op.turns(xs, on_tensors)
         return (*carries, *stacked(rows, results(op.body)[op.carried :]))
-    if isinstance(node.spec, Specs):  # nobody sees into it, and so its results stand still
+    if isinstance(node.spec, Specs):  # opaque to forward mode, so its results have no tangent
         arrays: Any = op.forward(node.spec.device.xp, *(x.value for x in xs))
         return tuple(made(y, spec_of(y)) for y in arrays)
     return xs[0].apply(op, *xs[1:]) if xs else made(value(node), node.spec)
 
 
 class HeldFunction(Function):
-    """A Function that a graph holds, called with tensors: its derivatives are the graphs of those that were written."""
+    """A Function stored in a graph, called with tensors. Its derivatives are the stored graphs of the user's rules."""
 
     @staticmethod
     def forward(ctx: Any, op: Custom, ys: Tensors, *xs: Any) -> Any:
         ctx.op = op
-        ys = tuple(y.detach() for y in ys)  # what forward computed has no derivative but the one that was written
+        ys = tuple(y.detach() for y in ys)  # the user's rule is the only derivative
         ctx.save_for_backward(*ys, *xs)
         ctx.save_for_forward(*ys, *xs)
         return ys if op.results > 1 else ys[0]
@@ -71,14 +71,13 @@ class HeldFunction(Function):
         op, n = ctx.op, len(ctx.op.backward.outputs)
         if op.tangents is None:
             raise NoGradientError(
-                op.refused
-                or f"{op} has a backward rule of its own, and no forward one: take mg.custom_jvp, or write its jvp"
+                op.refused or f"{op} has a hand-written backward and no jvp: use mg.custom_jvp, or define its jvp"
             )
         return on_tensors(op.tangents, [*dxs[2 : 2 + n], *ctx.saved_tensors])
 
 
 def stacked(rows: Sequence[Tensors], specs: Sequence[Spec]) -> list[Any]:
-    """What each step gave, in one tensor; of no steps, one of no rows."""
+    """The results of all steps, stacked; without steps, a tensor without rows."""
     if not rows:
         empty = [spec.with_shape((0, *(spec.shape if spec.is_known else (0,) * spec.ndim))) for spec in specs]
         return [made(spec.device.xp.empty(spec.shape, spec.dtype), spec) for spec in empty]

@@ -1,4 +1,4 @@
-"""What a run does beside computing values, and in which order: wait, print what passes, keep it, show it to Python."""
+"""The effects of a run and their order: control dependencies, print, probe, py_func."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .graph import StaticGraph, builder_or_default
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
-    """A block whose ops run after these; None forgets the blocks around it.
+    """A block whose ops run after these ops; None cancels the blocks around it.
 
     In a traced function, a branch or a loop, effects keep their order without such a block. If a block inside a branch
     or a loop names an op of the session's graph outside, the whole branch or loop waits for that op.
@@ -29,7 +29,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContex
 
 
 def group(*inputs: Any, name: str | None = None) -> Tracer:
-    """An op that is done when all of these are; fetched, it gives None."""
+    """An op that completes when all of these have completed. Fetching it returns None."""
     builder = builder_or_default(inputs)
     with builder.building():
         nodes = tuple(builder.lift(x).node for x in inputs if x is not None)
@@ -38,12 +38,12 @@ def group(*inputs: Any, name: str | None = None) -> Tracer:
 
 
 def no_op(name: str | None = None) -> Tracer:
-    """An op that does nothing, after what the block around it waits for."""
+    """An op that does nothing. It runs after the ops that the enclosing block waits for."""
     return group(name="no_op" if name is None else name)
 
 
 def identity(input: Any, name: str | None = None) -> Tracer:
-    """The same value under a name of its own, after what the block around it waits for."""
+    """A copy of the node under a new name. It runs after the ops that the enclosing block waits for."""
     builder = builder_or_default([input])
     with builder.building():
         x = builder.lift(input)
@@ -52,7 +52,7 @@ def identity(input: Any, name: str | None = None) -> Tracer:
 
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] = ()) -> list[Any]:
-    """The same values, each of them once all have been computed; None stays None."""
+    """The same values, each available only after all are computed. None stays None."""
     builder = builder_or_default(tensors)
     with builder.building():
         waits = [builder.lift(x).node for x in (*tensors, *control_inputs) if x is not None]
@@ -74,7 +74,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
-    """Their sum."""
+    """The sum of the inputs."""
     builder = builder_or_default(inputs)
     with builder.building():
         first, *others = [builder.lift(x) for x in inputs]
@@ -83,9 +83,9 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
 
 
 def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> Any:
-    """Print: now, or, of tensors of a graph, whenever it runs. In a session's graph it is an op to be run.
+    """Print the values: now, or, for tensors of a graph, at every run. In a session's graph this is an op to run.
 
-    It gives the first tensor among the values, as it is: `x = mg.print(x, "is x")` prints whenever x is needed.
+    Returns the first tensor among the values, unchanged: `x = mg.print(x, "is x")` prints whenever x is needed.
     """
     tensors = [v for v in values if isinstance(v, Operand)]
     words = tuple(None if isinstance(v, Operand) else str(v) for v in values)
@@ -103,10 +103,10 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
 
 
 class Probe:
-    """What one tensor of a graph was, at every run that computed it.
+    """The values of one tensor of a graph, at every run that computed it.
 
     values    a NumPy array for each run
-    name      the tensor's, or the one it was given
+    name      the name of the tensor, or the one passed to probe()
     """
 
     def __init__(self, name: str):
@@ -115,7 +115,7 @@ class Probe:
 
     @property
     def value(self) -> Any:
-        """What it was at the last run; None before the first."""
+        """The value at the last run; None before the first."""
         return self.values[-1] if self.values else None
 
     def clear(self) -> None:
@@ -128,7 +128,7 @@ class Probe:
 
 
 def probe(x: Any, name: str | None = None) -> Probe:
-    """Keep the value of x at every run that computes it, as long as somebody holds the probe."""
+    """Record the value of x at every run that computes it, for as long as the returned probe lives."""
     found = Probe(getattr(x, "name", "x") if name is None else name)
     op = ops.Keep(ref(found))
     if current.mode.builder is None and not isinstance(x, Tracer):
@@ -145,10 +145,10 @@ def probe(x: Any, name: str | None = None) -> Probe:
 def py_func(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any = None, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """The results of a Python function of NumPy arrays, called whenever the graph runs. No gradient passes.
+    """Call a Python function of NumPy arrays at every run of the graph. No gradient passes through it.
 
-    Tout    what it gives: a spec, which is anything with a shape and a dtype; or a dtype, of the shape of the first
-            input; or a list of these, for a function that gives several. Left out: the spec of the first input.
+    Tout    the type of its result: a spec (anything with a shape and a dtype), or a dtype (with the shape of the first
+            input), or a list of these for a function with several results. By default the spec of the first input.
     """
     builder = builder_or_default(inp)
     with builder.building():
@@ -164,7 +164,7 @@ def py_func(
 
 
 def promised(said: Any, xs: Sequence[Any]) -> Spec:
-    """What was said of a result, as a spec."""
+    """The spec of a result that Tout declares."""
     if said is not None and not isinstance(said, type | str | np.dtype):
         return Spec(tuple(said.shape), said.dtype)
     like: Spec = xs[0].spec if xs else Spec((), float)

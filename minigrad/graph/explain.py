@@ -1,4 +1,4 @@
-"""What happened to a traced function, in words: why it was traced, what it captured, what became of its graph."""
+"""The report of a traced function: why it was traced, what it captured, what the passes did to its graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIE = "\N{NO-BREAK SPACE}"  # between a name and its spec
 
 
 def said(x: Any) -> str:
-    """An argument, as far as it tells one call from another."""
+    """An argument in words, in as much detail as the signature compares."""
     if isinstance(x, Tensor):
         return f"{x.spec}{', which requires a gradient' if x.tracked else ''}"
     if isinstance(x, np.ndarray):
@@ -40,7 +40,7 @@ def said(x: Any) -> str:
 
 
 def why(arguments: Arguments, before: Sequence[Trace]) -> str:
-    """Why there is a trace for these arguments, when there were those before: what differs from the nearest of them."""
+    """Why these arguments needed a new trace: how they differ from the most similar earlier trace."""
     if not before:
         return "it is the first call"
     nearest = min(reversed(before), key=lambda trace: len(differences(trace.arguments, arguments)))
@@ -49,7 +49,7 @@ def why(arguments: Arguments, before: Sequence[Trace]) -> str:
 
 
 def differences(before: Arguments, now: Arguments) -> list[str]:
-    """In what the arguments of one call differ from those of another."""
+    """The differences between the arguments of two calls, in words."""
     old, new = dict(before), dict(now)
     changes = [f"{name} was {old[name]} and is {new[name]}" for name in new if name in old and old[name] != new[name]]
     changes += [f"{name} is new" for name in new if name not in old]
@@ -57,7 +57,7 @@ def differences(before: Arguments, now: Arguments) -> list[str]:
 
 
 def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
-    """id of a tensor that the function may reach → what the function calls it."""
+    """id of each tensor that the function can reach → the name that the function has for it."""
     f = unwrap(f)
     found = list(arguments)
     owner = getattr(f, "__self__", None)
@@ -82,15 +82,15 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
 
 
 def is_state(x: Any) -> bool:
-    """Whether an attribute is looked into for tensors."""
+    """Whether to search an attribute for tensors."""
     return isinstance(x, Tensor | ModuleLike)
 
 
 def explained(name: str, traces: Sequence[Trace], count: int) -> str:
-    """The whole story of a traced function."""
+    """The report on a traced function and all its traces."""
     head = f"{name}: traced {count} time{'s' * (count != 1)}"
     if not traces:
-        return f"{head}. Call it, and it will be"
+        return f"{head}. Call it to trace it"
     if count > 1:
         head += (
             ". Calls share a trace whose tensors have the same shapes and dtypes, and whose Python values are the "
@@ -101,7 +101,7 @@ def explained(name: str, traces: Sequence[Trace], count: int) -> str:
 
 
 def about(trace: Trace, number: int) -> str:
-    """One trace."""
+    """The report on one trace."""
     given, captured = trace.names[: trace.given], trace.names[trace.given :]
     inside = [f"{node.op} at line {line(node)}" for node in trace.graph.nodes if graphs_of(node.op)]
     effects = [f"{node.op.kind} at line {line(node)}" for node in every(trace.graph) if is_effect(node)]
@@ -127,7 +127,7 @@ def listed(names: Sequence[str], nodes: Any) -> list[str]:
 
 
 def every(graph: Graph) -> Iterator[Node]:
-    """The nodes of a graph, and of the graphs of its branches and loops."""
+    """The nodes of a graph, including those of its branches and loops."""
     for node in graph.nodes:
         yield node
         for part in graphs_of(node.op).values():
@@ -135,11 +135,11 @@ def every(graph: Graph) -> Iterator[Node]:
 
 
 def is_effect(node: Node) -> bool:
-    """Whether a node does more than give a result, by itself."""
+    """Whether a node itself has a side effect, rather than a branch or a loop in it."""
     return node.op.effect and not graphs_of(node.op)
 
 
 def line(node: Node) -> str:
-    """The number of the user's line that built it."""
+    """The number of the user's line that built the node."""
     place = getattr(node, "place", None)
     return "?" if place is None else str(place.line)

@@ -1,4 +1,4 @@
-"""function: a Python function that is traced once for each kind of call, and from then on runs as a graph.
+"""mg.function: trace a Python function once for each kind of call, then run the graph.
 
     @mg.function
     def step(x, target):
@@ -6,9 +6,9 @@
         ...
         return loss
 
-Python runs while it is traced, and then no more: a print, an append, a counter, a branch on a Python value happen in
-the trace alone. After `run_functions_eagerly()` it runs as the Python function that it is, to be stepped through. Which
-calls share a trace is said in signature.py; what a trace is, in trace.py. Inside another trace the function is inlined.
+The Python code runs only while it is traced: a print, an append, a counter, a branch on a Python value happen once per
+trace. After `run_functions_eagerly()` the Python function runs at every call, so that a debugger can step through it.
+signature.py says which calls share a trace, and trace.py what a trace is. Inside another trace the function is inlined.
 Names and meaning are those of TensorFlow 2's `tf.function`.
 """
 
@@ -56,7 +56,7 @@ from .trace import Trace, fits, trace
 
 
 class Eagerly(threading.local):
-    """Whether traced functions run as the Python functions that they are, in this thread."""
+    """Whether traced functions run as plain Python in this thread."""
 
     on = False
 
@@ -65,7 +65,7 @@ eagerly = Eagerly()
 
 
 class run_functions_eagerly:
-    """Whether traced functions run eagerly, untraced: from this call on, or in the block that it opens."""
+    """Run traced functions as plain Python: from this call on, or inside the `with` block."""
 
     def __init__(self, run_eagerly: bool = True):
         self.before, eagerly.on = eagerly.on, run_eagerly
@@ -78,24 +78,24 @@ class run_functions_eagerly:
 
 
 def functions_run_eagerly() -> bool:
-    """Whether traced functions run eagerly just now."""
+    """Whether traced functions run as plain Python now."""
     return eagerly.on
 
 
-MOST_TRACES = 64  # of one function; the oldest is forgotten
-IN_A_ROW = 5  # so many traces without a call between that needed none are worth a warning
+MOST_TRACES = 64  # of one function; the oldest is dropped
+IN_A_ROW = 5  # warn when this many calls in a row had to be traced
 
 
 class RetracingWarning(UserWarning):
-    """A traced function is traced again and again."""
+    """Warns that several calls of a function in a row were traced."""
 
 
 class TracedFunction:
-    """A function that is traced. Called as the Python function is.
+    """A Python function that runs as a graph. It is called like the Python function.
 
-    python_function    the function itself
-    traces             signature → traces, of which the first that still holds is run
-    trace_count        how often it was traced
+    python_function    the Python function
+    traces             signature → traces; a call runs the first whose guards hold
+    trace_count        how often the function was traced
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class TracedFunction:
         parameters: Parameters | None = None,
     ):
         if not callable(f):
-            raise TypeError(f"mg.function traces something that can be called, and got {f!r}")
+            raise TypeError(f"mg.function needs something that can be called, and got {f!r}")
         code = inspect.unwrap(f.func if isinstance(f, partial) else f)
         if inspect.isgeneratorfunction(code) or inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
             raise TypeError(
-                f"mg.function traces one run of a function, to what it returns, and {f!r} is "
+                f"mg.function traces a function from its call to its return, and {f!r} is "
                 f"{'a generator' if inspect.isgeneratorfunction(code) else 'async'}: trace what it calls at each step"
             )
         update_wrapper(self, f, updated=())
@@ -124,7 +124,7 @@ class TracedFunction:
         called = f.forward if isinstance(f, ModuleLike) else f
         self.parameters = Parameters(called) if parameters is None else parameters
         self.traces: dict[Any, list[Trace]] = {}
-        self.similar: dict[Any, list[Spec]] = {}  # signature without lengths → those of the latest trace
+        self.similar: dict[Any, list[Spec]] = {}  # signature without lengths → the specs of its latest trace
         self.history: list[Trace] = []
         self.trace_count = self.in_a_row = 0
         self.lock = threading.RLock()
@@ -144,10 +144,10 @@ class TracedFunction:
             self.in_a_row = 0
         return found(tensors)
 
-    # -- which trace --------------------------------------------------------------------------------
+    # -- finding a trace ----------------------------------------------------------------------------
 
     def found(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> tuple[Any, Any, Any]:
-        """The trace for a call, or None; and the arguments, each in its place. Their tensors are added to the list."""
+        """The trace for a call, or None; and the arguments, bound. Appends the argument tensors to the list."""
         if options or len(args) != self.parameters.arity:
             args, options = self.parameters.bound(args, options, self.input_signature is None)
         if self.input_signature is not None:
@@ -162,7 +162,7 @@ class TracedFunction:
         return None, args, options
 
     def key(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Any:
-        """What the call tells by."""
+        """The key of a call: calls with equal keys share a trace. Appends the argument tensors to the list."""
         key = [key_of(x, tensors) for x in args]
         cast = () if current.mode.autocast is None else (current.mode.autocast.key,)
         if options:
@@ -170,9 +170,9 @@ class TracedFunction:
         return (*cast, *([x.tracked for x in tensors] if self.input_signature is not None else key))
 
     def announced(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments as tensors of the specs in input_signature. Raises where they are none."""
+        """The arguments as tensors that match input_signature. Raises an error if they do not match."""
         said = self.input_signature
-        assert said is not None  # who calls has looked
+        assert said is not None  # the caller has checked
         if len(args) != len(said) or options:
             raise TypeError(
                 f"{self.__name__} has {len(said)} arguments in input_signature, and was called with {outline(args)}"
@@ -184,7 +184,7 @@ class TracedFunction:
     # -- tracing ------------------------------------------------------------------------------------
 
     def traced(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Trace:
-        """The trace for a call that has none, made now; or by another thread, which was quicker."""
+        """Trace a call that has no trace yet, unless another thread did so first."""
         with self.lock:
             again: list[Tensor] = []
             found, *_ = self.found(args, options, again)
@@ -209,7 +209,7 @@ class TracedFunction:
     def trace(
         self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor], specs: Sequence[Spec]
     ) -> Trace:
-        """The trace for these arguments, whose tensors are taken for ones of these specs."""
+        """Trace the function for these arguments, with these specs for their tensors."""
         named = self.parameters.leaves(args, options)
         arguments = [(name, said(x)) for name, x in named]
         names = [name for name, x in named if is_tensor(x)]
@@ -229,7 +229,7 @@ class TracedFunction:
         return made
 
     def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """The Python function's result, and until then a note of what it was called with."""
+        """Call the converted Python function, and note its arguments meanwhile, to detect endless recursion."""
         self.open.calls = [*getattr(self.open, "calls", ()), kind_of_call(args, options)]
         try:
             return self.converted(*args, **options)
@@ -238,23 +238,22 @@ class TracedFunction:
 
     @property
     def converted(self) -> Callable[..., Any]:
-        """The Python function, its control flow that of graphs."""
+        """The Python function, converted by AutoGraph if that is on."""
         f = self.python_function
         f = f.bound() if isinstance(f, WeakMethod) else f
         return convert(f) if self.autograph else f
 
     def inlined(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """The result inside another trace, of which it becomes a part. Raises GraphError where that has no end."""
+        """Call the function inside another trace, as part of it. Raises GraphError for endless recursion."""
         if kind_of_call(args, options) in getattr(self.open, "calls", ()):
             raise GraphError(
-                f"{self.__name__} calls itself while it is traced, with arguments of the same kind, and so for ever: a "
-                "graph unrolls recursion. Let a Python number among the arguments count down to an end, or use "
-                "mg.while_loop"
+                f"{self.__name__} calls itself while it is traced, with arguments of the same kind, which would never "
+                "end: a graph unrolls recursion. Count down a Python number among the arguments, or use mg.while_loop"
             )
         return self.opened(args, options)
 
     def remember(self, key: Any, made: Trace) -> None:
-        """Keep a trace; forget the oldest where there are too many, and those of objects that are gone."""
+        """Store a trace. Drops the oldest if there are too many; a trace is also dropped when an object in it dies."""
         while len(self.traces) >= MOST_TRACES:
             del self.traces[next(iter(self.traces))]
         made.watched = [ref(same(), Forgetting(self, key)) for same in objects_in(key)]
@@ -271,13 +270,13 @@ class TracedFunction:
                 stacklevel=4,
             )
 
-    # -- as a method, and to look into -----------------------------------------------------------------
+    # -- as a method, and for inspection ---------------------------------------------------------------
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else Bound(self.of(instance), instance)
 
     def of(self, instance: Any) -> TracedFunction:
-        """The traced method of one instance, whose traces are its own and go with it."""
+        """The traced method of one instance, with traces of its own, which die with the instance."""
         known: TracedFunction | None = self.instances.get(instance)
         if known is None:
             parameters = Parameters(MethodType(self.python_function, instance))
@@ -286,17 +285,17 @@ class TracedFunction:
         return known
 
     def trace_for(self, *args: Any, **options: Any) -> Trace:
-        """The trace for these arguments, made if there is none; it is not run."""
+        """The trace for these arguments, made if there is none. Does not run it."""
         tensors: list[Tensor] = []
         found, args, options = self.found(args, options, tensors)
         return self.traced(args, options, tensors) if found is None else found
 
     def graph_for(self, *args: Any, **options: Any) -> Graph:
-        """The graph for these arguments, as it was traced."""
+        """The graph for these arguments, as traced, before any pass."""
         return self.trace_for(*args, **options).graph
 
     def get_concrete_function(self, *args: Any) -> TracedFunction:
-        """The function of tensors such as these, or of such TensorSpecs, alone: traced now, and once."""
+        """The function for tensors with these specs only, traced now. An argument may be a tensor or a TensorSpec."""
         specs = planted(args, (TensorSpec.from_tensor(Tensor(x)) if is_tensor(x) else x for x in leaves(args)))
         made = TracedFunction(self.python_function, specs, self.autograph, False, self.compile_options)
         made.trace_for(*planted(specs, (x.example() for x in leaves(specs))))
@@ -314,18 +313,18 @@ class TracedFunction:
 
     @property
     def c_source(self) -> str:
-        """The C++ in the generated code of the latest trace, of jit_compile="native"."""
+        """The C++ part of the generated code of the latest trace, with jit_compile="native"."""
         return self.latest.run.latest.c_source
 
     @property
     def latest(self) -> Trace:
-        """The latest trace. Raises GraphError where there is none yet."""
+        """The latest trace. Raises GraphError if there is none yet."""
         if not self.history:
-            raise GraphError(f"{self.__name__} was not traced yet: call it, and what was made of it is here")
+            raise GraphError(f"{self.__name__} was not traced yet: call it first")
         return self.history[-1]
 
     def explain(self) -> str:
-        """Why each trace was made, what it captured and changes, and what became of its graph."""
+        """Why each trace was made, what it captures and changes, and what the passes did to its graph."""
         return explained(self.__name__, self.history, self.trace_count)
 
     def __repr__(self) -> str:
@@ -333,12 +332,12 @@ class TracedFunction:
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether an argument is given to the graph at each run, and is no constant of it."""
+    """Whether an argument is an input of the graph, and not a constant in it."""
     return isinstance(x, Tensor | np.ndarray)
 
 
 def kind_of_call(args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
-    """What tells a call from another, for arguments that may be symbols."""
+    """A key to compare calls by, for arguments that may be symbols."""
     return [x.spec if isinstance(x, Operand) else x if type(x) in IMMUTABLE else id(x) for x in leaves((args, options))]
 
 
@@ -351,15 +350,15 @@ def function(
     jit_compile: bool | str = False,
     threads: int = 1,
 ) -> Any:
-    """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
+    """The function, traced once for each kind of call and run as a graph. A decorator, with or without options.
 
-    input_signature     a TensorSpec for each argument: there is one trace, whatever lengths come where they say None
-    autograph           Python's if, while and for on tensors become control flow of the graph
-    reduce_retracing    where calls differ in lengths alone, trace once for all lengths
-    jit_compile         sums may be taken in another order, and functions computed by equal ones: faster, and results
-                        differ by rounding. Without it they are to the bit those of the ops, one after another.
-                        "native": the same, its loops in C++, where there is a compiler (`.c_source` shows them)
-    threads             over which the blocks of large loops are spread
+    input_signature     a TensorSpec for each argument: one trace serves all calls; None in a shape is any length
+    autograph           convert Python's if, while and for on tensors to control flow of the graph
+    reduce_retracing    if calls differ only in lengths, trace once for all lengths
+    jit_compile         True may reorder sums and replace formulas by equal ones: faster, with other rounding. False
+                        gives the results of the ops run one by one, to the bit.
+                        "native" is True with loops in C++, if there is a compiler (`.c_source` shows them)
+    threads             how many threads share the blocks of large loops
     """
     if func is None:
         return lambda f: function(

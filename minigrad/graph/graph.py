@@ -1,4 +1,4 @@
-"""Graph: a program that is written down first, and run in parts, by whoever asks for its results.
+"""Graph: a program that is built first and run later; each run computes only what is fetched.
 
     g = mg.Graph()
     with g.as_default():
@@ -9,9 +9,9 @@
         session.run(w.initializer)
         session.run(y, {x: data})
 
-It is a builder that stays open: what its symbols are operands of becomes part of it, inside the block or not. Where no
-graph is named, the default graph is meant: that of the innermost `with graph.as_default():`, else that of the innermost
-`with Session(graph):`, else one that every thread has. Names and meaning are TensorFlow 1's.
+It is a builder that stays open: an op on its symbols becomes part of it, inside the block or outside. The default graph
+is that of the innermost `with graph.as_default():`, else that of the innermost `with Session(graph):`, else one graph
+per thread. Names and meaning are TensorFlow 1's.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ GLOBAL_VARIABLES, TRAINABLE_VARIABLES, UPDATE_OPS = "variables", "trainable_vari
 class Waiting(NamedTuple):
     """A control_dependencies block.
 
-    waits     what everything in it comes after, that of the blocks around it included
-    inside    the nodes made in it, which wait already
+    waits     the nodes that its ops run after, including those of the blocks around it
+    inside    the nodes made in the block, which wait already
     """
 
     waits: tuple[Node, ...]
@@ -54,19 +54,19 @@ class Waiting(NamedTuple):
 
 
 class StaticGraph(GraphBuilder):
-    """A graph under construction, for sessions to run: mg.Graph. What one run needs is a Graph of core/.
+    """A graph under construction, for sessions to run: mg.Graph. One run extracts a core Graph from it.
 
-    symbols       name → the symbol of that name, in the order in which they were made
-    order         node → its place in that order, which is an order to run in
+    symbols       name → its symbol, in order of creation
+    order         node → its position in that order, which is a valid order to run in
     states        name → the variable, or the tensor with a value, that a run reads or assigns
-    given         node → what a run takes for it that does not say: placeholders, None where it must say
-    probes        nodes that keep the value of another, whenever it is computed
-    late          nodes that read a variable after the assignments that were built before them and run with them
-    finalized     whether it is closed to new nodes
+    given         placeholder node → its default; None if it must be fed
+    probes        nodes that record the value of another node whenever it is computed
+    late          nodes that read a variable after the earlier assignments of the same run
+    finalized     whether the graph is closed to new nodes
     """
 
-    once = False  # Python runs as ever, and what it does at once is done
-    chained = False  # a run takes what it needs, and no effect needs the one before it
+    once = False  # Python code is not traced: its own side effects happen while building
+    chained = False  # a run executes only what it needs, so effects are not ordered among themselves
     way_out = (
         "A session gives it one: session.run(y, {x: value}). To branch on it take mg.cond or where, to loop over it "
         "mg.while_loop, lax.fori_loop or lax.scan"
@@ -84,7 +84,7 @@ class StaticGraph(GraphBuilder):
         self.scope = ""
         self.waiting: Waiting | None = None
         self.collections: defaultdict[str, list[Any]] = defaultdict(list)
-        self.plans: dict[Any, Any] = {}  # what sessions worked out: see session.py
+        self.plans: dict[Any, Any] = {}  # the cached run plans of sessions: see session.py
         self.lock = threading.RLock()
 
     def note_early(self, error: Exception) -> None:
@@ -97,7 +97,7 @@ class StaticGraph(GraphBuilder):
         return super().apply(op, operands)
 
     def as_default(self) -> AbstractContextManager[Self]:
-        """A block in which this is the default graph, and takes every op."""
+        """A block in which this is the default graph, to which every op is added."""
         return self.building()
 
     # -- nodes --------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class StaticGraph(GraphBuilder):
         return y
 
     def after_waits(self, xs: Sequence[Tracer]) -> Sequence[Tracer]:
-        """The operands, the first of them after what the block waits for, unless one is from the block."""
+        """The operands, the first of which waits for the block's dependencies, unless one was made in the block."""
         block = self.waiting
         if block is None or not xs or not block.inside.isdisjoint(x.node for x in xs):
             return xs
@@ -125,7 +125,7 @@ class StaticGraph(GraphBuilder):
             return self.added(super().input(name, spec))
 
     def added(self, node: NamedNode) -> NamedNode:
-        """A node that is part of the graph from now on."""
+        """Add a node to the graph, and return it."""
         self.order[node], node.worker = len(self.order), workers.numbers[-1]
         self.symbols[node.name] = Tracer(node, self)
         if self.waiting is not None and not isinstance(node.op, ops.Const | ops.Input):
@@ -133,11 +133,11 @@ class StaticGraph(GraphBuilder):
         return node
 
     def unique(self, name: str) -> str:
-        """The name in its scope, with a number if it is taken. Raises GraphError where the graph is closed."""
+        """The name in its scope, with a number if it is taken. Raises GraphError if the graph is finalized."""
         if self.finalized:
             raise GraphError(f"the graph is finalized, and {name} would be a new node: build everything before that")
         if not VALID.fullmatch(name):
-            raise GraphError(f"a name is letters, digits and _ . - / and begins with no other sign: {name!r} is none")
+            raise GraphError(f"{name!r} is no valid name: use letters, digits and _ . - / and begin with a letter")
         name = whole = self.scope + name
         while name in self.names:
             self.names[whole] += 1
@@ -150,7 +150,7 @@ class StaticGraph(GraphBuilder):
     def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
         if isinstance(o, Tracer) and o.builder is self and self.waiting and o.name in self.states:
             return self.read(o.name)
-        if isinstance(o, np.ndarray | list):  # what is written into the array later is no matter of the graph
+        if isinstance(o, np.ndarray | list):  # a copy, so that later writes to the array do not change the graph
             o = tensor(o, device=None if beside is None else beside.device)
         return super().lift(o, beside)
 
@@ -161,7 +161,7 @@ class StaticGraph(GraphBuilder):
         return self.read(node.name) if self.waiting and symbol.node is node else symbol
 
     def constant(self, array: Any, name: str) -> Tracer:
-        """An array that is part of the graph, under a name."""
+        """Add an array to the graph under a name."""
         x = Tensor(array)
         node = self.input(name, x.spec)
         self.captured[id(x)] = Captured(x, node, Tracer(node, self))
@@ -169,18 +169,18 @@ class StaticGraph(GraphBuilder):
         return self.captured[id(x)].symbol
 
     def variable(self, name: str, spec: Spec, variable: Any) -> Node:
-        """The node that reads a variable at the start of a run. The name is unique already."""
+        """The node that reads a variable at the start of a run. The name must be unique already."""
         self.states[name] = variable
         return self.added(NamedNode(ops.Read(name, spec), (), spec, name, place()))
 
     def read(self, name: str) -> Tracer:
-        """What a variable holds after what is being waited for."""
+        """Read a variable after the ops that the open block waits for."""
         waits = () if self.waiting is None else self.waiting.waits
         with self.name_scope(f"{name}/"):
             return Tracer(self.node(ops.Read(name, self.states[name].spec), waits, name="read"), self)
 
     def latest(self, x: Any) -> Tracer:
-        """What a branch or a loop that assigns x begins with: an assignment more follows those built before it."""
+        """The value of x that a branch or a loop which assigns it starts from: after all earlier assignments."""
         symbol = self.lift(x)
         if self.waiting is not None or symbol.name not in self.states:
             return symbol
@@ -194,10 +194,10 @@ class StaticGraph(GraphBuilder):
         return y if isinstance(y, Tracer) and isinstance(y.op, ops.Read) else x
 
     def reads(self, x: Any) -> list[Node]:
-        """The nodes that are x: of a variable, or a captured tensor, each that reads it."""
+        """The nodes that stand for x; for a variable or a captured tensor, every node that reads it."""
         with self.control_dependencies(None):
             nodes = super().reads(x)
-        name = name_of(nodes[0]) if nodes else None  # of a tensor that the graph does not read, none
+        name = name_of(nodes[0]) if nodes else None  # None if the graph does not read the tensor
         if name not in self.states:
             return nodes
         others = (n for n in self.order if isinstance(n.op, ops.Read) and n.op.variable == name and n is not nodes[0])
@@ -206,7 +206,7 @@ class StaticGraph(GraphBuilder):
     # -- state --------------------------------------------------------------------------------------
 
     def assigned(self, x: Any, y: Tracer, op: type[ops.Assign] = ops.Assign, name: str | None = None) -> Tracer:
-        """The op by which a variable, or a captured tensor, takes a value: an op to be run."""
+        """Add the op that assigns a value to a variable or a captured tensor. It happens only when it is run."""
         target = x.name if isinstance(x, Tracer) else self.captured[id(x)].input.name
         value = y.astype(x.dtype).broadcast_to(x.shape)
         (waited,) = self.after_waits([value])
@@ -214,8 +214,8 @@ class StaticGraph(GraphBuilder):
             return Tracer(self.node(op(target), (waited.node,), name=name), self)
 
     def become(self, x: Any, y: Tracer) -> None:
-        """An edit in place, written down: of a variable, an assignment to be run; of a tensor, the same, and what is
-        written after it reads the new value. Both are in the collection "update_ops".
+        """Add an in-place edit as an assignment op in the collection "update_ops". Ops added after the edit of a tensor
+        read the new value; those of a variable do not.
         """
         if isinstance(x, Tracer) and x.name in self.states:
             self.collections[UPDATE_OPS].append(self.assigned(x, y))
@@ -255,9 +255,9 @@ class StaticGraph(GraphBuilder):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """A block in which names begin with this one and a slash: "layer", then "layer_1", if it is said again.
+        """A block whose names get this prefix and a slash: "layer", or "layer_1" if "layer" was used before.
 
-        A name that ends in a slash goes back into the scope of exactly that name, and None out of all scopes.
+        A name that ends in a slash re-enters the scope of exactly that name. None leaves all scopes.
         """
         before = self.scope
         self.scope = "" if name is None else name if name.endswith("/") else f"{self.unique(name)}/"
@@ -268,7 +268,7 @@ class StaticGraph(GraphBuilder):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """A block whose ops run after these; None forgets the blocks around it."""
+        """A block whose ops run after these ops; None cancels the blocks around it."""
         before = self.waiting
         if control_inputs is None:
             self.waiting = None
@@ -282,18 +282,18 @@ class StaticGraph(GraphBuilder):
         finally:
             self.waiting = before
 
-    # -- looking at it ------------------------------------------------------------------------------
+    # -- inspection ---------------------------------------------------------------------------------
 
     def finalize(self) -> None:
-        """Close it: from now on it is only run."""
+        """Close the graph: no more nodes can be added."""
         self.finalized = True
 
     def get_operations(self) -> list[Tracer]:
-        """Everything in it, in the order in which it was built."""
+        """The symbols of the graph, in the order in which they were built."""
         return list(self.symbols.values())
 
     def get_tensor_by_name(self, name: str) -> Tracer:
-        """The symbol of that name; TensorFlow's "name:0" is heard. Raises GraphError where there is none."""
+        """The symbol of that name; "name:0" works too, as in TensorFlow. Raises GraphError if there is none."""
         symbol = self.symbols.get(name.removesuffix(":0"))
         if symbol is None:
             near = [n for n in self.symbols if name.split("/")[-1].split(":")[0].lower() in n.lower()][:5]
@@ -304,15 +304,15 @@ class StaticGraph(GraphBuilder):
     get_operation_by_name = get_tensor_by_name
 
     def get_collection(self, name: str) -> list[Any]:
-        """What was put into the collection, in order."""
+        """The contents of the collection, in order of insertion."""
         return list(self.collections[name])
 
     def add_to_collection(self, name: str, value: Any) -> None:
-        """Put something where it is found again by a name."""
+        """Append a value to the collection of that name."""
         self.collections[name].append(value)
 
     def unread(self) -> list[Node]:
-        """What no other node reads, the last made last: an op to be run, or a result."""
+        """The nodes that no other node reads, in order of creation: ops to run, or results."""
         read = {x for node in self.order for x in node.inputs}
         return [node for node in self.order if node not in read]
 
@@ -328,7 +328,7 @@ Graph = StaticGraph  # its public name
 
 
 def line_of(node: Node) -> str:
-    """A node as it is made of others."""
+    """A node as one line of text."""
     return f"{name_of(node)} = {node.op}({', '.join(map(name_of, node.inputs))})  # {node.spec}"
 
 
@@ -339,7 +339,7 @@ def name_of(node: Node) -> str:
 
 
 class Defaults(threading.local):
-    """Of this thread: the graph outside all blocks."""
+    """The default graph of this thread, outside all blocks."""
 
     def __init__(self) -> None:
         self.graph = StaticGraph()
@@ -349,13 +349,13 @@ defaults = Defaults()
 
 
 def get_default_graph() -> StaticGraph:
-    """The graph that placeholders and variables are made in just now."""
+    """The graph in which placeholders and variables are created now."""
     graph, session = open_graph(), get_default_session()
     return graph if graph is not None else defaults.graph if session is None else session.graph
 
 
 def open_graph() -> StaticGraph | None:
-    """The graph that is being built, for a session."""
+    """The session's graph that is being built, if any."""
     builder = current.mode.builder
     while builder is not None and not isinstance(builder, StaticGraph):
         builder = builder.outer
@@ -368,35 +368,35 @@ def executing_eagerly() -> bool:
 
 
 def reset_default_graph() -> None:
-    """Begin anew with an empty graph outside all blocks."""
+    """Replace the thread's default graph by an empty one."""
     defaults.graph = StaticGraph()
 
 
 def builder_of(xs: Iterable[Any]) -> GraphBuilder | None:
-    """What an op on these becomes part of: the graph that is being built, else theirs; None where values meet."""
+    """The builder that an op on these is added to: the active one, else that of a symbol; None if all have values."""
     if current.mode.builder is not None:
         return current.mode.builder  # type: ignore[no-any-return]
     return next((x.builder for x in xs if isinstance(x, Tracer)), None)
 
 
 def builder_or_default(xs: Iterable[Any]) -> GraphBuilder:
-    """The same; the default graph, where values meet."""
+    """builder_of(); the default graph, if all operands have values."""
     builder = builder_of(xs)
     return get_default_graph() if builder is None else builder
 
 
 def name_scope(name: str | None) -> AbstractContextManager[str]:
-    """A block of the default graph in which names begin with this one and a slash."""
+    """A block of the default graph whose names get this prefix and a slash."""
     return get_default_graph().name_scope(name)
 
 
 def get_collection(name: str) -> list[Any]:
-    """What is in the default graph's collection of that name."""
+    """The contents of the default graph's collection of that name."""
     return get_default_graph().get_collection(name)
 
 
 def add_to_collection(name: str, value: Any) -> None:
-    """Put something into a collection of the default graph."""
+    """Append a value to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
@@ -409,9 +409,9 @@ def gradients(
 ) -> list[Any]:
     """Σ ⟨grad_y, ∂y/∂x⟩ for each x, over all ys; None where no y depends on x.
 
-    ys, xs            one tensor, or several; an x may be a result inside the graph
-    grad_ys           what arrives at each y: ones, where it is None
-    stop_gradients    what is taken as constant: ∂y/∂x is along the ways that do not pass there
+    ys, xs            one tensor or several; an x may be any symbol of the graph
+    grad_ys           the gradient that arrives at each y; ones if None
+    stop_gradients    tensors treated as constants: no gradient passes through them
     """
     targets, sources = several(ys), several(xs)
     builder = builder_or_default([*targets, *sources])
@@ -422,5 +422,5 @@ def gradients(
 
 
 def several(xs: Any) -> list[Any]:
-    """One, or several, as a list."""
+    """One tensor or several, as a list."""
     return list(xs) if isinstance(xs, Sequence) else [xs]

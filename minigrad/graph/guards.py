@@ -1,11 +1,11 @@
-"""Guards: everything outside that a trace depends on. Each run checks it; after a change the function is traced again.
+"""Guards: the outside state that a trace depends on. Each run checks it; after a change the function is traced again.
 
-A trace depends on the dtype and shape of what it captured; the groups and options of an optimiser, and which parameters
-have made the same number of steps with it; whether a leaf had a .grad, and whether a parameter learns; the code of a
-function, which a notebook's autoreload edits; what names lead to (names.py); and all that Python read of modules,
-schedules and other objects of minigrad's: attributes, parts, hooks, options. Each call compares the ids of what modules
-hold. Only what can be edited in place (a list, an array, a user's object, an attribute of anything but a module) is
-compared by its contents in each call: see contents.py.
+A trace depends on the dtype and shape of captured tensors; on the groups and options of an optimiser, and on which
+parameters have made equally many steps with it; on whether a leaf had a .grad, and whether a parameter is trained; on
+the code of functions, which a notebook's autoreload edits; on the objects that names lead to (names.py); and on what
+Python read of modules, schedules and other minigrad objects: attributes, parts, hooks, options. Each call compares the
+ids of the values in modules. Only values that can be edited in place (lists, arrays, user objects, attributes of
+anything but a module) are compared by contents: see contents.py.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"
 
 
 class Guards:
-    """What a trace depends on, and how it was while tracing.
+    """The state that a trace depends on, as it was during tracing.
 
-    captured    name → what the graph reads from outside
-    noted       (id, attribute) → (a weak reference to the object, what Python read)
+    captured    name → the tensor that the graph reads from outside
+    noted       (id, attribute) → (the object, the value that Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
     counted     the part of `noted` that changes only if an attribute of a module is set
     modules     weak references to the modules that were read
-    readers     for each, what gets the attributes that Python read of its dictionary
-    ids         the ids of their values when they were last compared. A deleted object is appended, as in Names
-    others      weak references to the tensors whose dtype or shape Python may have read, and that were not captured
-    reached     what the function's names led to
+    readers     for each module, a getter of the attributes that Python read from its dictionary
+    ids         the ids of their values at the last comparison. A deleted object is appended, as in Names
+    others      weak references to uncaptured tensors whose dtype or shape Python may have read
+    reached     the objects that the function's names led to
     """
 
     reached: Names
@@ -93,10 +93,10 @@ class Guards:
         return [(x.tracked, getattr(x.node, "hooks", None)) for x in self.captured]
 
     def values(self) -> list[Any]:
-        """What the modules hold in the attributes that were read, and how many hooks they have."""
+        """The values of the attributes that were read from modules, and the numbers of their hooks."""
         try:
             spaces = [*map(vars, map(call, self.modules))]
-        except TypeError:  # one is gone
+        except TypeError:  # a module was deleted
             alive = [(of, get) for of, get in zip(self.modules, self.readers) if of() is not None]
             self.modules, self.readers = [of for of, _ in alive], [get for _, get in alive]
             return self.values()
@@ -110,7 +110,7 @@ class Guards:
             if self.pulled and getattr(x.node, "hooks", None) != hooks:
                 yield f"{name} has its first hook"
             if self.pulled and x.tracked != learned:
-                yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
+                yield f"{name} {'required a gradient, and no longer does' if learned else 'now requires a gradient'}"
         if self.specs_now()[len(self.captured) :] != self.specs[len(self.captured) :]:
             yield "a tensor of a module has another dtype or shape"
         yield from (f"{name} has another value" for name in self.reached.broken())
@@ -125,7 +125,7 @@ def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
 
 
 def observe(what: Any, attribute: str) -> Any:
-    """Return what Python would read now in this attribute; of a .grad, whether there is one."""
+    """The value that Python would read in this attribute now; for .grad, whether there is one."""
     if isinstance(what, ModuleLike) and attribute in WALKS:
         return contents(tuple(getattr(what, attribute)()))
     if isinstance(what, type):
@@ -148,7 +148,7 @@ def observe(what: Any, attribute: str) -> Any:
 
 
 def is_counted(what: Any, attribute: str, value: Any) -> bool:
-    """Whether what was noted changes only by assignment to a module, and never in place."""
+    """Whether a noted value changes only by assignment to a module, never in place."""
     if isinstance(what, type):
         return what.__module__.startswith("minigrad.")
     if not isinstance(what, ModuleLike):
@@ -170,7 +170,7 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
         case "contents":
             return f"a {type(what).__name__} among the arguments has changed"
         case "requires_grad":
-            return f"a tensor that {'wanted a gradient wants none' if before else 'wanted no gradient wants one'}"
+            return f"a tensor {'no longer requires a gradient' if before else 'now requires a gradient'}"
         case "together":
             return "parameters that had made the same number of steps with an optimiser no longer have"
         case "groups()":

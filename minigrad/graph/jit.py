@@ -1,7 +1,7 @@
 """Tracing in JAX's words.
 
-jit(f)              f as a graph: numbers among the arguments are tensors, unless they are said to be static
-eval_shape(f, x)    what f would give, as specs: traced, and not run
+jit(f)              f as a graph: numbers among the arguments become tensors, unless they are static
+eval_shape(f, x)    the specs of f's results: f is traced, not run
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ NUMBER = bool | int | float | np.generic
 
 
 class Jitted(TracedFunction):
-    """A traced function whose arguments are all tensors, but for the static ones, which tell by value.
+    """A traced function whose arguments are tensors, except the static ones, which are compared by value.
 
-    static    positions and names of those
+    static    positions and names of the static arguments
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class Jitted(TracedFunction):
         return super().__call__(*args, **options)
 
     def given(self, place: int | str, x: Any) -> Any:
-        """An argument as it is traced. Raises TypeError for a static one that cannot be hashed."""
+        """An argument, its numbers made tensors unless it is static. Raises TypeError if static and unhashable."""
         if place not in self.static:
             return planted(x, (Tensor(y) if isinstance(y, NUMBER) else y for y in leaves(x)))
         try:
             hash(x)
         except TypeError:
             raise TypeError(
-                f"argument {place} of {self.__name__} is static, and tells by value: {type(x).__name__} has no hash. "
-                "Pass a tuple for a list, or a frozen dataclass"
+                f"argument {place} of {self.__name__} is static, so it is compared by value, but a "
+                f"{type(x).__name__} is not hashable: pass a tuple instead of a list, or a frozen dataclass"
             ) from None
         return x
 
@@ -65,13 +65,13 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     backend: str | None = None,
 ) -> Any:
-    """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
+    """The function, traced once for each kind of call and run as a graph. A decorator, with or without options.
 
-    As XLA does, it may take sums in another order: results differ from those of the ops, one after another, by
-    rounding. mg.function keeps every bit, unless it is told jit_compile=True.
+    Like XLA, it may reorder sums, so that results differ by rounding from those of the ops run one by one. mg.function
+    gives the same bits as the ops, unless jit_compile=True.
 
-    static_argnums, static_argnames    arguments that are constants of the trace, which is made for each of their values
-    backend                            "native" for loops in C++, where there is a compiler
+    static_argnums, static_argnames    arguments that are constants of a trace; each of their values has its own trace
+    backend                            "native" for loops in C++, if there is a compiler
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames, backend=backend)
@@ -81,7 +81,7 @@ def jit(
 
 
 def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:
-    """The map from arguments to the graph that is traced for such, as text: a line for each node."""
+    """A function of the same arguments that returns the traced graph as text, a line for each node."""
 
     def text(*args: Any) -> str:
         f = jit(fun)
@@ -93,7 +93,7 @@ def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What fun would give for these arguments, tensors or TensorSpecs, with a TensorSpec for each tensor of it."""
+    """The result of fun for these arguments (tensors or TensorSpecs), with a TensorSpec in place of each tensor."""
     builder = Tracing({})
     given = [symbol_of(builder, i, x) for i, x in enumerate(leaves((args, options)))]
     with builder.building(), in_mode(recording=True, tracked=False, watchers=()):
@@ -108,7 +108,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def symbol_of(builder: Tracing, i: int, x: Any) -> Any:
-    """A tensor, or what announces one, as a symbol; anything else as it is."""
+    """The symbol of a tensor, an array or a TensorSpec; anything else unchanged."""
     if isinstance(x, TensorSpec):
         return builder.argument(x.name or f"x{i}", x.spec())
     tensor = Tensor(x) if isinstance(x, np.ndarray) else x

@@ -8,7 +8,7 @@
     lax.map(f, xs)
     lax.select(pred, on_true, on_false), lax.stop_gradient(x)
 
-On tensors that have values they run as Python would; in a traced function they are ops.
+On tensors that have values they run in Python; in a traced function they are ops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """branches[index](*operands); an index too small is the first, one too large the last."""
+    """branches[index](*operands), the index clamped to the first and the last branch."""
 
     def among(first: int, last: int) -> Any:
         middle = (first + last + 1) // 2
@@ -41,12 +41,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
-    """x = body_fun(x) as long as cond_fun(x), x being init_val before: the last x. x is any structure."""
+    """Repeat x = body_fun(x) while cond_fun(x), starting from init_val. Returns the last x, of any structure."""
     return control.while_loop(cond_fun, lambda x: (body_fun(x),), (init_val,))[0]
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """f(x[t]) for each t along the first axis of xs, stacked: one after the other."""
+    """f(x[t]) for each t along the first axis of xs, run one after the other and stacked."""
     return scan(lambda _, x: (None, f(x)), None, xs)[1]
 
 

@@ -1,7 +1,7 @@
-"""State: attributes of modules that a traced function assigns. Each run reads them, and assigns new values.
+"""Attributes of modules that a traced function assigns. Each run reads them, and assigns new values.
 
-So `self.h = self.cell(x, self.h)` in a forward pass works as in eager mode. While the function is traced, the module
-holds symbols; afterwards it holds its earlier values again, until the first run.
+So `self.h = self.cell(x, self.h)` in a forward pass works as in eager mode. During tracing the module holds symbols;
+afterwards its earlier values are restored, until the first run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ModuleAttribute:
-    """A tensor in an attribute of a module, captured by name: each run reads the tensor that is there then.
+    """A tensor in an attribute of a module, captured by name: each run reads the tensor that is there at the time.
 
     i    its index among the leaves of the attribute's value
     """
@@ -42,7 +42,7 @@ class ModuleAttribute:
 
 
 def assigned_values(builder: Tracing) -> list[Any]:
-    """What the trace has assigned to attributes of modules, in order; the modules hold again what they held before."""
+    """The values that the trace assigned to attributes of modules, in order. Restores the modules' earlier values."""
     refuse_edited_containers(builder)
     read_slots(builder)
     values = [vars(module).get(name, MISSING) for (_, name), (module, _) in builder.assigned.items()]
@@ -51,7 +51,7 @@ def assigned_values(builder: Tracing) -> list[Any]:
 
 
 def read_slots(builder: Tracing) -> None:
-    """Capture by attribute, not by identity, the tensors that each run replaces by assignment."""
+    """Capture by attribute, not by identity, the tensors that each run replaces by an assignment."""
     for (key, name), (module, before) in builder.assigned.items():
         tensors = leaves(before)
         elsewhere = {id(x) for x in tensors if id(x) in builder.known and name not in module._buffers}

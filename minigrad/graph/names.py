@@ -1,11 +1,11 @@
-"""What a traced function reaches by names: tensors, modules, optimisers and functions, in variables and in objects.
+"""The objects that a traced function reaches by names: tensors, modules, optimisers and functions.
 
-A function is traced again if a name is bound to another of these objects, if a container or an object that leads to
-one is replaced or grows by one, or if an attribute of a user's object holds another value. A number in a variable, or
-in a list or dictionary outside of modules, is a constant of the trace.
+A function is traced again if a name is bound to another such object, if a container or an object that leads to one is
+replaced or gains one, or if an attribute of a user's object holds another value. A number in a variable, or in a list
+or dictionary outside of modules, is a constant of the trace.
 
-A snapshot is taken after tracing. Each run first compares the ids of all values, without a call of a Python function
-for each, as there may be thousands. Only if an id differs, a second snapshot is taken and compared.
+A snapshot is taken after tracing. Each run first compares the ids of all values, in C, as there may be thousands. Only
+if an id differs is a second snapshot taken and compared.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ Look = Callable[[], Iterable[Any]]
 
 @lru_cache(4096)
 def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The variables that a function and the functions in it read, the attributes they read, and assign.
+    """The variables, the attributes read and the attributes assigned in a function and its inner functions.
 
-    A list to which they only append is not read.
+    A list that they only append to does not count as read.
     """
     steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
     found = [{n for (op, n), (_, then) in pairwise(steps) if op in VARIABLES and then != "append"}]
@@ -57,8 +57,8 @@ class Names:
     """A snapshot of the values that the names in a function's code lead to.
 
     read, assigned    the attributes that the code of all functions reads, and those that it assigns
-    found             (name, key) of each value that counts: snapshots are compared by this
-    leads             id of a container or an object → whether it leads to a value that counts
+    found             (name, key) of each relevant value: snapshots are compared by this
+    leads             id of a container or an object → whether it leads to a relevant value
     looks             functions in C that return all values
     ids               the ids of all values. A deleted object is appended, as another may get its id
     """
@@ -85,11 +85,11 @@ class Names:
         self.ids += map(id, values)
 
     def values(self) -> Iterator[Any]:
-        """All values that are looked at, as they are now."""
+        """All watched values, as they are now."""
         return chain.from_iterable(map(call, self.looks))
 
     def holds(self) -> bool:
-        """Whether the names lead to what they led to."""
+        """Whether all names lead to the same values as before."""
         if [*map(id, self.values())] == self.ids:
             return True
         again = self.again()
@@ -98,17 +98,17 @@ class Names:
         return is_same
 
     def again(self) -> Names:
-        """A snapshot of now."""
+        """A new snapshot."""
         return Names(self.f, self.classes, self.read, self.assigned)
 
     def broken(self) -> Iterator[str]:
-        """The names of the places that hold something else."""
+        """The names whose values have changed."""
         now = self.again().found
         changed = {*self.found} ^ {*now}
         yield from dict.fromkeys(name for name, key in (*self.found, *now) if (name, key) in changed)
 
     def open(self, name: str, x: Any, depth: int) -> bool:
-        """Find what counts in a value. Returns whether the value counts, or leads to something that does."""
+        """Find the relevant values in a value. Returns whether it is relevant, or leads to a relevant one."""
         if type(x) in IMMUTABLE - {type} or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
             return isinstance(x, Tensor | Stateful)
         if id(x) not in self.leads:
@@ -120,13 +120,13 @@ class Names:
         return self.leads[id(x)]
 
     def look_at(self, names: Sequence[str], look: Look, counts: bool = False) -> Iterator[tuple[str, Any, bool]]:
-        """Look at values in each run. Returns (name, value, whether it counts though it leads to nothing) for each."""
+        """Watch values in each run. Returns (name, value, whether it is relevant in any case) for each."""
         if names:
             self.looks.append(look)
         return zip(names, look(), repeat(counts))
 
     def parts(self, name: str, x: Any) -> Iterator[tuple[str, Any, bool]]:
-        """Look at each part of a value. Returns the same as look_at()."""
+        """Watch each part of a value. Returns the same as look_at()."""
         if isinstance(x, list | tuple | set | frozenset | deque | dict):
             look: Look = x.values if isinstance(x, dict) else x.__iter__
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
@@ -142,7 +142,7 @@ class Names:
             yield from self.parts_of_object(name, x)
 
     def parts_of_function(self, f: FunctionType) -> Iterator[tuple[str, Any, bool]]:
-        """What a function's cells hold; and, of a user's function, its defaults and the global variables it reads."""
+        """The contents of a function's cells; for a user's function also its defaults and the globals it reads."""
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
         yield f.__name__, getattr(f, "__wrapped__", None), False
         if not is_foreign(f):
@@ -157,7 +157,7 @@ class Names:
         yield from self.look_at([*cells], look)
 
     def parts_of_object(self, name: str, x: Any) -> Iterator[tuple[str, Any, bool]]:
-        """What is in the attributes, of a user's object, class or module, that some function reads."""
+        """The attributes of a user's object, class or module that some function reads."""
         bases = x.__mro__ if isinstance(x, type) else (x,)
         classes: tuple[Any, ...] = (*bases, *type.mro(type(x)))
         for holder in [x] if isinstance(x, ModuleType) else classes:
@@ -174,9 +174,9 @@ class Names:
 
 
 def is_implicit(space: Mapping[str, Any], name: str) -> bool:
-    """Whether a function of a class is a user's that Python calls without naming it, such as __call__ or __len__."""
+    """Whether a method is a user's special method, such as __call__ or __len__, which no code has to name."""
     is_special = name[:2] == "__" and name not in UNCALLED and isinstance(space[name], FunctionType)
-    return is_special and space[name].__code__.co_filename != "<string>"  # which a dataclass writes
+    return is_special and space[name].__code__.co_filename != "<string>"  # not one generated by a dataclass
 
 
 def key_of(x: Any) -> Any:
@@ -187,7 +187,7 @@ def key_of(x: Any) -> Any:
 
 
 def is_library(holder: Any) -> bool:
-    """Whether a module, or the module of a class, is not the user's."""
+    """Whether a module, or the module of a class, belongs to a library rather than the user."""
     name = holder.__name__ if isinstance(holder, ModuleType) else holder.__module__
     file = getattr(sys.modules.get(name), "__file__", None)
     return name in sys.builtin_module_names or (file is not None and from_library(file))

@@ -1,9 +1,9 @@
-"""A graph cut in two, between forward and backward: what forward must keep, and what backward makes of it.
+"""Partition a graph into forward and backward: choose the values that forward saves for backward.
 
-The derivative of a graph is more graph, and reads values of the first. To keep them all would be to keep what is
-cheaply made again from what is kept anyway: a comparison, a sum with a bias, a transposed view. So from the values that
-backward reads one goes back through cheap ops as long as that means fewer bytes to keep. (As PyTorch's partitioner does
-by a minimum cut: Horace He 2022, “Min-cut optimal recomputation with AOTAutograd”. This one is greedy.)
+The derivative of a graph is more graph, and reads values of the first. Saving all of them would waste memory: some are
+cheap to recompute from others that are saved anyway, such as a comparison, a sum with a bias, a transposed view. So the
+partition moves back through cheap ops from the values that backward reads, as long as that saves bytes. (PyTorch's
+partitioner uses a minimum cut: Horace He 2022, “Min-cut optimal recomputation with AOTAutograd”. This one is greedy.)
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ CHEAP = (
 
 
 class Partition:
-    """forward: inputs → (results, what is kept); backward: (gradients of results, what was kept) → gradients of inputs.
+    """forward: inputs → (results, saved values); backward: (gradients of results, saved values) → gradients of inputs.
 
-    graph      the whole, as it is computed without gradients
-    wanted     which inputs want gradients
-    moved      inputs that are written over when forward has run, of which a copy is kept
-    reached    nodes from which a gradient comes back to a wanted input
-    results    which outputs a gradient can come back from
-    pieces     (row of results, number) → the node that picks it, which perhaps only the derivative reads
-    kept       nodes of the graph that are kept, in order
-    forward    the graph that gives them too
+    graph      the whole graph, as it runs without gradients
+    wanted     for each input, whether it requires a gradient
+    moved      inputs that are overwritten after forward, of which a copy is saved
+    reached    nodes through which a gradient reaches a wanted input
+    results    indices of the outputs from which a gradient reaches a wanted input
+    pieces     (op with several results, index) → the node of that result, which perhaps only the derivative reads
+    kept       the nodes whose values are saved, in order
+    forward    the graph that also returns the saved values
     """
 
     def __init__(self, graph: Graph, wanted: Sequence[bool], moved: Collection[Node] = ()):
@@ -52,35 +52,38 @@ class Partition:
         self.nodes = set(self.order)
         self.reached = flowing(self.order, self.sources)
         self.results = [i for i, y in enumerate(graph.outputs) if y in self.reached and y.spec.is_float]
-        self.kept: list[Node] = []
-        read = {*self.pulled(tuple(self.results))[1]}
-        self.kept = chosen(self.order, read)
-        while any(isinstance(x.op, Custom) or several(x) for x in graph.nodes):  # whose backward may read anything
-            for numbers in {(*self.results, *self.numbers()), *((i,) for i in self.results)}:
-                read.update(self.pulled(numbers)[1])  # which only grows, and so has an end
-            before, self.kept = self.kept, chosen(self.order, read)
-            if before == self.kept:
-                break
+        self.keep_what_backward_reads()
         copies = [Node(ops.Clone(), (x,)) if x in moved else x for x in self.kept]
         self.inner = [i for i, x in enumerate(copies) if not isinstance(x.op, ops.Input)]
         self.forward = Graph(graph.inputs, (*graph.outputs, *(copies[i] for i in self.inner)))
 
+    def keep_what_backward_reads(self) -> None:
+        """Choose the nodes to save, so that gradients of any results, and of the saved values, can be computed."""
+        read = {*self.pulled(tuple(self.results))[1]}
+        self.kept = chosen(self.order, read)
+        while any(isinstance(x.op, Custom) or several(x) for x in self.graph.nodes):  # backward may read anything
+            for numbers in {(*self.results, *self.numbers()), *((i,) for i in self.results)}:
+                read.update(self.pulled(numbers)[1])  # it only grows, so the loop ends
+            before, self.kept = self.kept, chosen(self.order, read)
+            if before == self.kept:
+                break
+
     def node(self, number: int) -> Node:
-        """What gradients by number arrive at: results, by the number of the output, then kept values."""
+        """The node that the gradient of this index arrives at: an output, or, after those, a saved value."""
         n = len(self.graph.outputs)
         y = self.graph.outputs[number] if number < n else self.kept[number - n]
-        assert y is not None  # a result has a gradient, or is none
+        assert y is not None  # no gradient arrives at a missing output
         return y
 
     def numbers(self) -> list[int]:
-        """The kept values that a gradient can come back from."""
+        """The indices of the saved values from which a gradient reaches a wanted input."""
         n = len(self.graph.outputs)
         return [n + i for i, x in enumerate(self.kept) if x in self.reached and x.spec.is_float]
 
     def pulled(self, numbers: tuple[int, ...]) -> tuple[Graph, list[Node]]:
-        """The gradients of the wanted inputs, as a graph of those that arrive; and the nodes that it reads.
+        """The gradients of the wanted inputs, as a graph of the arriving gradients; and the nodes that it reads.
 
-        Each such node is an Input of the graph, in the order of the list, after the arriving gradients.
+        Each of these nodes is an Input of the graph, in the order of the list, after the arriving gradients.
         """
         gys = [placeholder(f"gy{i}", self.node(i).spec) for i in numbers]
         seeds: dict[Node, Any] = {}
@@ -97,7 +100,7 @@ class Partition:
             if node not in self.nodes or isinstance(node.op, ops.Const):
                 return node.with_inputs(inputs)
             if several(node):
-                return node  # of which the pieces are read
+                return node  # its pieces are read instead
             return slots.setdefault(node, slot(node, f"k{len(slots)}"))
 
         backward = optimise(Graph((), outputs).rebuild(cut))
@@ -106,10 +109,7 @@ class Partition:
         return Graph((*(gy.node for gy in gys), *(slots[node] for node in read)), backward.outputs), read
 
     def backward(self, numbers: tuple[int, ...]) -> Graph:
-        """The same as a graph of the arriving gradients and of what is kept.
-
-        Raises NoGradientError where it would read more than is kept.
-        """
+        """The backward graph of arriving gradients and saved values. Raises NoGradientError if those do not suffice."""
         graph, read = self.pulled(numbers)
         slots = [slot(x, f"k{i}") for i, x in enumerate(self.kept)]
         known = dict(zip(self.kept, slots))
@@ -120,17 +120,17 @@ class Partition:
 
 
 def slot(node: Node, name: str) -> Node:
-    """An input for the value of a node, which people know by its own name and place."""
+    """An input for the value of a node, which keeps the name and the source line of the node."""
     return NamedNode(ops.Input(name), (), node.spec, getattr(node, "name", name), getattr(node, "place", None))
 
 
 def several(node: Node) -> bool:
-    """Whether it is a row of results."""
+    """Whether the node has several results."""
     return isinstance(node.spec, Specs)
 
 
 def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
-    """Those nodes of `order` from which a gradient comes back to a source."""
+    """The nodes of `order` from which a gradient reaches a source."""
     found = set(sources)
     for node in order:
         is_after, stops = isinstance(node.op, ops.ControlDep), isinstance(node.op, ops.StopGradient)
@@ -142,14 +142,14 @@ def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
 
 
 def is_cheap(node: Node) -> bool:
-    """Whether it is made again for less than it costs to keep."""
+    """Whether the node is cheaper to recompute than to save."""
     is_look = node.op.is_view and not isinstance(node.op, ops.TupleGet)
     return bool(node.inputs) and not node.op.effect and (is_look or isinstance(node.op, CHEAP))
 
 
 def chosen(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
-    """What is kept so that all of `read` can be had: fewer bytes, where cheap ops bridge the way."""
-    price: dict[Node, int] = {}  # bytes to keep for a node, or for what it is made of
+    """The nodes to save so that all of `read` can be recomputed by cheap ops, with fewer bytes."""
+    price: dict[Node, int] = {}  # bytes to save for a node, or for the inputs of a cheap one
     for node in order:
         own = 0 if isinstance(node.op, ops.Const | ops.Input) else node.spec.nbytes
         price[node] = min(own, sum(price[x] for x in node.inputs)) if is_cheap(node) else own
@@ -164,7 +164,7 @@ def chosen(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
 
 
 def recomputed(wanted: Sequence[Node], known: dict[Node, Node]) -> list[Node]:
-    """The nodes, made of those known: which are not looked behind."""
+    """Copies of the wanted nodes, computed from the known ones."""
     made = dict(known)
     stack = list(reversed(wanted))
     while stack:

@@ -1,4 +1,4 @@
-"""Where a graph begins: what is given at each run, announced by its TensorSpec; and what never changes."""
+"""The inputs of a graph: placeholders and TensorSpecs for values that each run gets, and constants."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Shape = Sequence[int | str | None] | None
 
 
 def placeholder(dtype: Any, shape: Shape = None, name: str | None = None) -> Tracer:
-    """What is given at each run: `session.run(y, {x: data})`.
+    """An input that each run feeds: `session.run(y, {x: data})`.
 
-    shape    its lengths, with None or a name for one that differs from run to run; without a shape, one number.
-             None on the first axis is one length for the whole graph, the batch.
+    shape    its lengths, with None or a name for a length that varies from run to run; by default a single number.
+             None on axis 0 is the same length in the whole graph: the batch.
     """
     graph = get_default_graph()
     x = Tracer(graph.input("Placeholder" if name is None else name, Spec(said(shape), dtype)), graph)
@@ -40,7 +40,7 @@ def placeholder(dtype: Any, shape: Shape = None, name: str | None = None) -> Tra
 
 
 def placeholder_with_default(input: Any, shape: Shape = None, name: str | None = None) -> Tracer:
-    """What may be given at a run, and is the input where it is not."""
+    """An input that a run may feed, with a default for runs that do not."""
     graph = get_default_graph()
     with graph.building():
         default = graph.lift(constant(input) if not isinstance(input, Tracer) else input)
@@ -51,16 +51,16 @@ def placeholder_with_default(input: Any, shape: Shape = None, name: str | None =
 
 
 def said(shape: Shape) -> tuple[int, ...]:
-    """The shape that was said, None on axis 0 being the batch."""
+    """The shape, with None on axis 0 as the batch length."""
     if isinstance(shape, int | str):
         raise ShapeError(f"a shape is a list of lengths, and got {shape!r}: write ({shape!r},)")
     return lengths_of(() if shape is None else shape, lambda axis: None if axis else "batch")
 
 
 def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None) -> Tracer:
-    """What is the same at every run: a copy of the value, broadcast to the shape if one is said.
+    """A constant: a copy of the value, broadcast to the shape if there is one.
 
-    A traced function has it in a graph of its own.
+    In a traced function, a branch or a loop, it is part of the graph being built.
     """
     called = "Const" if name is None else name
     builder, graph = current.mode.builder, get_default_graph()
@@ -79,18 +79,18 @@ def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, 
 
 
 def outermost(builder: GraphBuilder) -> GraphBuilder:
-    """The builder around all others."""
+    """The outermost builder around this one."""
     return builder if builder.outer is None else outermost(builder.outer)
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What a tensor will be: its shape, of which lengths may be open, its dtype, and a name.
+    """The shape (with unknown lengths, if any), the dtype and the name of a tensor.
 
-    shape    a number for each axis; None for a length not known yet, a string for one that has a name
-    dtype    float64 unless it says otherwise
+    shape    a number for each axis; None for an unknown length, a string for a named one
+    dtype    float64 by default
 
-    None on axis 0 is the length named "batch", the same in all specs; on other axes it is a length of its own.
+    None on axis 0 is the length named "batch", the same in all specs; on another axis it is a separate length.
     """
 
     shape: Any
@@ -111,17 +111,17 @@ class TensorSpec:
         return cls(x.shape, x.dtype, name, x.spec.device)
 
     def example(self) -> Tensor:
-        """A tensor of this spec, its open lengths 1."""
+        """A tensor of zeros with this spec, its unknown lengths 1."""
         spec = self.spec()
         return Tensor(np.zeros([n if isinstance(n, int) else 1 for n in self.shape], spec.dtype), device=spec.device)
 
     def spec(self) -> Spec:
-        """As the engine says it, open lengths as Lengths."""
+        """The engine's Spec, with unknown lengths as Lengths."""
         shape = lengths_of(tuple(self.shape), lambda axis: "batch" if axis == 0 else None)
         return Spec(shape, np.dtype(self.dtype), CPU if self.device is None else device_called(self.device))
 
     def accepted(self, x: Any, name: str) -> Tensor:
-        """x as a tensor of this spec. Raises ShapeError or DTypeError where it is none."""
+        """x as a tensor of this spec. Raises ShapeError or DTypeError if it does not match."""
         tensor = x if isinstance(x, Tensor) else Tensor(fitting(x, self.spec(), f"argument {name}"), device=self.device)
         wanted, dtype = tuple(self.shape), np.dtype(self.dtype)
         fits = len(wanted) == tensor.ndim and all(
@@ -137,13 +137,13 @@ class TensorSpec:
 
 
 def fitting(data: Any, spec: Spec, who: str) -> Any:
-    """What is given for a tensor of that spec, in its dtype. Raises DTypeError where that does not hold it."""
+    """The data as an array of the spec's dtype. Raises DTypeError if the dtype cannot hold it."""
     array = array_of(data, None, spec.device)
     if array.dtype == spec.dtype:
         return array
     if KINDS[kind(array.dtype)] > KINDS[kind(spec.dtype)]:
         raise DTypeError(
-            f"{who} is {spec}, and was fed {array.dtype}, which would be cut: round it, or make it {array.dtype}"
+            f"{who} is {spec}, and was fed {array.dtype}, which would lose digits: round it, or declare {array.dtype}"
         )
     cast = array.astype(spec.dtype)
     if spec.dtype.kind in "iu" and (wrong := cast != array).any():
@@ -152,7 +152,7 @@ def fitting(data: Any, spec: Spec, who: str) -> Any:
 
 
 def specs_only(signature: Any) -> tuple[Any, ...] | None:
-    """An input signature, or None where there is none. Raises TypeError for what is no TensorSpec in it."""
+    """An input signature as a tuple, or None. Raises TypeError if a leaf of it is not a TensorSpec."""
     for each in leaves(signature or ()):
         if not isinstance(each, TensorSpec):
             raise TypeError(

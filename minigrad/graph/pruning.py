@@ -1,8 +1,8 @@
-"""What a run needs, as a function: of what is fed and what variables hold, to what is fetched and what they hold then.
+"""Extract the part of a graph that a run needs, as a pure function: (feeds, variables) → (fetches, new variables).
 
-Starting from what is fetched, the graph is followed backwards; what is fed is not asked how it is made. What was
-reached runs in the order in which it was built. A variable that is read is an input; what is assigned is one more
-output. So the order of reads and assignments is settled here, once, and what remains is pure.
+The walk starts at the fetches, goes backwards, and stops at the feeds. The nodes it reaches run in the order in which
+they were built. A variable that is read becomes an input; a variable that is assigned becomes one more output. This
+fixes the order of reads and assignments once, and the remaining function is pure.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ DONE = Node(ops.const(True), (), Spec((), bool))
 
 @dataclass(frozen=True)
 class Pruned:
-    """A part of a graph, as a function.
+    """The part of a graph that a run needs, as a function.
 
-    graph       the function: its first outputs are what is fetched, the next ones what `writes` names;
-                the last one comes after all effects, if there are any
-    reads       what each input is: a node that is fed, or the name of a variable or a captured tensor
+    graph       the function: its outputs are the fetches, then the new values of `writes`, then, if there are effects,
+                one output that comes after them all
+    reads       for each input, the fed node, or the name of a variable or a captured tensor
     writes      the names of the variables and captured tensors that get a new value
     executed    the names of the nodes that run
     """
@@ -55,12 +55,12 @@ def needed(graph: StaticGraph, fetches: Iterable[Node], fed: frozenset[Node]) ->
 
 
 class Pruning:
-    """The walk through the nodes that are needed.
+    """The walk through the needed nodes, which builds the function.
 
     new       node → its node in the function
-    inputs    what is read → the input for it
+    inputs    fed node, or name of a variable → its input
     holds     name of a variable → its value at this point of the walk
-    last      the last effect
+    last      the latest effect
     """
 
     def __init__(self, graph: StaticGraph, fed: frozenset[Node]):
@@ -72,7 +72,7 @@ class Pruning:
         self.last: Node | None = None
 
     def step(self, node: Node) -> None:
-        """The next node."""
+        """Add one node to the function."""
         match node:
             case _ if node in self.fed:
                 self.new[node] = self.given(node, node)
@@ -84,27 +84,27 @@ class Pruning:
             case Node(ops.Assign(variable), (x, *_)):
                 self.assign(node, variable, self.new[x])
             case Node(ops.ControlDep() | ops.StopGradient(), (x, *_)) if not isinstance(node.op, ops.Barrier):
-                self.new[node] = self.new[x]  # what it waits for is needed, and effects keep their order anyway
+                self.new[node] = self.new[x]  # its dependencies are needed too, and effects keep their order anyway
             case Node(ops.Group()):
                 pass
             case _:
                 self.run(node)
 
     def given(self, what: Node | str, like: Node) -> Node:
-        """The input for something that is read."""
+        """The input for a fed node, or for a variable or a captured tensor that is read."""
         if what not in self.inputs:
             word = re.sub(r"\W|^(?=\d)", "_", name_of(like))
             self.inputs[what] = like.naming(Node(ops.Input(f"{word}_{len(self.inputs)}"), (), like.spec))
         return self.inputs[what]
 
     def state(self, name: str, like: Node) -> Node:
-        """What a variable, or a captured tensor, holds at the start of the run."""
+        """The value of a variable or a captured tensor at the start of the run."""
         start = self.given(name, like)
         self.holds.setdefault(name, start)
         return start
 
     def unfed(self, node: Node) -> Node:
-        """The default of a placeholder that is not fed. Raises GraphError where it has none."""
+        """The default of a placeholder that is not fed. Raises GraphError if it has none."""
         default = self.graph.given[node]
         if default is not None:
             return self.new[default.node]
@@ -114,7 +114,7 @@ class Pruning:
         )
 
     def assign(self, node: Node, variable: str, x: Node) -> None:
-        """The variable holds another value from here on."""
+        """Give the variable a new value from here on."""
         if type(node.op) is not ops.Assign:
             before = self.holds[variable] if variable in self.holds else self.state(variable, node)
             x = node.naming(Node(ops.Add() if isinstance(node.op, ops.AssignAdd) else ops.Sub(), (before, x)))
@@ -122,7 +122,7 @@ class Pruning:
         self.written[variable] = None
 
     def run(self, node: Node) -> None:
-        """An op: itself, on the new operands; one with an effect after the effect before it."""
+        """Copy an op onto the new operands. An op with an effect waits for the previous effect."""
         xs = tuple(self.new[x] for x in node.inputs if not isinstance(x.op, ops.Group))
         if node.op.effect and self.last is not None:
             xs = (Node(ops.ControlDep(), (xs[0], self.last)), *xs[1:]) if xs else (self.last,)
@@ -133,7 +133,7 @@ class Pruning:
 
 
 def pruned(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned:
-    """The part of the graph that makes the fetches of what is fed."""
+    """The part of the graph that computes the fetches from the feeds."""
     chosen = frozenset(fed)
     order = needed(graph, fetches, chosen)
     walk = Pruning(graph, chosen)
@@ -151,5 +151,5 @@ def pruned(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]) -> 
 
 
 def is_nothing(node: Node) -> bool:
-    """Whether a node is an op that gives nothing."""
+    """Whether a node is an op without a result."""
     return isinstance(node.spec, Specs) and not node.spec

@@ -1,12 +1,12 @@
-"""Session: runs parts of a graph, and remembers what its variables hold.
+"""Session: runs parts of a graph, and holds the values of its variables.
 
     session.run(fetches, feed_dict)
 
-What is fetched may be any structure of tensors, variables, ops and names, and comes back in that structure. What is
-fed may be any tensor of the graph: what makes it is then not run. The part that a run needs is worked out once
-(pruning.py), compiled, and found again by what is fetched and fed.
+The fetches may be any structure of tensors, variables, ops and names; the results have that structure. Any tensor of
+the graph can be fed, and then the ops that compute it do not run. The part of the graph that a run needs is extracted
+once (pruning.py), compiled, and cached by fetches and feeds.
 
-A run happens or it does not: variables get their new values at its end, all together.
+A run is atomic: the variables get their new values at its end, all together.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from .placeholder import fitting
 from .pruning import Pruned, pruned
 from .variable import GraphVariable, Variable
 
-MOST_PLANS = 512  # per graph; a program of ever new shapes starts over rather than grow
+MOST_PLANS = 512  # per graph; then the cache is cleared, so that ever new shapes do not fill the memory
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A run, ready to be done again.
+    """The compiled plan of a run, to be used again.
 
-    pruned     what is read, written, executed
-    run        the function, for shapes that are known
-    sources    for each input, its place among the feeds, or the name of a variable or a captured tensor
+    pruned     what the run reads, writes and executes
+    run        the compiled function, for these shapes
+    sources    for each input, its index among the feeds, or the name of a variable or a captured tensor
     fetched    how many of the results are fetched
     """
 
@@ -65,13 +65,13 @@ class RunPlan:
 class Session:
     """Runs a graph.
 
-    graph       the graph; the default graph, if none is said
-    trap_nan    run op by op, and stop at the first op that makes a NaN or an infinity of finite numbers
-    jit_compile what a run is compiled to, as of mg.function: True may round otherwise, "native" has its loops in C++
-    last_run    what the last run executed
+    graph       the graph; the default graph unless given
+    trap_nan    run op by op, and stop at the first op that makes a NaN or an infinity from finite numbers
+    jit_compile as for mg.function: True may round differently, "native" runs loops in C++
+    last_run    the plan of the last run
     """
 
-    workers: Any = None  # who compute it together: see distributed/placement.py
+    workers: Any = None  # the processes that share the work: see distributed/placement.py
 
     def __init__(self, graph: StaticGraph | None = None, *, trap_nan: bool = False, jit_compile: bool | str = False):
         self.graph = get_default_graph() if graph is None else graph
@@ -85,9 +85,9 @@ class Session:
     # -- one run ------------------------------------------------------------------------------------
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, **named: Any) -> Any:
-        """The values of the fetches, as NumPy arrays, in their structure; None for an op that gives nothing.
+        """The values of the fetches, as NumPy arrays, in their structure; None for an op without a result.
 
-        feed_dict    {x: value}, of which a tensor's name may be the key; keywords feed nothing, and are refused
+        feed_dict    {x: value}; a key may be the name of a tensor. Keyword arguments are refused
         """
         self.refuse_closed()
         if named or not isinstance(feed_dict, Mapping | None):
@@ -106,7 +106,7 @@ class Session:
         return results[0] if single else planted(fetches, iter(results))
 
     def node(self, fetch: Any) -> Node:
-        """What is asked for by a fetch, or the key of a feed. Raises GraphError where it is not of this graph."""
+        """The node of a fetch, or of the key of a feed. Raises GraphError if it is not in this graph."""
         if isinstance(fetch, str):
             return self.graph.get_tensor_by_name(fetch).node
         if not isinstance(fetch, Tracer):
@@ -122,12 +122,12 @@ class Session:
         return self.graph.current(fetch).node
 
     def feeds(self, feed_dict: Mapping[Any, Any]) -> tuple[tuple[Node, ...], list[Any]]:
-        """What is fed: the nodes, and an array for each."""
+        """The fed nodes, and an array for each."""
         nodes = tuple(map(self.node, feed_dict))
         return nodes, [fed_to(node, x) for x, node in zip(feed_dict.values(), nodes)]
 
     def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> RunPlan:
-        """The plan for these fetches and feeds of these shapes, found again or made now."""
+        """The plan for these fetches and feeds of these shapes, from the cache or made now."""
         plans = self.graph.plans
         key = nodes, fed, tuple([a.shape for a in arrays]), len(self.graph.probes), self.compile_options, self.workers
         found: RunPlan | None = plans.get(key)
@@ -138,18 +138,18 @@ class Session:
         return found
 
     def part(self, run: Pruned, fetched: int) -> Pruned:
-        """What of a run is run here: all of it."""
+        """The part of a run that this process executes: all of it. A distributed session overrides this."""
         return run
 
     def done(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
-        """Run it; alone, if variables get new values: two threads that both add 1 add 2."""
+        """Execute the plan, under a lock if it writes variables: two threads that each add 1 must add 2."""
         if not plan.pruned.writes:
             return self.computed(plan, arrays)
         with self.lock:
             return self.computed(plan, arrays)
 
     def computed(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
-        """Read, compute, write, and hand out what was fetched."""
+        """Read the inputs, compute, write the variables, and return the fetches."""
         given = self.given(plan, arrays)
         ys = plan.run.trapped(*given) if self.trap_nan else plan.run(*given)
         n = plan.fetched
@@ -165,7 +165,7 @@ class Session:
         return [arrays[source] if isinstance(source, int) else self.held(source) for source in plan.sources]
 
     def held(self, name: str) -> Any:
-        """What a variable, or a captured tensor, holds. Raises GraphError where a variable has no value yet."""
+        """The value of a variable or a captured tensor. Raises GraphError if a variable has no value yet."""
         if name in self.values:
             return self.values[name]
         state = self.graph.states[name]
@@ -177,17 +177,17 @@ class Session:
         return state.value
 
     def write(self, name: str, value: Any) -> None:
-        """Let a variable, or a captured tensor, have a new value."""
+        """Set the value of a variable or a captured tensor."""
         state = self.graph.states[name]
         if isinstance(state, GraphVariable):
             self.values[name] = value
         else:
             write(state, value)
 
-    # -- beside running -----------------------------------------------------------------------------
+    # -- other methods ------------------------------------------------------------------------------
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> SessionCallable:
-        """`run` of these fetches as a function of what is fed, in that order, as in TensorFlow. mg.save takes it."""
+        """A function of the feeds, in this order, that runs these fetches, as in TensorFlow. mg.save accepts it."""
         for each in (*leaves(fetches), *feed_list):
             self.node(each)
         return SessionCallable(self, fetches, tuple(feed_list))
@@ -199,11 +199,11 @@ class Session:
         self.values[name_of(node)] = fed_to(node, value).copy()
 
     def close(self) -> None:
-        """Let all values go. A closed session runs no more."""
+        """Free the values of all variables. A closed session cannot run."""
         self.values, self.closed = {}, True
 
     def refuse_closed(self) -> None:
-        """Raises GraphError if it was closed."""
+        """Raises GraphError if the session is closed."""
         if self.closed:
             raise GraphError("the session is closed: its variables are gone. Open another with mg.Session(graph)")
 
@@ -222,7 +222,7 @@ class Session:
 
 @dataclass(frozen=True)
 class SessionCallable:
-    """What `Session.make_callable` gives. Raises TypeError where it is not called with one value for each feed."""
+    """The result of `Session.make_callable`. Raises TypeError unless it is called with one value for each feed."""
 
     session: Session
     fetches: Any
@@ -243,7 +243,7 @@ def made(
     compile_options: CompileOptions,
     part_of: Callable[[Pruned, int], Pruned],
 ) -> RunPlan:
-    """The plan of a run: pruned, its lengths known, compiled."""
+    """Make the plan of a run: prune the graph, fill in the lengths, compile."""
     whole = pruned(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
     specs = [
@@ -256,7 +256,7 @@ def made(
 
 
 def fed_to(node: Node, data: Any) -> Any:
-    """What is fed, as the array that the node stands for. Raises ShapeError or DTypeError where it cannot be."""
+    """The fed data as an array for the node. Raises ShapeError or DTypeError if it does not fit."""
     spec: Spec = node.spec
     array = fitting(data, spec, name_of(node))
     if not fits(array.shape, spec.shape):
@@ -266,6 +266,6 @@ def fed_to(node: Node, data: Any) -> Any:
 
 
 def handed_out(y: Any) -> Any:
-    """A result as the user gets it: a NumPy array; a number, where it has no axes."""
+    """A result as the user gets it: a NumPy array, or a NumPy scalar if it has no axes."""
     y = y if isinstance(y, np.ndarray) else device_of(y).read(y)
     return y if y.shape else y[()]

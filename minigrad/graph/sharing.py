@@ -2,8 +2,8 @@
 
 In Python, an edit of one of two tensors that share memory changes the other too. Values that a graph passes to a branch
 or a loop share no memory, so the other would miss the edit. This module finds pairs of inputs that may share memory, at
-the start or after any turn, and refuses a read that would miss an edit. It runs once the branch or the body is traced,
-because only then is it known what its variables become.
+the start or after any turn, and refuses a read that would miss an edit. It runs after the branch or the body is traced,
+because only then are the final values of its variables known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Pairs = set[frozenset[Any]]
 
 
 def memories(x: Any) -> set[int]:
-    """The ids of all owners of memory that x may share, in its graph and in those around it."""
+    """The ids of all owners of memory that x may share, in its graph and in the graphs around it."""
     if not isinstance(x, Tracer):
         return {id(versions.owner(x.value))}
     found = {id(memory) for memory in x.origins()}
@@ -52,24 +52,24 @@ def pairs_of(part: Subgraph) -> Pairs:
 
 
 def is_apart(x: Any, y: Any) -> bool:
-    """Whether both are results of one branch or loop that never share memory, though either may be the same third."""
+    """Whether x and y are results of one branch or loop that never share memory, though each may share a third's."""
     return isinstance(x, Tracer) and isinstance(y, Tracer) and any(y.memory is z for z in x.memory.apart)
 
 
 def nodes_of(part: Subgraph) -> dict[int, Any]:
-    """id of an argument, or of a captured symbol → the input node that it begins as"""
+    """id of an argument, or of a captured symbol → its input node"""
     return {id(c.symbol): c.input for c in part.captured.values()} | dict(zip(map(id, part.symbols), part.inputs))
 
 
 class Source(NamedTuple):
-    """A value of a part, and what it may be or view: inputs of the part, and ids of tensors made in it."""
+    """A value y of a part, and the nodes it may be or view: inputs of the part, and ids of tensors made in it."""
 
     y: Tracer
     nodes: list[Any]
 
 
 def sources_of(part: Subgraph) -> list[Source]:
-    """The results, each with what it may be or view."""
+    """The results, each with the inputs and tensors that it may be or view."""
     nodes = nodes_of(part)
     return [Source(y, [nodes.get(id(memory), id(memory)) for memory in y.origins()]) for y in part.outputs]
 
@@ -137,17 +137,17 @@ def share(ys: Sequence[Tracer], *parts: tuple[Subgraph, Pairs]) -> None:
 
 
 def sources_outside(part: Subgraph, start: Sequence[Tracer] = (), may_skip: bool = True) -> list[list[Any]]:
-    """For each result, what it may be that was there before: what the part captures, and what a loop begins with.
+    """For each result, the outside tensors that it may be: captured ones, and the initial values of a loop.
 
     start       the variables of a loop before the first turn
-    may_skip    whether the loop may have no turn
+    may_skip    whether the loop may run zero turns
     """
     begun: dict[Any, Any] = part.origins() | dict(zip(part.inputs, start))
     found = [{node: begun[node] for node in its.nodes if node in begun} for its in sources_of(part)]
     turns = dict(zip(part.inputs[: len(start)], found))
     for node, its in turns.items() if may_skip else ():
         its[node] = begun[node]
-    for _ in turns:  # what a variable passes on to another, the next turn passes on to a third
+    for _ in turns:  # one variable passes a tensor to another, and the next turn passes it to a third
         for its in found:
             for node in [*its]:
                 its |= turns.get(node, {})
@@ -161,7 +161,7 @@ def symbols_of(builder: GraphBuilder, what: Any) -> list[Tracer]:
 
 
 def pass_on(ys: Sequence[Tracer], part: Subgraph, sources: Sequence[Sequence[Any]]) -> None:
-    """Note what each result may be that was there before."""
+    """Note which outside tensors each result may be."""
     for y, whats in zip(ys, sources):
         for what in whats:
             for memory in symbols_of(part.outer, what)[:1]:

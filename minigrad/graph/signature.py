@@ -1,9 +1,9 @@
-"""What tells one call from another, for a function that is traced: which calls share a graph.
+"""The signature of a call of a traced function: calls with equal signatures share a trace.
 
-Of a tensor it is the spec, and whether it requires a gradient; an array is a tensor. Everything else that comes as an
-argument is a constant of the trace, and tells by its value: numbers, text, functions, whatever can be hashed. An object
-that is equal to itself alone, such as a module, tells by being that object, and the signature does not keep it alive;
-nor does the cache of traces that each instance with a traced method has. How such an object changes, guards see.
+A tensor or an array counts by its spec, and by whether it requires a gradient. Every other argument is a constant of
+the trace, and counts by its value: numbers, strings, functions, anything hashable. An object that is compared by
+identity, such as a module, counts by identity. Neither the signature nor the cache of traces keeps such an object
+alive; guards detect changes in it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 Key = Any  # nested tuples that can be hashed
-FLOATS = frozenset({float, complex})  # their repr tells 0.0 from −0.0, and makes all NaNs equal
+FLOATS = frozenset({float, complex})  # compared by repr, which tells 0.0 from −0.0, and makes all NaNs equal
 BY_VALUE = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
 IMMUTABLE = BY_VALUE | FLOATS | {type}
 UNKNOWN = inspect.Parameter.empty
 
 
 class Same(ref[Any]):
-    """An object that is equal to itself alone, held weakly."""
+    """A weak reference to an object, compared and hashed by the identity of the object."""
 
     __slots__ = ("kind", "number")
 
@@ -51,7 +51,7 @@ class Same(ref[Any]):
     def __eq__(self, other: Any) -> bool:
         return self is other or (isinstance(other, Same) and self.number == other.number and self() is other())
 
-    __ne__ = object.__ne__  # not that of weak references, which compares the referents
+    __ne__ = object.__ne__  # the one of weak references compares the referents
 
     def __repr__(self) -> str:
         x = self()
@@ -59,7 +59,7 @@ class Same(ref[Any]):
 
 
 def key_of(x: Any, tensors: list[Tensor]) -> Key:
-    """What an argument tells by; the tensors in it are added to the list."""
+    """The key of an argument. Appends the tensors in it to the list."""
     if isinstance(x, Tensor):
         tensors.append(x)
         return x.spec, x.tracked
@@ -78,7 +78,7 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
 
 
 def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
-    """What anything else tells by: its value, or itself."""
+    """The key of any other argument: its value, or its identity."""
     if isinstance(x, Tracer):
         raise GraphError(f"{leaked(x)}. Return it from the function that was traced, and call that to see a value")
     kind: Any = type(x)
@@ -93,7 +93,7 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
             return kind, x.tobytes()
         case np.random.Generator() | np.random.RandomState():
             return kind, dumps(x)
-        case Iterator():  # the next call takes other values of it
+        case Iterator():  # the next call takes other values from it, so its key never matches
             return object()
         case np.ndarray():  # a matrix, or another kind of array
             return key_of(Tensor(x), tensors)
@@ -102,7 +102,7 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
 
 
 def objects_in(key: Key) -> Iterator[Same]:
-    """What a signature holds weakly."""
+    """The objects that a signature holds by weak reference."""
     if isinstance(key, Same):
         yield key
     for each in key if type(key) is tuple else ():
@@ -110,14 +110,14 @@ def objects_in(key: Key) -> Iterator[Same]:
 
 
 def loosened(key: Key) -> Key:
-    """A signature without the lengths of axes: what calls have in common that differ in those alone."""
+    """A signature without lengths of axes: equal for calls that differ only in lengths."""
     if isinstance(key, Spec):
         return "any lengths", key.ndim, key.dtype, key.device
     return tuple(map(loosened, key)) if type(key) is tuple else key
 
 
 def relaxed(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
-    """The specs, with an unknown length for each that has changed; for those that changed alike, the same one."""
+    """The specs, with an unknown length for each length that changed; equal changes get the same unknown length."""
     unknown: defaultdict[tuple[int, int], Any] = defaultdict(fresh)
     return [
         new.with_shape(tuple(n if n == m else unknown[n, m] for n, m in zip(old.shape, new.shape)))
@@ -126,7 +126,7 @@ def relaxed(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
 
 
 def leaked(x: Tracer) -> str:
-    """Where a symbol comes from that is used where it has no value."""
+    """The message about a symbol that is used after its trace is over: where it was built."""
     return (
         f"{x} has no value here: it is part of a graph, built at {x.node.place}, and was kept when the trace was over, "  # type: ignore[attr-defined]
         "in an attribute or a global variable"
@@ -134,7 +134,7 @@ def leaked(x: Tracer) -> str:
 
 
 class Parameters:
-    """The parameters of a Python function: what was said by name, or not at all, is put in its place."""
+    """The parameters of a Python function, to bind keyword arguments and defaults by position."""
 
     def __init__(self, f: Callable[..., Any]):
         try:
@@ -150,12 +150,12 @@ class Parameters:
         listed = signature.parameters.values() if signature else ()
         self.names = [p.name for p in listed if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
         self.rest = next((p.name for p in listed if p.kind is kinds.VAR_POSITIONAL), "args")
-        self.arity = len(self.names) if len(self.names) == len(listed) else -1  # −1 where binding has more to do
+        self.arity = len(self.names) if len(self.names) == len(listed) else -1  # −1: always bind
 
     def bound(
         self, args: tuple[Any, ...], options: dict[str, Any], defaults: bool = True
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments in their places, defaults among them if wanted. Raises TypeError where they do not fit."""
+        """The arguments in order, with defaults if wanted. Raises TypeError if they do not match the parameters."""
         if self.signature is None:
             return args, options
         bound = self.signature.bind(*args, **options)
@@ -164,23 +164,23 @@ class Parameters:
         return bound.args, bound.kwargs
 
     def name(self, i: int) -> str:
-        """What the i-th argument is called."""
+        """The name of the i-th argument."""
         return self.names[i] if i < len(self.names) else f"{self.rest}[{i - len(self.names)}]"
 
     def leaves(self, args: tuple[Any, ...], options: dict[str, Any]) -> list[tuple[str, Any]]:
-        """(name, argument) for everything that came, containers opened."""
+        """(name, leaf) for every leaf of the arguments."""
         named = [(self.name(i), x) for i, x in enumerate(args)] + list(options.items())
         return [leaf for name, x in named for leaf in zip(paths(x, name), leaves(x))]
 
 
 class WeakMethod:
-    """A method of an instance that somebody else keeps alive."""
+    """A method of an instance, which it references weakly."""
 
     def __init__(self, f: Callable[..., Any], instance: Any):
         self.f, self.instance, self.__name__ = f, ref(instance), f.__name__
 
     def bound(self) -> MethodType:
-        """The method itself."""
+        """The bound method."""
         return MethodType(self.f, self.instance())
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -188,7 +188,7 @@ class WeakMethod:
 
 
 class Bound:
-    """The traced method of an instance, as `x.method` gives it: with all that a traced function has."""
+    """The traced method that `x.method` returns. It has all attributes of its traced function."""
 
     __slots__ = ("function", "instance")
 
@@ -206,14 +206,14 @@ class Bound:
 
 
 def unwrap(f: Any) -> Any:
-    """The function, or method, whose Python code a trace runs first."""
+    """The plain Python function or method behind a module, a traced method or a weak method."""
     f = getattr(f, "forward", f)
     f = f.function.python_function if isinstance(f, Bound) else f
     return f.bound() if isinstance(f, WeakMethod) else f
 
 
 class Instances(dict[Same, Any]):
-    """Instance → its traced method, as long as the instance lives."""
+    """Instance → its traced method, for as long as the instance lives."""
 
     def get(self, instance: Any, default: Any = None) -> Any:
         return super().get(Same(instance), default)
@@ -226,7 +226,7 @@ class Instances(dict[Same, Any]):
 
 
 class Forgetting:
-    """What to do when an object that a trace was made for is gone: forget the trace, if the function is still there."""
+    """The callback when an object in a signature dies: drop the traces of that signature."""
 
     def __init__(self, function: TracedFunction, key: Any):
         self.function, self.key = ref(function), key

@@ -1,14 +1,14 @@
-"""Subgraphs: a branch, a test, a body, each a function written down as a graph of its own.
+"""Subgraphs: the branches of a cond, the test and the body of a loop, each traced into its own graph.
 
-What it reads from outside becomes an operand of the op, and what it edits in place there becomes a result, which the
-graph outside takes up. So all subgraphs of an op are functions of the same operands, with results of the same specs.
-What they take and return has any structure, in which their values are found, replaced, and agreed upon.
+A tensor that a subgraph reads from outside becomes an operand of the op; a tensor that it edits outside becomes a
+result, which the outer graph takes as the new value. So all subgraphs of an op are functions of the same operands, with
+results of the same specs. Arguments and results may have any structure; the helpers below match and fill it.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import update_wrapper
 from typing import Any, NamedTuple
@@ -38,16 +38,16 @@ from .waits import Waits, gives_nothing, variable_of
 
 
 class Subgraph(Waits):
-    """The builder of a branch, of a test, or of a body.
+    """The builder of a branch, a test, or a body.
 
-    title      what errors call it
-    result     what the function returned
+    title      its name in error messages
+    result     the return value of the traced function
     outputs    the results of its graph, in order
     symbols    the symbols of its arguments
-    starts     argument of a loop's body → what it is before the first turn
-    written    id of what it edits in place → the moment from which its aliases should show the edit
+    starts     argument of a loop's body → its value before the first turn
+    written    id of a tensor edited in place → the moment from which its aliases should show the edit
     own        its nodes
-    asked      what gradients were asked for, as the builder outside knows it; and the arguments that they came by
+    asked      per gradients() call: the sources, as the outer builder knows them; the arguments that gradients reached
     """
 
     outer: GraphBuilder
@@ -66,7 +66,7 @@ class Subgraph(Waits):
     def write(
         self, f: Callable[..., Any], arguments: Callable[[Subgraph], Sequence[Any]], normal: Any = lambda result: result
     ) -> Subgraph:
-        """Run the function on the arguments, which it is here that become symbols."""
+        """Trace the function on symbols, which arguments() creates in this builder."""
         self.place = place_of(f)
         with self.building():
             try:
@@ -75,7 +75,7 @@ class Subgraph(Waits):
                 if not isinstance(error, Retrace | ConversionError):
                     self.outer.note_early(error)
                 raise
-            for op in filter(gives_nothing, leaves(result)):  # an op outside runs whichever branch is taken
+            for op in filter(gives_nothing, leaves(result)):  # an outer op runs whichever branch is taken
                 self.lift(op)
             self.result = normal(without_ops(result))
         return self
@@ -94,7 +94,7 @@ class Subgraph(Waits):
         super().take(x, y)
 
     def edits(self, x: Any, source: Tracer) -> None:
-        if source.node in self.starts:  # a variable: which one is edited, and when, only the run knows
+        if source.node in self.starts:  # a loop variable: only a run knows which one is edited, and when
             self.written[id(source)] = -1
             source.edited = True
             mark_stale(source, x.apart)
@@ -102,21 +102,21 @@ class Subgraph(Waits):
             super().edits(x, source)
 
     def edited_outside(self) -> list[Any]:
-        """What it edits in place that is from outside."""
+        """The outside tensors that it edits in place."""
         return [captured.what for captured in self.edited.values()]
 
     def of_effects(self) -> list[Tracer]:
-        """Values that come of effects: backward, which computes the others again, could not compute these."""
+        """The values computed by effects, which backward cannot recompute as it does others."""
         return [Tracer(node, self) for node in drawn(Graph((), tuple(y.node for y in self.outputs)))]
 
     def zeros(self, x: Tracer) -> Tracer:
-        """Zeros, where the other branch gives x."""
+        """Zeros of the dtype and shape of x, a result that only the other branch has."""
         with self.building():
             return self.lift(0).astype(x.dtype).broadcast_to(x.shape)
 
     def graph(self, edited: Sequence[Any], outside: Sequence[Any], sliced: int = 0) -> Graph:
-        """Of what is carried (arguments, and what is edited), sliced, and read outside. The last result is True, after
-        all effects.
+        """The graph of its inputs: carried (arguments, then edited tensors), sliced, and read from outside. Its last
+        result is True, after all effects.
         """
         with self.building():
             (done,) = self.after_effects([self.lift(True)])
@@ -128,7 +128,7 @@ class Subgraph(Waits):
         return Graph(inputs, tuple(y.node for y in (*self.outputs, done)))
 
     def step(self, edited: Sequence[Any], outside: Sequence[Any], ys: Sequence[Tracer] = (), sliced: int = 0) -> Graph:
-        """The same of a loop's body, which also gives what backward will need: the carries before the step."""
+        """The graph of a loop's body, which also returns the carries before the step, for backward."""
         self.outputs += [self.lift(what) for what in edited]
         carried = len(self.outputs)
         self.outputs += ys
@@ -138,7 +138,7 @@ class Subgraph(Waits):
         before = [x for x, y in zip(graph.inputs[:carried], given) if y is not None and x.spec == y.spec]
         return self.per_turn(Graph(graph.inputs, (*given, *before, *(y.node for y in kept), done)), edited)
 
-    # -- gradients that are asked for in it ------------------------------------------------------------
+    # -- gradients taken inside the subgraph -----------------------------------------------------------
 
     def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
         self.own.add(node := super().node(op, inputs, spec, name))
@@ -161,7 +161,7 @@ class Subgraph(Waits):
     def gradients(
         self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
     ) -> list[Any]:
-        """The same, through what was computed outside as well."""
+        """GraphBuilder.gradients(), also through values computed outside."""
         sources = [self.seen_outside(x) for x in xs]
         stops = [its for x in stop if (its := self.seen_outside(x)) is not None]
         with self.building():
@@ -169,50 +169,52 @@ class Subgraph(Waits):
             places = [self.reads(its if id(its) in self.captured else x) for its, x in zip(sources, xs)]
             stopped = {node for x in stop for node in self.reads(x)}
             outside = [c for c in self.captured.values() if isinstance(c.what, Tracer) and is_float(c.input)]
-            through = [*(c.input for c in outside), *filter(is_float, self.inputs)]
-            found = gradients(seeds, {*through, *(node for nodes in places for node in nodes)}, stopped)
-            came_by, known = found.keys() & self.starts.keys(), [x for x in sources if x is not None]
-            for node in came_by:
-                self.refuse_through(node, any(depends(self.outer, self.starts[node], known)))
-            self.asked.append((known, came_by))
-            sums = [[found[node] for node in nodes if node in found] for nodes in places]
-            for c in outside:
-                if c.input in found and c.input not in stopped:
-                    for gs, g in zip(sums, self.from_outside_of(c, found[c.input], sources, stops)):
-                        gs += [] if g is None else [g]
-            return [total(gs) for gs in sums]
+            ends = [*(c.input for c in outside), *filter(is_float, self.inputs)]
+            found = gradients(seeds, {*ends, *(node for nodes in places for node in nodes)}, stopped)
+            self.note_arguments_reached(found, [x for x in sources if x is not None])
+            inside = [[found[node] for node in nodes if node in found] for nodes in places]
+            through = [c for c in outside if c.input in found and c.input not in stopped]
+            further = [self.from_outside_of(c, found[c.input], sources, stops) for c in through]
+            return [total([*gs, *(g for g in more if g is not None)]) for gs, *more in zip(inside, *further)]
+
+    def note_arguments_reached(self, found: Mapping[Node, Any], sources: list[Any]) -> None:
+        """Note which arguments of a loop's body gradients have reached. Raises NoGradientError if they would go on."""
+        reached = found.keys() & self.starts.keys()
+        for node in reached:
+            self.refuse_through(node, any(depends(self.outer, self.starts[node], sources)))
+        self.asked.append((sources, reached))
 
     def from_outside_of(self, c: Captured, gy: Any, sources: Sequence[Any], stops: Sequence[Any]) -> list[Any]:
-        """⟨gy, ∂c/∂x⟩ for each x: c is computed outside, and so is its gradient, of which gy, one number, is a factor.
+        """⟨gy, ∂c/∂x⟩ for each x. c is computed outside, where ∂c/∂x is computed too; gy, one number, multiplies it.
 
-        Raises NoGradientError where c has several elements, and depends on an x.
+        Raises NoGradientError if c has several elements and depends on an x.
         """
-        variable = variable_of(c.what)  # gy is the whole gradient of it
+        variable = variable_of(c.what)  # gy is its whole gradient
         asked = [i for i, x in enumerate(sources) if x is not None and x is not variable]
         y = self.outer.lift(c.what)
         found: list[Any] = [None] * len(sources)
         for i, g in zip(asked, self.outer.gradients([one_of(y)], [sources[i] for i in asked], None, stops)):
             if g is not None and y.spec.size != 1:
                 raise NoGradientError(
-                    f"a gradient is asked for in a branch, or the body of a loop, and passes {y}, which is computed "
-                    "outside: that can be one number, such as a loss. Compute it inside, or detach() it"
+                    f"a gradient taken in a branch or the body of a loop passes through {y}, which is computed "
+                    "outside: that is only supported for one number, such as a loss. Compute it inside, or detach() it"
                 )
             found[i] = g if g is None else (gy.reshape(()).astype(g.dtype) * self.lift(g)).astype(g.dtype)
         return found
 
     def seen_outside(self, x: Any) -> Any:
-        """x as the builder outside knows it; None where it does not."""
+        """The symbol or tensor that x is in the outer builder; None if x was made here."""
         if not isinstance(x, Tracer) or x.builder is not self:
             return x
         its = (c.what for c in self.captured.values() if c.symbol is x or getattr(c.what, "node", None) is x.node)
         return next(its, None if x.node in self.own else Tracer(x.node, self.outer))
 
     def refuse_gradients_through_turns(self) -> None:
-        """Raises NoGradientError where a gradient, asked for in the body, would go on through the turns before."""
+        """Raises NoGradientError if a gradient taken in the body would continue through earlier turns."""
         arguments = [Tracer(node, self) for node in self.inputs]
         for xs, came_by in [*self.asked]:
             todo = [i for i, node in enumerate(self.inputs) if node in came_by]
-            for i in todo:  # which grows meanwhile
+            for i in todo:  # it grows during the loop
                 for y in self.outputs[i : i + 1]:
                     self.refuse_through(self.inputs[i], any(depends(self, y, xs)))
                     todo += [j for j, passes in enumerate(depends(self, y, arguments)) if passes and j not in todo]
@@ -220,25 +222,25 @@ class Subgraph(Waits):
     def refuse_through(self, argument: Node, is_through: bool) -> None:
         if is_through:
             raise NoGradientError(
-                f"a gradient in the body of a loop goes back to {self.starts[argument]}, which comes from the turn "
-                "before, or from outside, and depends there on what the gradient is asked for: detach() it at the "
-                "beginning of the body, or compute the loss of all turns, and its gradient after the loop"
+                f"a gradient in the body of a loop continues through {self.starts[argument]}, which comes from the "
+                "previous turn, or from outside, and depends on the source of the gradient there: detach() it at the "
+                "start of the body, or compute the loss over all turns, and its gradient after the loop"
             )
 
 
 def is_float(node: Any) -> bool:
-    """Whether a gradient can arrive there."""
+    """Whether the node has one floating result, which a gradient can arrive at."""
     return isinstance(node.spec, Spec) and node.spec.is_float
 
 
 def one_of(y: Tracer) -> Tracer:
-    """One number that depends on all of y."""
+    """A single number that depends on all elements of y."""
     with y.builder.building():
         return y if y.spec.size == 1 else y.sum()
 
 
 def depends(builder: GraphBuilder, y: Any, xs: Sequence[Any]) -> list[bool]:
-    """Of each x, whether a gradient passes from y to it."""
+    """For each x, whether a gradient passes from y to it."""
     y = builder.lift(y)
     if not is_float(y.node):
         return [False] * len(xs)
@@ -246,11 +248,11 @@ def depends(builder: GraphBuilder, y: Any, xs: Sequence[Any]) -> list[bool]:
 
 
 class Variables:
-    """The variables of a loop; or what a loop goes along, of which it sees a row at each step.
+    """The variables of a loop; or, with row=True, the tensors that a scan iterates over, one row per step.
 
-    start     what they are before the first step, in the graph outside
-    names     what they are called inside
-    specs     of each, at every step
+    start     their values before the first step, in the outer graph
+    names     their names inside
+    specs     their specs, the same at every step
     opened    the lengths that may change
     """
 
@@ -276,7 +278,7 @@ class Variables:
             self.specs = [self.invariant(path, x, shape) for (path, _), x, shape in zip(values, self.start, shapes)]
 
     def invariant(self, path: str, x: Tracer, shape: Any) -> Spec:
-        """The spec of a variable at every step, lengths left open. Raises ShapeError where it begins as another."""
+        """The spec of a variable with its unknown lengths. Raises ShapeError if the initial value does not match."""
         said = lengths_of(tuple(x.shape if shape is None else shape), lambda axis: None)
         if not fits(x.shape, said):
             raise ShapeError(f"{path} is {x.spec}, and shape_invariants says {shape}")
@@ -284,31 +286,30 @@ class Variables:
         return x.spec.with_shape(said)
 
     def arguments(self, part: Subgraph) -> Any:
-        """The variables as a part sees them."""
+        """Create the variables as arguments of a part, in their structure."""
         self.symbols = [part.argument(name, spec) for name, spec in zip(self.names, self.specs)]
         part.starts |= {symbol.node: x for symbol, x in zip(self.symbols, self.start)}
         part.stands |= {id(symbol): x for symbol, x in zip(self.symbols, self.start)}
         return filled(self.tree, self.symbols)
 
     def carried(self, part: Subgraph, result: Any, who: str) -> list[Tracer]:
-        """The values of a step's result. Raises an error where they are not what the variables were before it."""
+        """The variables after a step. Raises an error if a structure, dtype or shape has changed."""
         before = Side(part, filled(self.tree, (Tracer(node, part) for node in part.inputs)), "before the step")
         after = Side(part, result, f"after it ({part.place})")
         hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
-        law = f"a variable of {who} keeps its structure, dtype and shape"
-        return agreed(before, after, law, hint, self.opened)[1]
+        return agreed(before, after, f"a variable of {who} keeps its structure, dtype and shape", hint, self.opened)[1]
 
     def left(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
-        """The results of a loop. What each turn edits in place, and gives, is what the loop began with, edited."""
+        """The results of a loop. A variable that every turn edits in place is the initial tensor itself, edited."""
         sources = sources_outside(part, self.start, may_skip)
         for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
             if symbol.node is not part.inputs[i] and part.outputs[i] is symbol:
                 part.outer.take(x, ys[i])
                 ys[i] = x
-            elif id(symbol) in part.written:  # a later turn edits what the variables before passed on to this one
+            elif id(symbol) in part.written:  # a later turn may edit what earlier variables passed on to this one
                 for memory in {m for what in (x, *sources[i]) for m in symbols_of(part.outer, what)}:
                     part.outer.edits(symbol, memory)
-        pass_on(ys, part, sources)  # after the edits, which the results show
+        pass_on(ys, part, sources)  # after the edits, so that the results show them
         share(ys[: len(self.start)], (part, pairs))
         return ys
 
@@ -321,16 +322,16 @@ def made(
     counts: tuple[int, int],
     name: str | None,
 ) -> list[Tracer]:
-    """The results of the op that were asked for, those for what is edited taken up.
+    """Add the op, take its results as the new values of the edited tensors, and return the other results.
 
-    counts    how many results come before these, and how many after
-    name      of the scope in which they are, in the graph of a session
+    counts    how many results come before those of the edited tensors, and how many after
+    name      the name scope of the nodes, in the graph of a session
     """
     if not operands:
         raise GraphError(f"{op} needs something to work on: a loop variable, or a tensor that it reads")
     first, more = counts
     with builder.building(), builder.name_scope(name) if name and isinstance(builder, StaticGraph) else nullcontext():
-        with in_mode(recording=True):  # no_grad() was heeded in the parts; what they pass on is not computed there
+        with in_mode(recording=True):  # no_grad() was applied inside the parts
             y = builder.apply(op, tuple(begun(builder, op, operands, edited)))
             pieces = [own_memory(builder.applied(TupleGet(i), (y,))) for i in range(first + len(edited) + more)]
         y.views.clear()
@@ -339,7 +340,7 @@ def made(
 
 
 def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
-    """The operands; what is edited, in the graph of a session, as the assignments of the run before it left it."""
+    """The operands; in a session's graph, edited ones are read after the run's earlier assignments."""
     if not isinstance(builder, StaticGraph):
         return operands
     first, last = (1, len(operands)) if isinstance(op, Cond) else (op.carried - len(edited), op.carried)  # type: ignore[attr-defined]
@@ -350,42 +351,41 @@ def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: S
 def after_assigning(
     builder: GraphBuilder, edited: Sequence[Any], values: Sequence[Tracer], ys: list[Tracer]
 ) -> list[Tracer]:
-    """The ys, once what is edited has its value: in the graph of a session, which runs what is asked for, they wait."""
+    """Give the edited tensors their values and return the ys. In a session's graph the ys wait for the assignments."""
     before = builder.updates()
     for what, value in zip(edited, values):
         if isinstance(builder, StaticGraph):
             builder.become(what, value)
         else:
-            is_leaf = isinstance(what, Tensor) and what.tracked and what.is_leaf  # which no gradient passes
+            is_leaf = isinstance(what, Tensor) and what.tracked and what.is_leaf  # no gradient passes a leaf
             with in_mode(recording=current.mode.recording and not is_leaf):
                 builder.take(what, value)
     return builder.after_updates(ys, before)
 
 
 def outside_of(*parts: Subgraph, but: Sequence[Any] = ()) -> list[Any]:
-    """What the parts read from outside, each once."""
+    """The outside tensors that the parts read, each once."""
     found = {id(c.what): c.what for part in parts for c in part.captured.values()}
     return [what for key, what in found.items() if key not in set(map(id, but))]
 
 
 def is_value(leaf: Any) -> bool:
-    """Whether it has a place in a graph: a tensor, an array, a number."""
+    """Whether a leaf can be a value in a graph: a tensor, an array, a number."""
     return isinstance(leaf, Operand | np.ndarray | np.generic | int | float)
 
 
 def without_ops(tree: Any) -> Any:
-    """The tree with None for what is only done, and has no value: a print, a group."""
-    values = (None if gives_nothing(leaf) else leaf for leaf in leaves(tree))
-    return planted(tree, values)
+    """The tree with None in place of ops without a value: a print, a group."""
+    return planted(tree, (None if gives_nothing(leaf) else leaf for leaf in leaves(tree)))
 
 
 def filled(tree: Any, ys: Iterable[Any]) -> Any:
-    """The tree with the ys in the place of its values."""
+    """The tree with its values replaced by the ys."""
     return substituted(tree, is_value, ys)
 
 
 def again(loop_vars: Any, result: Any) -> Any:
-    """What a body returned, as loop variables: of one, it may have returned that one itself."""
+    """The result of a body, in the structure of the loop variables. A single variable may be returned bare."""
     if isinstance(loop_vars, tuple | list) and len(loop_vars) == 1 and not isinstance(result, tuple | list):
         result = (result,)
     if type(loop_vars) is list and isinstance(result, tuple):
@@ -396,11 +396,11 @@ def again(loop_vars: Any, result: Any) -> Any:
 
 
 class Side(NamedTuple):
-    """One of two that must agree.
+    """One of two structures that must match.
 
-    builder    the graph in which its values are
-    tree     its values, with their structure
-    words    what an error calls it
+    builder    the graph of its values
+    tree       its values, with their structure
+    words      its name in error messages
     """
 
     builder: GraphBuilder
@@ -409,11 +409,11 @@ class Side(NamedTuple):
 
 
 def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[int] = ()) -> list[list[Tracer]]:
-    """The values of each, as operands in its graph.
+    """The values of both sides, as operands in their graphs. Raises an error if structure, dtype or shape differ.
 
-    law       what is broken where they differ in structure, dtype or shape
-    hint      what to do about a shape
-    opened    lengths of the one that are any length in the other
+    law       the rule that the error message states
+    hint      what to do about a wrong shape
+    opened    lengths of the one side that may be any length on the other
     """
     try:
         beside = leaves_beside(one.tree, other.tree)
@@ -438,12 +438,12 @@ def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[
 
 
 def shown(leaf: Any) -> str:
-    """A leaf as an error shows it."""
+    """A leaf in an error message: its spec, or its repr."""
     return str(leaf.spec) if isinstance(leaf, Operand) else repr(leaf)
 
 
 def names_of_variables(body: Any, loop_vars: Any) -> list[str]:
-    """What a body calls its variables; nothing, if it does not say."""
+    """The names that a body has for its variables; [] if they are unknown."""
     if hasattr(body, "names"):
         return list(body.names)
     code = getattr(inspect.unwrap(body), "__code__", None)
@@ -454,18 +454,18 @@ def names_of_variables(body: Any, loop_vars: Any) -> list[str]:
 
 
 def wrapping(f: Callable[..., Any], g: Callable[..., Any]) -> Callable[..., Any]:
-    """g, which calls f, and which errors and pictures take for f."""
+    """g, a wrapper of f, with f as its __wrapped__, so that errors and drawings name f."""
     return update_wrapper(g, f, assigned=(), updated=())
 
 
 def place_of(f: Any) -> str:
-    """Where a function is written."""
+    """The file and line of a function."""
     code = getattr(inspect.unwrap(f), "__code__", None)
     return repr(f) if code is None else spot(code.co_filename, code.co_firstlineno)
 
 
 def shapes_in(tree: Any) -> list[Any]:
-    """The shapes in a structure of them: tuples or lists of numbers and None, or specs."""
+    """The shapes in a structure of shapes: tuples or lists of numbers and None, or objects with a shape."""
     if tree is None or hasattr(tree, "shape"):
         return [getattr(tree, "shape", None)]
     if isinstance(tree, dict):

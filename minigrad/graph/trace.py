@@ -1,11 +1,9 @@
-"""A trace: one run of a Python function on symbols, and the graph that it left behind.
+"""A trace: one run of a Python function on symbols, and the graph that this run built.
 
-The graph is a function of the arguments' tensors and of what the Python function reached by itself: parameters, global
-tensors, constants. Those are captured by reference, and read whenever the graph runs. What the Python function changed
-(a parameter, a running mean, an argument, a `.grad`) is among the results, and is written back after a run.
-
-What Python decided while it was traced is not asked again. Some of what it decided by is looked at before each run all
-the same: see guards.py.
+The graph is a function of the argument tensors and of the tensors that the Python function reached by itself, such as
+parameters and globals. Those are captured by reference, and read at every run. The outputs include a new value for each
+tensor that the function changed (a parameter, a running mean, a `.grad`); it is written back after the run.
+Decisions that Python made during tracing are fixed in the graph. Guards check some of them before each run: guards.py.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from .signature import leaked
 
 
 class GradSlot:
-    """The .grad of a leaf, as something that a graph reads: whatever tensor it is by then."""
+    """The .grad of a leaf as an input of a graph: each run reads the tensor that is there at that time."""
 
     tracked = False
     node = None
@@ -53,14 +51,14 @@ class GradSlot:
 class Tracing(GraphBuilder):
     """The builder of a trace.
 
-    known       id of a tensor → what the caller calls it
-    paths       name of an input → the same as Python reaches it, such as net.0.weight for net_0_weight
-    arguments   the tensors that came as arguments, and their symbols
-    noted       (id, attribute) → (object, value): what Python read while tracing
+    known       id of a tensor → its name in the caller
+    paths       name of an input → its Python path, such as net.0.weight for net_0_weight
+    arguments   pairs (argument tensor, its symbol)
+    noted       (id, attribute) → (object, value): the attributes that Python read while tracing
     assigned    (id, attribute) → (module, value before the first assignment)
-    recorded    ids of the tensors that were edited in place where that is recorded
+    recorded    ids of the tensors that were edited in place while gradients were recorded
     pulled      whether backward() was called
-    closed      whether the trace is over
+    closed      whether tracing is over
     """
 
     way_out = (
@@ -91,7 +89,7 @@ class Tracing(GraphBuilder):
         return super().apply(op, operands)
 
     def given(self, name: str, x: Tensor, spec: Spec) -> Tracer:
-        """The symbol of a tensor that came as an argument, and is taken for one of that spec."""
+        """Add an argument of this spec for the tensor x, and return its symbol."""
         symbol = self.argument(identifier(name), spec)
         self.paths[symbol.name] = name
         self.arguments.append((x, symbol))
@@ -105,14 +103,14 @@ class Tracing(GraphBuilder):
         return super().origins() | given
 
     def reading(self, x: Any, path: str) -> Tracer:
-        """The symbol of something from outside, which is captured now."""
+        """Capture x, a tensor from outside, and return its symbol."""
         node = self.input(identifier(path), x.spec)
         self.paths.setdefault(node.name, path if identifier(path) == node.name else node.name)
         self.captured[id(x)] = Captured(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
 
     def path(self, x: Any) -> str:
-        """How the Python function reaches it; what is remembered of a parameter is named after that."""
+        """The path by which the Python function reaches x; the state of a parameter is named after the parameter."""
         name = getattr(x, "name", None) or "captured"
         owners: Any = getattr(x, "owners", ())
         if len(owners) == 1 and id(owners[0]) in self.known:
@@ -159,15 +157,15 @@ class Tracing(GraphBuilder):
         wanting = [symbol.name for x, symbol in self.arguments if x.tracked]
         if wanting:
             raise NoGradientError(
-                f"backward() inside a traced function gives a .grad to the parameters that it reaches, and not to its "
-                f"arguments, of which {', '.join(wanting)} wants one: take mg.autograd.grad(loss, x) inside, or call "
-                "backward() on what the function returns"
+                "backward() inside a traced function sets .grad of the parameters that it reaches, and not of the "
+                f"arguments, of which {', '.join(wanting)} requires a gradient: use mg.autograd.grad(loss, x) inside, "
+                "or call backward() on the result of the function"
             )
         self.pulled = True
 
 
 def refuse_leaf(x: Any) -> None:
-    """Raises EditedError where a recorded edit is one of a leaf that requires a gradient."""
+    """Raises EditedError if x is a leaf that requires a gradient: its edit cannot be recorded."""
     if isinstance(x, Tensor) and x.tracked and x.is_leaf:
         raise EditedError(
             f"{x.spec} is a leaf that requires a gradient, and is edited in place: edit it inside "
@@ -176,17 +174,17 @@ def refuse_leaf(x: Any) -> None:
 
 
 def identifier(path: str) -> str:
-    """A path such as `batch[0]` or `net.0.weight` as one word."""
+    """A path such as `batch[0]` or `net.0.weight`, turned into a valid identifier."""
     word = "".join(c if c.isalnum() else "_" for c in path).strip("_")
     return word if word and not word[0].isdigit() else f"x_{word}"
 
 
 class Results:
-    """What a graph gives, each symbol once.
+    """The outputs of a graph, without duplicates.
 
-    symbols    in the order of the outputs
-    shared     ids of what several parts of the Python function's result look at
-    views      id of a symbol → the view that it is: one, however often it is among the results
+    symbols    the symbols, in the order of the outputs
+    shared     ids of the memory that several leaves of the Python function's result share
+    views      id of a symbol → its view; a view that is returned several times has one entry
     """
 
     def __init__(self, builder: Tracing, result: Any):
@@ -208,7 +206,7 @@ class Results:
                 self.own[key] = self.own[id(c.symbol)] = "argument", i
 
     def number(self, symbol: Tracer) -> int:
-        """Which output the symbol is."""
+        """The index of the output that is this symbol, which is added if it is new."""
         for i, other in enumerate(self.symbols):
             if other is symbol:
                 return i
@@ -216,8 +214,8 @@ class Results:
         return len(self.symbols) - 1
 
     def place(self, leaf: Any) -> tuple[str, Any]:
-        """Where a part of the Python function's result comes from: an output, an argument, the trace itself; or it is a
-        view of such a place, which is taken there again: whoever edits one finds the other edited, and its history.
+        """Where a leaf of the Python function's result comes from: an output, an argument, a constant, or a view of one
+        of these. Each run takes the view again, so that it shares memory and history with its base.
         """
         leaf = self.builder.lift(leaf).clone() if isinstance(leaf, Tensor) and self.builder.is_own(leaf) else leaf
         if not isinstance(leaf, Tracer):
@@ -230,29 +228,39 @@ class Results:
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 
     def place_of_part(self, leaf: Any) -> tuple[str, Any]:
-        """place() of a leaf of an assigned attribute. A parameter that the trace made is a constant in all runs."""
+        """place() for a leaf of an assigned attribute. A parameter created in the trace is the same in all runs."""
         return ("constant", leaf) if isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf else self.place(leaf)
 
     def assignments(self, values: Sequence[Any]) -> list[tuple[Any, str, Any, list[tuple[str, Any]]]]:
-        """(module, attribute, structure, where its parts come from) for each value that a run assigns."""
+        """(module, attribute, structure, places of its leaves) for each attribute that a run assigns."""
         return [
             (ref(module), name, planted(value, repeat(None)), [self.place_of_part(leaf) for leaf in leaves(value)])
             for ((_, name), (module, _)), value in zip(self.builder.assigned.items(), values)
         ]
 
+    def edits(self) -> list[Edit]:
+        """The arguments and captured tensors that a run edits, except tensors that were created in the trace."""
+        arguments = [(x, symbol, node) for (x, symbol), node in zip(self.builder.arguments, self.builder.inputs)]
+        captured = [(c.what, c.symbol, c.input) for c in self.builder.captured.values()]
+        return [
+            Edit(i, self.number(symbol), id(x) in self.builder.recorded)
+            for i, (x, symbol, node) in enumerate(arguments + captured)
+            if symbol.node is not node and (i < len(arguments) or not self.builder.is_own(x))
+        ]
+
     def gradients(self) -> list[tuple[Tensor, Any]]:
-        """Each leaf whose gradient a run changes, with the number of the output that is the new one, or None."""
-        read = {id(c.symbol) for c in self.builder.captured.values() if isinstance(c.what, GradSlot)}  # and not changed
+        """Each leaf whose gradient a run changes, with the index of the output that is its new gradient, or None."""
+        read = {id(c.symbol) for c in self.builder.captured.values() if isinstance(c.what, GradSlot)}  # unchanged
         new = [(leaf, g) for leaf, g in self.builder.grads.values() if id(g) not in read]
         return [(leaf, self.number(g) if isinstance(g, Tracer) else g) for leaf, g in new]
 
 
 class Edit(NamedTuple):
-    """A tensor that has another value after a run.
+    """A tensor that a run edits in place.
 
-    input     number of the graph's input that it is read at
-    result    number of the output that is its new value
-    recorded  whether an edit of it is recorded, where ops are
+    input     index of the graph's input that reads it
+    result    index of the output that is its new value
+    recorded  whether a run that records gradients records the edit too
     """
 
     input: int
@@ -261,20 +269,20 @@ class Edit(NamedTuple):
 
 
 def copy_own_gradients(builder: Tracing) -> None:
-    """Let each run make another tensor for a gradient that was made while tracing."""
+    """Make each run create its own tensor for a gradient that was created while tracing."""
     for key, (leaf, g) in builder.grads.items():
         if isinstance(g, Tensor) and builder.is_own(g):
             builder.grads[key] = leaf, builder.lift(g).clone()
 
 
 class Trace:
-    """A graph with all that is needed to run it in the place of the Python function.
+    """A graph, and everything needed to run it in place of the Python function.
 
-    graph       inputs: the arguments' tensors, then what was captured; outputs: what is computed of the results, the
-                new values of what was edited, the new gradients
-    captured    what the inputs after the arguments read
-    edits       what has another value after a run; recorded, written: the same as plain numbers, for each call
-    reason      why it was made, in a sentence
+    graph       inputs: the argument tensors, then the captured tensors; outputs: the computed results, the new values
+                of edited tensors, the new gradients
+    captured    the tensors read by the inputs after the arguments
+    edits       the tensors that a run edits; `recorded` and `written` hold their indices, for speed
+    reason      why it was traced, in a sentence
     """
 
     def __init__(self, builder: Tracing, result: Any, name: str, reason: str, compile_options: CompileOptions):
@@ -285,49 +293,45 @@ class Trace:
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
         self.assigned = results.assignments(values)
-        given = len(builder.arguments)
-        symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
-        inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
-        self.captured = [c.what for c in builder.captured.values()]
-        tensors = [*(x for x, _ in builder.arguments), *self.captured]
-        self.edits = [
-            Edit(i, results.number(symbol), id(tensors[i]) in builder.recorded)
-            for i, (symbol, node) in enumerate(zip(symbols, inputs))
-            if symbol.node is not node and (i < given or not builder.is_own(self.captured[i - given]))
-        ]
+        self.given, self.captured = len(builder.arguments), [c.what for c in builder.captured.values()]
+        self.edits = results.edits()
         self.grads = results.gradients()
-        self.laid = [i for i, x in enumerate(tensors) if id(x) in builder.laid]
-        self.recorded = [edit.input for edit in self.edits if edit.recorded]
-        self.written = [(edit.input, edit.result) for edit in self.edits]
-        self.nodes = [x.node for x in self.captured]
-        self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
-        self.names = [builder.paths[node.name] for node in inputs]
-        captured = dict(zip(self.names[given:], self.captured))
-        self.guards = Guards(captured, builder.noted, builder.pulled)
-        self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
-        self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
-        self.given = given
+        self.prepare_checks(builder)
         self.fitting: dict[tuple[Spec, ...], bool] = {}
         self.arguments: list[tuple[str, str]] = []
         self.watched: list[Any] = []
         done = [] if builder.last is None else builder.after_effects([builder.lift(True)])
         self.graph: Graph = builder.finished([*results.symbols, *done])
-        self.is_flat = builder.pulled  # backward() was run inside, and what it read is let go
+        self.is_flat = builder.pulled  # backward() ran inside, and freed the graph behind the results
         places = self.places + [place for *_, there in self.assigned for place in there]
         self.handed = {*map(number_in, places), *(g for _, g in self.grads if type(g) is int)} - {-1}
         self.alone = bool(len(places) == 1 and places[0][0] == "result" and isinstance(result, Tracer))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, compile_options)
 
+    def prepare_checks(self, builder: Tracing) -> None:
+        """Name the inputs, and note what each run checks: guards, layouts, edits, attributes of modules."""
+        given, tensors = self.given, [*(x for x, _ in builder.arguments), *self.captured]
+        inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
+        self.names = [builder.paths[node.name] for node in inputs]
+        self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
+        self.guards = Guards(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
+        self.laid = [i for i, x in enumerate(tensors) if id(x) in builder.laid]
+        self.recorded = [edit.input for edit in self.edits if edit.recorded]
+        self.written = [(edit.input, edit.result) for edit in self.edits]
+        self.nodes = [x.node for x in self.captured]
+        self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
+        self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
+
     def changed(self) -> list[str]:
-        """What has another value after a run."""
+        """The names of everything that a run changes."""
         return [*(self.names[edit.input] for edit in self.edits), *self.grad_names, *self.state()]
 
     def state(self) -> list[str]:
-        """The attributes of modules that are read and assigned in each run."""
+        """The attributes of modules that each run reads and assigns."""
         return [str(x) for x in self.captured if isinstance(x, ModuleAttribute)]
 
     def __call__(self, given: list[Tensor]) -> Any:
-        """What the Python function would give, and do, for these tensors in the place of its arguments'."""
+        """Run the graph on these argument tensors: the result and the side effects of the Python function."""
         xs = [*given, *self.captured]
         for i in self.slots:
             xs[i] = xs[i].tensor
@@ -351,7 +355,7 @@ class Trace:
                 return ys[there]
             if kind == "argument":
                 return xs[there]
-            if kind == "view" and id(place) not in views:  # taken once, however often it is among the results
+            if kind == "view" and id(place) not in views:  # a view that is returned twice is taken once
                 x, op, recording = there
                 views[id(place)] = taken(found(x), op, recording, lengths)
             return views[id(place)] if kind == "view" else there
@@ -361,7 +365,7 @@ class Trace:
         return planted(self.template, map(found, self.places))
 
     def is_plain(self, xs: Sequence[Any]) -> bool:
-        """Whether nobody records or follows this run: then it is one of arrays."""
+        """Whether no gradient is recorded and no watcher is active, so that the run can work on arrays alone."""
         mode = modes.current.mode
         if mode.watchers or mode.tracked is None:
             return False
@@ -371,7 +375,7 @@ class Trace:
         return True not in [x.tracked for x in xs]
 
     def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
-        """The results, as tensors where the caller gets them, once what changes has changed."""
+        """Run on arrays, write the edits and gradients back, and wrap as tensors the outputs that the caller gets."""
         variant = self.run.variant((), xs)
         ys = list(variant.run(*arrays))
         edited = [arrays[i] for i, _ in self.written]
@@ -387,7 +391,7 @@ class Trace:
         return ys
 
     def on_tensors(self, xs: Sequence[Any]) -> Sequence[Any]:
-        """The same where results have a history, or somebody looks on."""
+        """As on_arrays(), for a run that is recorded or watched."""
         with modes.in_mode(recording=modes.current.mode.recording and not self.is_flat):
             ys = self.run(xs)
         for i, y, _ in self.edits:
@@ -398,7 +402,7 @@ class Trace:
 
 
 def taken(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
-    """A view of x, recorded as it was in the Python function."""
+    """The view of x that `op` takes, recorded if it was recorded in the Python function."""
     if isinstance(op, StopGradient):
         return x.detach()
     with modes.in_mode(recording=recording and modes.current.mode.recording):
@@ -406,13 +410,13 @@ def taken(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
 
 
 def number_in(place: tuple[str, Any]) -> int:
-    """The number of the output that is at the place, or that it is a view of; −1 where it is none."""
+    """The index of the output that the place is, or is a view of; −1 if it is no output."""
     kind, there = place
     return number_in(there[0]) if kind == "view" else there if kind == "result" else -1
 
 
 def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
-    """Whether the graph that leaves lengths open is one for the arguments' shapes, and what it took them to be."""
+    """Whether a graph with unknown lengths is valid for the shapes of these tensors. The answer is cached."""
     specs = tuple(x.spec for x in tensors)
     if specs not in trace.fitting:
         try:
@@ -425,12 +429,12 @@ def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
 
 
 def has_history(x: Any) -> bool:
-    """Whether an edit is more than another value: x is recorded, and no leaf, or a view."""
+    """Whether an edit of x changes its history too: x requires a gradient, and is computed or a view."""
     return bool(x.tracked) and (bool(x.node.inputs) or getattr(x, "alias", None) is not None)
 
 
 def refuse_other_layout(name: str, array: Any) -> None:
-    """Raises EditedError if a reshape that was traced as a view would now be a copy."""
+    """Raises EditedError if the array is not contiguous: a reshape traced as a view would now be a copy."""
     if not array.flags.c_contiguous:
         raise EditedError(
             f"{name} was contiguous when the function was traced, so that an edit of a reshape was an edit of the "
@@ -439,7 +443,7 @@ def refuse_other_layout(name: str, array: Any) -> None:
 
 
 def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]) -> None:
-    """Raises EditedError where a tensor that is edited comes in twice: the graph would take it for two."""
+    """Raises EditedError if an edited tensor shares memory with another input, which the graph treats as separate."""
     owners = [id(x) if x.base is None else id(versions.owner(x)) for x in arrays]
     if len({*owners}) == len(owners):
         return
@@ -452,7 +456,7 @@ def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]
 
 
 def renewed(x: Any, y: Tensor) -> None:
-    """x takes the value that a run has computed for it, and its history."""
+    """Give x the value and the history of y, which a run has computed for it."""
     if isinstance(x, GradSlot):
         x = x.leaf.grad
     if y.value is x.value:
@@ -473,11 +477,7 @@ def trace(
     reason: str,
     compile_options: CompileOptions,
 ) -> Trace:
-    """The trace of one call.
-
-    call       symbols in the place of the arguments' tensors → what the Python function gives
-    tensors    name, tensor and spec of each
-    """
+    """Trace one call: run `call` on symbols for the argument tensors, each given as (name, tensor, spec)."""
     builder = Tracing(known)
     symbols = [builder.given(path, x, spec) for path, x, spec in tensors]
     try:

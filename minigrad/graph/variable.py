@@ -1,12 +1,12 @@
-"""Variable: what stays, and is assigned, where everything else is computed anew.
+"""Variable: a tensor that keeps its value between runs and can be assigned.
 
     w = mg.Variable(np.zeros(3), name="w")
     w.assign_sub(0.1 * g)
 
-Outside of graphs, TensorFlow 2's: a leaf tensor with a name, which tapes watch, traced functions read and assign at
-each run, and optimisers move. In a graph, TensorFlow 1's: what the graph reads and assigns, and a session remembers; an
-assignment is an op, and nothing happens yet. There it is an operand like any other: its value at the start of the run,
-or, inside a control_dependencies block, its value after what the block waits for. Each session has values of its own.
+Outside of graphs it is TensorFlow 2's: a leaf tensor with a name, which tapes watch, traced functions read and assign
+at each run, and optimisers update. In a graph it is TensorFlow 1's: the graph reads and assigns it, and each session
+holds its own value; an assignment is an op, which happens only when it is run. As an operand it stands for its value at
+the start of the run; inside a control_dependencies block, for its value after the ops that the block waits for.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, StaticGraph, executing
 
 
 class Variable:
-    """A tensor that stays: of the graph whose block is open, or of none.
+    """A variable of the graph whose block is open, or an eager one if none is.
 
-    initial_value    its first value, or a function that gives it
-    trainable        whether an optimizer moves it that is not told whom to move, and a tape watches it unasked
+    initial_value    its first value, or a function that returns it
+    trainable        whether optimizers update it and tapes watch it by default
     """
 
     __slots__ = ()
@@ -43,19 +43,19 @@ class Variable:
         return super().__new__(EagerVariable if executing_eagerly() and not get_default_session() else GraphVariable)
 
     def assign(self: Any, value: Any, name: str | None = None) -> Any:
-        """Take this value; in a graph, the op that does, whose result is the value."""
+        """Set the value; in a graph, return the op that does so, whose result is the value."""
         return self._assigned(ops.Assign, value, name)
 
     def assign_add(self: Any, delta: Any, name: str | None = None) -> Any:
-        """Add to what it holds then."""
+        """Add delta to the value; in a graph, return the op that does so."""
         return self._assigned(ops.AssignAdd, delta, name)
 
     def assign_sub(self: Any, delta: Any, name: str | None = None) -> Any:
-        """Subtract from what it holds then."""
+        """Subtract delta from the value; in a graph, return the op that does so."""
         return self._assigned(ops.AssignSub, delta, name)
 
     def fitting(self: Any, y: Any) -> Any:
-        """y, which it can be assigned. Raises ShapeError or DTypeError for what it cannot."""
+        """y, if it can be assigned. Raises ShapeError or DTypeError if it does not fit."""
         if y.shape not in (self.shape, ()):
             raise ShapeError(f"{self.name} is {self.spec}, and is assigned values of that shape, not {y.spec}")
         if KINDS[kind(y.dtype)] > KINDS[kind(self.dtype)]:
@@ -67,7 +67,7 @@ class Variable:
 
 
 class EagerVariable(Variable, Tensor):
-    """A leaf tensor with a name, whose value is at hand: what is assigned is assigned at once, and gives itself."""
+    """A leaf tensor with a name. Assignments happen at once, and return the variable."""
 
     __slots__ = ("name",)
 
@@ -76,7 +76,7 @@ class EagerVariable(Variable, Tensor):
         Tensor.__init__(self, value.copy(), requires_grad=trainable and kind(value.dtype) == "f")
         self.name = "Variable" if name is None else name
 
-    trainable = property(lambda self: self.requires_grad, doc="Whether a tape watches it unasked.")
+    trainable = property(lambda self: self.requires_grad, doc="Whether tapes watch it by default.")
 
     def _assigned(self, op: type[ops.Assign], value: Any, name: str | None) -> Self:
         edit: Any = {ops.Assign: self.copy_, ops.AssignAdd: self.add_, ops.AssignSub: self.sub_}[op]
@@ -85,7 +85,7 @@ class EagerVariable(Variable, Tensor):
         return self
 
     def read_value(self) -> Tensor:
-        """What it holds, in memory of its own."""
+        """A copy of the value."""
         return self.clone()
 
     def __repr__(self) -> str:
@@ -93,11 +93,11 @@ class EagerVariable(Variable, Tensor):
 
 
 class GraphVariable(Variable, Tracer):
-    """A tensor that stays from run to run.
+    """A variable of a graph, which keeps its value from run to run.
 
-    initial_value    called once, while the graph is built, so that random numbers in it are drawn anew whenever the
-                     initializer is run
-    initializer      the op that gives it its first value
+    initial_value    a function is called once, while the graph is built; random numbers in it are drawn again whenever
+                     the initializer runs
+    initializer      the op that sets the first value
     """
 
     __slots__ = ("initial_value", "initializer", "trainable")
@@ -115,13 +115,13 @@ class GraphVariable(Variable, Tracer):
         graph = get_default_graph()
         if current.mode.builder is not None and not open_graph():
             raise GraphError(
-                "a Variable stays from call to call, and this one would be made in a function that is traced: make it "
-                "once, outside, and let the function use it"
+                "a Variable keeps its value from call to call, but this one would be created inside a traced function: "
+                "create it once, outside, and use it in the function"
             )
         with in_mode(builder=graph), graph.control_dependencies(None):
             value = initial_value() if callable(initial_value) else initial_value
             if not isinstance(value, Tracer):
-                value = tensor(value, dtype)  # a copy: what is done to the original is no matter of the graph
+                value = tensor(value, dtype)  # a copy, so that edits of the original do not change the graph
             called = graph.unique("Variable" if name is None else name)
             spec: Spec = value.spec if dtype is None else value.spec.with_dtype(dtype)
             super().__init__(graph.variable(called, spec, self), graph)
@@ -139,7 +139,7 @@ class GraphVariable(Variable, Tracer):
     # -- new values -----------------------------------------------------------------------------
 
     def read_value(self) -> Any:
-        """What it holds after what the block around waits for; outside such blocks, at the start of the run."""
+        """Its value after the ops that the enclosing block waits for; outside such blocks, at the start of the run."""
         return identity(self, "read_value")
 
     value = read_value
@@ -155,20 +155,20 @@ class GraphVariable(Variable, Tracer):
     # -- with a session ---------------------------------------------------------------------------
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Give it a value in a session, without an op."""
+        """Set its value in a session, without an op."""
         session_or_default(session).load(self, value)
 
 
 def in_a_branch(builder: GraphBuilder, x: GraphVariable, op: type[ops.Assign], y: Tracer) -> Tracer:
-    """The same inside a branch, a loop, or a traced function: an edit, which they hand to the graph around them."""
+    """Assign inside a branch, a loop, or a traced function: an in-place edit, which the outer graph receives."""
     before = builder.lift(x)
-    old = Tracer(before.node, builder)  # before: what stands for the variable is about to stand for its new value
+    old = Tracer(before.node, builder)  # a second symbol, as the edit changes the variable's own symbol
     builder.become(x, y if op is ops.Assign else old + y if op is ops.AssignAdd else old - y)
     return Tracer(builder.lift(x).node, builder)
 
 
 def assign(ref: Any, value: Any, name: str | None = None) -> Any:
-    """The op that gives the variable this value."""
+    """The op that sets the variable to this value."""
     return ref.assign(value, name)
 
 
@@ -191,15 +191,15 @@ def global_variables() -> list[GraphVariable]:
 
 
 def trainable_variables() -> list[GraphVariable]:
-    """Those that an optimizer moves."""
+    """The variables of the default graph that optimizers update by default."""
     return get_default_graph().get_collection(TRAINABLE_VARIABLES)
 
 
 def variables_initializer(var_list: list[GraphVariable], name: str = "init") -> Tracer:
-    """The op that gives each of these its first value."""
+    """The op that initialises each of these variables."""
     return group(*(v.initializer for v in var_list), name=name)
 
 
 def global_variables_initializer() -> Tracer:
-    """The op that gives every variable that there is by now its first value."""
+    """The op that initialises all variables that exist now."""
     return variables_initializer(global_variables())

@@ -1,6 +1,6 @@
-"""Waits: control_dependencies blocks in a branch or a loop, for ops of the session's graph outside.
+"""Waits: control_dependencies blocks in a branch or a loop that name ops of the session's graph outside.
 
-The whole branch waits for those ops: its op has one more operand, which is True once they are done. A variable that
+The whole branch waits for those ops: its op gets one more operand, which is True once they are done. A variable that
 the block reads becomes an operand, which the graph outside reads after those ops.
 """
 
@@ -19,9 +19,9 @@ from ..tracing.builder import GraphBuilder, Tracer
 
 
 class Waits(GraphBuilder):
-    """The builder of a part of another builder's graph.
+    """The builder of a subgraph: a branch or a loop in another builder's graph.
 
-    waits    whether a block is open that waits for an op outside
+    waits    whether the open block waits for an op outside
     """
 
     outer: GraphBuilder
@@ -29,7 +29,7 @@ class Waits(GraphBuilder):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """A block whose ops run after control_inputs. The whole part waits for those of the graph outside."""
+        """A block whose ops run after control_inputs. The whole subgraph waits for those of the graph outside."""
         before = self.waits
         outside = None if control_inputs is None else [y for x in control_inputs for y in self.outer_sources(x)]
         with nullcontext() if outside == [] else self.outer.control_dependencies(outside):
@@ -57,11 +57,11 @@ class Waits(GraphBuilder):
         return super().lift(self.read_after_waits(o) if self.waits and isinstance(o, Operand) else o, beside)
 
     def take(self, x: Any, y: Tracer) -> None:
-        with self.control_dependencies(None):  # an edit starts from the value that all earlier assignments left
+        with self.control_dependencies(None):  # an edit starts from the value after all earlier assignments
             super().take(x, y)
 
     def per_turn(self, graph: Graph, edited: Sequence[Any]) -> Graph:
-        """The graph of a loop that edits these: each turn reads them, in blocks too, as the previous turn left them."""
+        """The graph of a loop that edits these: every read in a step, in blocks too, sees the previous step's edits."""
         turns = {id(what): self.captured[id(what)].input for what in edited}
         reads = {c.input: id(variable_of(c.what)) for c in self.captured.values()}
         swaps: dict[Node, Node] = {node: turns[variable] for node, variable in reads.items() if variable in turns}

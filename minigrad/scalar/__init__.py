@@ -1,4 +1,4 @@
-"""The seed: reverse-mode differentiation of scalars, on one page, and its replay. Neither needs NumPy."""
+"""Reverse-mode differentiation of scalars, on one page, and its replay. Neither needs NumPy."""
 
 from .value import Value as Value
 from .value import history as history

@@ -4,8 +4,8 @@
     step = replay((x * w).tanh(), [x, w])
     step(0.5, 1.0)  # (0.462, [0.786, 0.393]): the value, and its slope towards x and w
 
-Each operation on Values makes an object, and backward() walks them all. Here the walk is made while recording, and
-what it would have done is written down, a line for each operation and each arrow. This is `step.source`:
+Each operation on Values makes an object, and backward() walks over all of them. Here that walk is made once, while
+recording, and becomes Python source: one line for each operation and each arrow. This is `step.source`:
 
     def step(x0, x1):
         v0 = x0 * x1
@@ -16,12 +16,12 @@ what it would have done is written down, a line for each operation and each arro
         return v1, [gx0, gx1]
 
 It is the same arithmetic in the same order, so the answers are the same to the last bit, in a tenth of the time or
-less. The price is that of every define-and-run system: what Python decided while recording is not asked again. A loop
-has its length, `if x.data > 0` has taken its branch, and a leaf that is no input is a constant. (relu is an operation
-and no branch: each replay asks again on which side it is.)
+less. The price is that of every define-and-run system: decisions that Python made while recording are fixed. A loop
+keeps its length, `if x.data > 0` keeps its branch, and a leaf that is not an input is a constant. (relu is not a branch
+but an operation: each replay checks again on which side it is.)
 
-To compile such lines Python takes 300 times as long as to run them, and 6 kB for each operation. `backend="native"`
-writes none: operations are numbers in arrays, and a loop of C++ goes through them, forward and back.
+Python takes 300 times as long to compile such lines as to run them, and 6 kB for each operation. `backend="native"`
+generates none: operations are numbers in arrays, and a C++ loop runs through them, forward and back.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from typing import Any
 
 from .value import Constant, Value, history, power, real
 
-# Operation → its formula, and the share of its gradient g that goes to each operand: y is the result, a and b are the
-# operands; of a power, b is the exponent. Rounding is Value's: g * (1.0 / b) is not g / b.
+# Operation → its formula, and the share of its gradient g that goes to each operand. y is the result, a and b are the
+# operands; for a power, b is the exponent. They round as Value does: g * (1.0 / b) is not g / b.
 RULES: dict[str, tuple[str, ...]] = {
     "+": ("{a} + {b}", "{g}", "{g}"),
     "−": ("{a} - {b}", "{g}", "-{g}"),
@@ -54,9 +54,9 @@ SCOPE = {"exp": math.exp, "log": math.log, "tanh": math.tanh, "inf": math.inf, "
 
 @dataclass(frozen=True)
 class Recording:
-    """A function of numbers: y, and the slope of y towards each input, for new numbers at the inputs.
+    """A function of numbers that returns y, and the slope of y towards each input.
 
-    source    its text, in Python; of backend="native" in C++, the same for every graph
+    source    its source text: in Python, or with backend="native" in C++, the same for every graph
     inputs    how many numbers it takes
     run       the function itself: floats → (value, slopes)
     """
@@ -77,11 +77,11 @@ class Recording:
 def replay(y: Value, inputs: Sequence[Value], backend: str | None = None) -> Recording:
     """y's computation as a function of the numbers at `inputs`: see the head of this file.
 
-    inputs     leaves that y came from, each once, in the order in which their numbers will come
-    backend    "native" for a loop of C++, which `source` shows, where there is a compiler; the same numbers and errors
+    inputs     leaves that y depends on, each once; the recording takes its numbers in this order
+    backend    "native" for a C++ loop, which `source` shows, if there is a compiler; the same numbers and errors
 
-    Raises ValueError for an input that y did not come from or that was itself computed, for an operation that is none
-    of Value's own, and for a cycle. No .grad is touched, now or later.
+    Raises ValueError for an input that y does not depend on or that was itself computed, for an operation that Value
+    does not have, and for a cycle. No .grad is touched, now or later.
     """
     if backend not in (None, "native"):
         raise ValueError(f'backend is None or "native", and not {backend!r}')
@@ -92,7 +92,7 @@ def replay(y: Value, inputs: Sequence[Value], backend: str | None = None) -> Rec
     refuse_all_but_leaves(inputs, set(order))
     computed = computed_from(inputs, order)
     if backend is not None:
-        native = import_module("minigrad.graph.backends.native.tape")  # who does not ask for it does not load it
+        native = import_module("minigrad.graph.backends.native.tape")  # loaded only if it is used
         interpreter = native.interpreter()
         if interpreter is not None:
             return Recording(native.TEXT, len(inputs), native.Tape(interpreter, y, computed, inputs))
@@ -103,7 +103,7 @@ def replay(y: Value, inputs: Sequence[Value], backend: str | None = None) -> Rec
 
 
 def refuse_all_but_leaves(inputs: Sequence[Value], graph: set[Value]) -> None:
-    """Raises ValueError for the first input that is no leaf of the graph, or is there twice."""
+    """Raises ValueError for the first input that is not a leaf of the graph, or occurs twice."""
     met: set[Value] = set()
     for i, x in enumerate(inputs):
         if x.parents:
@@ -116,7 +116,7 @@ def refuse_all_but_leaves(inputs: Sequence[Value], graph: set[Value]) -> None:
 
 
 def computed_from(inputs: Sequence[Value], order: list[Value]) -> list[Value]:
-    """The values that an input led to, in their order. Whatever else there is, is a constant."""
+    """The values that depend on an input, in their order. All others are constants."""
     met = set(inputs)
     for v in order:
         if any(parent in met for parent, _ in v.parents):
@@ -136,9 +136,9 @@ def written(y: Value, computed: list[Value], inputs: Sequence[Value]) -> str:
 
 
 def gradients(computed: list[Value], name: dict[Value, str], g: dict[Value, str]) -> list[str]:
-    """The lines of the way back. What a sum hands on unchanged needs none.
+    """The lines of the backward pass. A gradient that a sum passes on unchanged needs no line.
 
-    g    where each gradient is found: given for the output, 1, and for the inputs, 0; the rest is added here
+    g    value → the expression of its gradient: at first 1 for the output and 0 for the inputs; updated here
     """
     lines = []
     for v in reversed(computed):
@@ -159,19 +159,19 @@ def formulas(v: Value, name: dict[Value, str], g: str = "") -> list[str]:
 
 
 def applied(v: Value) -> tuple[str, list[Value]]:
-    """The operation that made v, as RULES calls it, and its operands. Raises ValueError for one that is not there."""
+    """The operation that made v, by its name in RULES, and its operands. Raises ValueError if it is not in RULES."""
     op, operands = v.op, [parent for parent, _ in v.parents]
     if op.startswith("^"):
         p = float(op[1:])
         op, operands = ("^", [*operands, Constant(p)]) if p else ("^0", operands)
     if len(RULES.get(op, ())) != 1 + len(v.parents):
         raise ValueError(
-            f"replay has no formula for the operation {v.op!r}: of a Value made by hand it knows the slopes it had, "
-            "and not what they will be at other numbers. Write it with the operations of Value"
+            f"replay has no formula for the operation {v.op!r}: a Value made by hand has slopes only for its present "
+            "numbers, and not for others. Write it with the operations of Value"
         )
     return op, operands
 
 
 def called(v: Value, name: dict[Value, str]) -> str:
-    """Its name; for a constant, its number."""
+    """The name of v in the source; for a constant, its number."""
     return name[v] if v in name else repr(float(v.data))

@@ -1,7 +1,7 @@
-"""The seed: reverse-mode differentiation of scalars, on one page.
+"""Reverse-mode differentiation of scalars, on one page.
 
-Nothing here is used by the rest of minigrad's engine. It is the whole idea, before arrays, ops and
-graphs give it their names; `tests/scalar/test_scalar.py` holds it to the same answers as Tensor.
+The rest of minigrad's engine does not use this module. It shows the whole idea without arrays, ops and graphs;
+`tests/scalar/test_scalar.py` checks that it gives the same answers as Tensor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Value:
 
     data     the number
     parents  pairs (value, slope): the value it was made from, and ∂self/∂value there
-    op       the sign of the operation that made it; "" for a number given by hand
+    op       the symbol of the operation that made it; "" for a number given by hand
     grad     after some y.backward(): ∂y/∂self, summed over every backward() since it was last 0
     """
 
@@ -68,7 +68,7 @@ class Value:
         return Value(y, ((self, 1.0 - y * y),), "tanh")
 
     def relu(self) -> Value:
-        off = self.data <= 0  # which no number that is undefined is
+        off = self.data <= 0  # False for NaN
         return Value(0.0 if off else self.data, ((self, float(not off)),), "relu")
 
     def __neg__(self) -> Value: return Value(-self.data, ((self, -1.0),), "neg")
@@ -79,7 +79,7 @@ class Value:
     def __repr__(self) -> str: return f"Value({self.data:g}, grad={self.grad:g})"
 
     def backward(self) -> None:
-        """Add ∂self/∂v to v.grad, for every v that self came from: the chain rule, backwards."""
+        """Add ∂self/∂v to v.grad, for every v that self depends on: the chain rule, backwards."""
         order = history(self)
         before = [v.grad for v in order]
         for v in order:
@@ -105,7 +105,7 @@ class Value:
 
 
 class Constant(Value):
-    """A number written in an expression, as the 2 of 2 * x: a leaf that nobody holds."""
+    """A number written in an expression, such as the 2 of 2 * x: a leaf without a variable name."""
 
     __slots__ = ()
 
@@ -116,9 +116,9 @@ def value(x: Value | float) -> Value:
 
 
 def power(x: float, p: float) -> float:
-    """x to the power p; infinite where that is beyond all numbers, as the slope of a square root is at 0.
+    """x to the power p; infinity on overflow and on division by 0, as for the slope of a square root at 0.
 
-    Raises ValueError where it is no real number.
+    Raises ValueError if the result is not a real number.
     """
     if x < 0 and p % 1:
         raise ValueError(f"{x:g} to the power {p:g} is no real number")
@@ -129,7 +129,7 @@ def power(x: float, p: float) -> float:
 
 
 def real(x: float) -> float:
-    """x as a float. Raises TypeError for what is no number."""
+    """x as a float. Raises TypeError if x is not a number."""
     if isinstance(x, Real):
         return float(x)
     if isinstance(x, Value):
@@ -138,20 +138,20 @@ def real(x: float) -> float:
 
 
 def history(y: Value) -> list[Value]:
-    """y and all it came from, parents before children, each once: a topological order.
+    """y and all values it depends on, parents before children, each once: a topological order.
 
-    Iterative, so that a chain of 100,000 values does not meet Python's recursion limit.
-    Raises ValueError where a value came from itself: a cycle has no such order.
+    Iterative, so that a chain of 100,000 values does not hit Python's recursion limit.
+    Raises ValueError if a value depends on itself: a cycle has no such order.
     """
     placed: list[Value] = []
-    opened: set[Value] = set()  # met, its parents on their way
+    opened: set[Value] = set()  # met, its parents not yet placed
     closed: set[Value] = set()  # placed
     stack = [y]
     while stack:
         v = stack[-1]
         if v not in opened:
             opened.add(v)
-            for parent, _ in reversed(v.parents):  # the last one in is the first one out
+            for parent, _ in reversed(v.parents):  # the last parent pushed is the first popped
                 if parent not in opened:
                     stack.append(parent)
                 elif parent not in closed:

@@ -1,12 +1,12 @@
-"""Batches: what an op does to one operand, done to many side by side.
+"""Batching rules: apply an op to n stacked operands at once, as vmap needs.
 
-    batched(op, n, mapped, x₁, x₂, …) → n results side by side, along a first axis, along which the operands that are
-                                        mapped have n as well: the others are the same for all
+    batched(op, n, mapped, x₁, x₂, …) → n results, stacked along a first axis. A mapped operand has n stacked values
+                                        along its first axis; the others are the same for all n
 
-Most ops say enough already. Elementwise ops broadcast. Fields called axis and axes count from the left, and move by
-one. What works on the last axes takes any in front; what has rows takes more of them. The rest has a rule here, made of
-methods and ops as derivatives are: so it is itself differentiated, written down in graphs, and batched once more. Where
-nothing says how, the answer is None. An op of one's own is given a rule by `@batched.register(MyOp)`.
+Most ops need no rule of their own. Elementwise ops broadcast. Fields called axis and axes count from the left, and are
+shifted by one. Ops on the last axes accept any axes in front, and ops on rows accept more rows. The rules for the rest
+are built from methods and ops, like derivatives, so they can be differentiated, traced into graphs, and batched again.
+The result is None if there is no rule. Give your own op a rule by `@batched.register(MyOp)`.
 """
 
 from __future__ import annotations
@@ -37,45 +37,45 @@ Mapped = Sequence[bool]
 
 @singledispatch
 def batched(op: Op, n: Any, mapped: Mapped, *xs: Any) -> Any:
-    """n results side by side; None where nothing says how, and n calls are needed."""
+    """n results, stacked; None if there is no rule, and n calls are needed."""
     wide = widened(op, n)
     return None if wide is None else of_first(wide, side_by_side(n, mapped, xs))
 
 
 def of_first(op: Op, xs: Sequence[Any]) -> Any:
-    """What op makes of these."""
+    """The result of op on these operands."""
     first, *others = xs
     return first.apply(op, *others)
 
 
-# -- what is enough for most ---------------------------------------------------------------------------
+# -- generic rules -------------------------------------------------------------------------------------
 
 
 @singledispatch
 def widened(op: Op, n: Any) -> Op | None:
-    """The op that does it where operands and result have one axis more, of length n, in front."""
+    """The op for operands and a result with an extra first axis of length n; None if there is none."""
     moved = {f.name: further(getattr(op, f.name)) for f in fields(op) if f.name in ("axis", "axes")}
     return replace(op, **moved) if moved or isinstance(op, LEADING) else None
 
 
-LEADING = (  # on the last axes, whatever is in front
+LEADING = (  # ops on the last axes, for any axes in front
     *(ops.Alias, ops.Clone, ops.Contiguous, ops.Move, ops.StopGradient, ops.Diagonal, ops.OnDiagonal, Triangle),
     *(ops.Within, ops.Windows, ops.Attention, ops.AttentionWeights, ops.Exchanged, OfSquare, OfMatrix),
 )
 
 
 def further(axis: Any) -> Any:
-    """An axis, or several, where there is one more in front."""
+    """The number of an axis, or of several, after one axis is added in front."""
     return tuple(map(further, axis)) if isinstance(axis, tuple) else axis + (axis >= 0)
 
 
 def side_by_side(n: Any, mapped: Mapped, xs: Sequence[Any]) -> list[Any]:
-    """n of each operand: of what is the same for all, a view."""
+    """n stacked values of each operand; an unmapped operand is broadcast, as a view."""
     return [x if each else x.broadcast_to((n, *x.spec.shape)) for each, x in zip(mapped, xs)]
 
 
 def aligned(mapped: Mapped, xs: Sequence[Any]) -> list[Any]:
-    """Operands of which slices broadcast, with axes of 1 behind the first of those that are mapped: so that all do."""
+    """Insert axes of length 1 after the first axis of mapped operands, so that all operands broadcast as slices do."""
     most = max(x.ndim - each for each, x in zip(mapped, xs))
     return [
         x.reshape((x.spec.shape[0], *(1,) * (most + 1 - x.ndim), *x.spec.shape[1:])) if each and x.ndim <= most else x
@@ -84,30 +84,30 @@ def aligned(mapped: Mapped, xs: Sequence[Any]) -> list[Any]:
 
 
 def stretched(x: Any, n: Any, shape: tuple[int, ...], is_mapped: bool) -> Any:
-    """n of an operand, each broadcast to the shape."""
+    """n stacked values of an operand, each broadcast to the shape."""
     ones = (1,) * (len(shape) + is_mapped - x.ndim)
     return x.reshape((n, *ones, *x.spec.shape[1:]) if is_mapped else x.spec.shape).broadcast_to((n, *shape))
 
 
 def merged(x: Any) -> Any:
-    """x with its first two axes as one."""
+    """x with its first two axes merged."""
     n, m, *rest = x.spec.shape
     return x.reshape((n * m, *rest))
 
 
 def broadcasting(op: Op, n: Any, mapped: Mapped, *xs: Any) -> Any:
-    """Of an op whose operands broadcast."""
+    """The rule of an op whose operands broadcast."""
     return of_first(op, aligned(mapped, xs))
 
 
 def beside_the_first(op: Op, n: Any, mapped: Mapped, x: Any, *others: Any) -> Any:
-    """Of an op whose other operands broadcast beside the first."""
+    """The rule of an op whose other operands broadcast to the first."""
     xs = aligned((True, *mapped[1:]), (*side_by_side(n, mapped[:1], (x,)), *others))
     return of_first(widened(op, n), xs)  # type: ignore[arg-type]
 
 
 def by_rows(op: Op, n: Any, mapped: Mapped, *xs: Any) -> Any:
-    """Of an op that treats alike what lies along the first axis of all its operands."""
+    """The rule of an op that treats each index along the first axis of its operands independently."""
     first, *others = side_by_side(n, mapped, xs)
     y = merged(first).apply(op, *map(merged, others))
     return y.reshape((n, first.spec.shape[1], *y.spec.shape[1:]))
@@ -125,10 +125,10 @@ for rule, kinds in FAMILIES.items():
 
 @batched.register
 def written_over(op: Differential, n: Any, mapped: Mapped, *xs: Any) -> Any:
-    return of_first(op, side_by_side(n, mapped, xs))  # of one shape: one is written over the other
+    return of_first(op, side_by_side(n, mapped, xs))  # same shapes, as one operand overwrites the other
 
 
-# -- elements moved ------------------------------------------------------------------------------------
+# -- movement ------------------------------------------------------------------------------------------
 
 
 @batched.register
@@ -194,11 +194,11 @@ def contract(op: ops.Contract, n: Any, mapped: Mapped, x: Any, y: Any) -> Any:
 
 
 def rows(x: Any) -> Any:
-    """x (…, k) as one matrix."""
+    """x of shape (…, k) as one matrix."""
     return x.reshape((prod(x.spec.shape[:-1]), x.spec.shape[-1]))
 
 
-# -- convolution: many batches are one batch, and many networks one, of groups that do not meet --------
+# -- convolution: n batches become one batch, and n networks one network of separate groups ------------
 
 
 @batched.register(ops.Convolution)
@@ -210,7 +210,7 @@ def convolution(op: Any, n: Any, mapped: Mapped, x: Any, w: Any, *b: Any) -> Any
     if not any(mapped[:2]):
         y = x.apply(op, w)
     elif not mapped[0] and op == ops.Convolution(op.window):
-        y = apart(n, x.apply(op, merged(w)))  # of one x, more filters
+        y = apart(n, x.apply(op, merged(w)))  # one x, more filters
     else:
         x, w = side_by_side(n, mapped, (x, w))
         y = apart(n, channels(x).apply(replace(op, groups=n * op.groups), merged(w)))
@@ -228,18 +228,18 @@ def of_filters(op: ops.ConvolutionFilter, n: Any, mapped: Mapped, x: Any, gy: An
 
 
 def channels(x: Any) -> Any:
-    """x (n, N, C, …) with the channels of all n side by side: (N, n C, …)."""
+    """x of shape (n, N, C, …) with the channels of all n stacked: (N, n C, …)."""
     n, batch, each, *size = x.spec.shape
     return x.movedim(0, 1).reshape((batch, n * each, *size))
 
 
 def apart(n: Any, y: Any) -> Any:
-    """The n again: (N, n C, …) as (n, N, C, …)."""
+    """The inverse of channels(): (N, n C, …) as (n, N, C, …)."""
     batch, all_channels, *size = y.spec.shape
     return y.reshape((batch, n, all_channels // n, *size)).movedim(1, 0)
 
 
-# -- sequences: those of many batches are of one, where the weights are the same -----------------------
+# -- sequences: n batches become one batch, if the weights are the same --------------------------------
 
 
 @batched.register
@@ -254,12 +254,12 @@ def recurrent(op: Stepping, n: Any, mapped: Mapped, *xs: Any) -> Any:
 
 
 def sequences(op: Stepping) -> tuple[int | None, ...]:
-    """Of each operand the axis along which sequences lie; None of what all of them share."""
+    """For each operand, the axis of the sequences; None if all sequences share it."""
     return (1, None, 1, None) if isinstance(op, Recurrent) else (2, 1, None, 1, 1)
 
 
 def interleaved(n: Any, is_mapped: bool, x: Any, axis: int) -> Any:
-    """n of x as one, in which each place of the axis is followed by those of the others."""
+    """Merge n stacked values of x along the axis, interleaved: index 0 of all n, then index 1 of all n, and so on."""
     y = side_by_side(n, (is_mapped,), (x,))[0].movedim(0, axis + 1)
     shape = y.spec.shape
     return y.reshape((*shape[:axis], shape[axis] * n, *shape[axis + 2 :]))
@@ -269,8 +269,8 @@ def interleaved(n: Any, is_mapped: bool, x: Any, axis: int) -> Any:
 
 
 def of_all(op: Indexed, n: Any, ndim: int, mapped: Mapped, arrays: Sequence[Any]) -> Any:
-    """The pattern and the arrays for n of x side by side, of that many axes each; and which axes of its region go
-    where, to have n regions side by side.
+    """The pattern and the arrays for n stacked x of `ndim` axes each; and the axes to move, from and to, to stack the
+    n selected regions.
     """
     at, several = chosen_at(op.pattern, ndim), max((a.ndim - each for each, a in zip(mapped, arrays)), default=0)
     if not any(mapped):
@@ -283,14 +283,14 @@ def of_all(op: Indexed, n: Any, ndim: int, mapped: Mapped, arrays: Sequence[Any]
 
 
 def regions(op: Indexed, n: Any, x: Spec, mapped: Mapped, value: Any, arrays: Sequence[Any]) -> Any:
-    """n values side by side, each as large as x[pattern]."""
+    """n stacked values, each broadcast to the shape of x[pattern]."""
     slices = tuple(a.spec.with_shape(a.spec.shape[each:]) for each, a in zip(mapped[1:], arrays))
     return stretched(value, n, op.region(x, slices), mapped[0])
 
 
 @batched.register
 def index(op: ops.Index, n: Any, mapped: Mapped, x: Any, *arrays: Any) -> Any:
-    if not mapped[0]:  # one x, and more places
+    if not mapped[0]:  # one x, more indices
         return x.apply(op, *aligned(mapped[1:], arrays)).movedim(chosen_at(op.pattern, x.ndim), 0)
     pattern, arrays, here, there = of_all(op, n, x.ndim - 1, mapped[1:], arrays)
     return x.apply(ops.Index(pattern), *arrays).movedim(here, there)
@@ -332,7 +332,7 @@ def scatter_add(op: ops.ScatterAdd, n: Any) -> Op:
 
 @batched.register
 def scatter(op: ops.Scatter, n: Any, mapped: Mapped, x: Any, src: Any, index: Any) -> Any:
-    if src.ndim == mapped[1]:  # one number for each
+    if src.ndim == mapped[1]:  # one number for each slice
         src, mapped = stretched(src, n, index.spec.shape[mapped[2] :], mapped[1]), (mapped[0], True, mapped[2])
     return of_first(ops.Scatter(op.axis + 1), side_by_side(n, mapped, (x, src, index)))
 
@@ -340,5 +340,5 @@ def scatter(op: ops.Scatter, n: Any, mapped: Mapped, x: Any, src: Any, index: An
 @batched.register(ops.SearchSorted)
 @batched.register(ops.FoldIn)
 def one_row(op: Op, n: Any, mapped: Mapped, row: Any, x: Any) -> Any:
-    """Of one sorted row, or one key, and more numbers."""
+    """The rule for one sorted row, or one key, and more numbers; None if the first operand is mapped."""
     return None if mapped[0] else row.apply(op, x)

@@ -1,9 +1,9 @@
-"""A graph being built: while a GraphBuilder is open, ops are written down instead of being run.
+"""A graph being built: while a GraphBuilder is open, ops become nodes of a graph instead of running.
 
-Tensors that have values take part by reference: the graph reads what they hold when it runs. An edit in place
-is written down too, as a new value for the tensor, so that the graph itself stays a function: values in, values
-out, among them the new values of what was edited. What does more than give a result (it prints, it draws a random
-key) is an op with an effect, and is kept in order by edges that only say "before".
+Tensors that have values are captured by reference: the graph reads their values when it runs. An in-place edit
+becomes a new value of the tensor, so that the graph itself stays a function: values in, values out, including the
+new values of edited tensors. An op with a side effect (it prints, it draws a random key) is ordered by edges that
+only mean "runs before".
 
 A trace of a function, a branch, the body of a loop, and the Graph of a Session are builders.
 """
@@ -39,15 +39,15 @@ from .views import is_detached, mark_stale, refresh, write_through
 
 
 class Retrace(Exception):
-    """The branches, or the body, are to be written down once more, now that this is known."""
+    """The branches or the body must be traced again, with what is known now."""
 
 
 class Captured(NamedTuple):
-    """Something from outside the graph that takes part in it.
+    """A tensor from outside the graph that the graph reads.
 
-    what      a tensor with a value, or a symbol of the builder around this one
+    what      a tensor with a value, or a symbol of an outer builder
     input     the node that reads it
-    symbol    what stands for it here; another node, once it was edited
+    symbol    its symbol here; its node changes with each edit
     """
 
     what: Any
@@ -58,21 +58,21 @@ class Captured(NamedTuple):
 class GraphBuilder(Pulled):
     """A graph under construction.
 
-    inputs      the nodes of what is given at each run, in order
-    captured    id → what was captured under it
-    edited      id → what was captured and has another value after a run
-    born        id → a tensor, or a module, that was made while building
-    stands      id of an argument → the tensor from outside that it begins as
+    inputs      the nodes of the arguments, in order
+    captured    id → the captured tensor with that id
+    edited      id → a captured tensor that a run edits
+    born        id → a tensor or module created while building
+    stands      id of an argument → the outside tensor that it starts as
     grads       id of a leaf → (the leaf, its .grad at this point)
-    last        the effect that the next one comes after
+    last        the latest effect, which the next one waits for
     part        the checkpoint whose function is being called
     laid        ids of tensors that the graph assumes to be contiguous
-    passed      results of branches and loops that may be what was there before
+    passed      results of branches and loops that may share memory with an earlier tensor
     """
 
     early: Exception | None = None  # the first error that was noted
-    once = True  # Python runs once, for many runs of what it writes down
-    chained = True  # effects happen in the order in which they were written
+    once = True  # the Python code runs once, and its graph many times
+    chained = True  # effects happen in the order in which they were added
     way_out = Symbol.way_out
     way_in = "use tensors of one graph, and return from a function, a branch or a loop what is used outside it"
 
@@ -120,7 +120,7 @@ class GraphBuilder(Pulled):
 
     @contextmanager
     def checkpointing(self) -> Iterator[CheckpointCall]:
-        """A block whose nodes backward computes again."""
+        """A block whose nodes backward recomputes."""
         outer = self.part
         self.part = CheckpointCall(outer)
         try:
@@ -131,9 +131,9 @@ class GraphBuilder(Pulled):
     # -- nodes --------------------------------------------------------------------------------------
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
-        """The node of op on the operands, of which the first is none that takes its dtype from another."""
+        """Add a node for op. The first operand has a fixed dtype; a Python number takes its dtype from it."""
         first = self.lift(operands[0])
-        weak = isinstance(op, Elementwise)  # of others, an index keeps its dtype
+        weak = isinstance(op, Elementwise)  # in other ops, an index keeps its dtype
         xs = (first, *(self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]))
         y = self.effect(op, *xs) if op.effect else self.applied(op, xs)
         if isinstance(op, ops.Index) and any(isinstance(o, Tracer) and o.is_number for o in operands[1:]):
@@ -143,7 +143,7 @@ class GraphBuilder(Pulled):
 
     def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
         y = Tracer(self.node(op, tuple(x.node for x in xs)), self)
-        if not current.mode.recording and y.spec.is_float:  # what no_grad() computes, no gradient passes
+        if not current.mode.recording and y.spec.is_float:  # no gradient passes a result computed under no_grad()
             y.node = self.node(ops.StopGradient(), (y.node,))
         if op.is_view and not isinstance(op, ops.ControlDep):
             y.root = xs[0].memory
@@ -152,7 +152,7 @@ class GraphBuilder(Pulled):
         return y
 
     def effect(self, op: Op, *xs: Any) -> Tracer:
-        """The node of an op with an effect: after those before it."""
+        """Add a node for an op with an effect, which waits for the previous effect."""
         waits = (Tracer(self.last, self),) if self.chained and self.last is not None else ()
         if xs and waits:
             xs = (self.applied(ops.ControlDep(), (xs[0], *waits)), *xs[1:])
@@ -161,7 +161,7 @@ class GraphBuilder(Pulled):
         return y
 
     def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
-        """A new node, under a name of its own and the user's line."""
+        """A new node, with a unique name and the user's line."""
         spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
         node = NamedNode(op, inputs, spec, self.unique(op.kind if name is None else name), place())
         node.part = self.part and self.part.of(op, inputs)
@@ -171,12 +171,12 @@ class GraphBuilder(Pulled):
         """The name, or the name with a number, if it is taken."""
         taken = self.names[name]
         self.names[name] += 1
-        return self.unique(f"{name}_{taken}") if taken else name  # which may be the whole name of another
+        return self.unique(f"{name}_{taken}") if taken else name  # the name with a number may be taken too
 
     # -- operands -----------------------------------------------------------------------------------
 
     def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
-        """o as an operand here: a symbol, a captured tensor, or a constant."""
+        """o as an operand of this graph: a symbol, a captured tensor, or a constant."""
         if isinstance(o, Tracer):
             x = self.current(o) if o.builder is self else self.from_outside(o)
             dtype = None if beside is None else o.dtype_beside(beside)
@@ -205,7 +205,7 @@ class GraphBuilder(Pulled):
         return x
 
     def from_outside(self, x: Tracer) -> Tracer:
-        """A symbol of a builder around this one. Raises GraphError for one of any other graph."""
+        """Capture a symbol of an outer builder. Raises GraphError if it belongs to any other graph."""
         builder = self.outer
         while builder is not None and builder is not x.builder:
             builder = builder.outer
@@ -216,23 +216,23 @@ class GraphBuilder(Pulled):
         return self.current(self.capture(x))
 
     def capture(self, x: Any) -> Tracer:
-        """What stands here for a tensor with a value, or for a symbol of the builder outside."""
+        """The symbol here for a tensor with a value, or for a symbol of the outer builder."""
         if id(x) not in self.captured:
             node = self.input(getattr(x, "name", None) or "captured", x.spec)
             self.captured[id(x)] = Captured(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
 
     def origins(self) -> dict[Node, Any]:
-        """Input → the tensor, or the symbol of the builder outside, that it reads."""
+        """Input node → the tensor, or the symbol of the outer builder, that it reads."""
         return {c.input: c.what for c in self.captured.values()}
 
     def input(self, name: str, spec: Spec) -> NamedNode:
-        """A node for what is given at each run."""
+        """A new input node."""
         name = self.unique(name)
         return NamedNode(ops.Input(name), (), spec, name, place())
 
     def argument(self, name: str, spec: Spec) -> Tracer:
-        """A new input, in the order of the arguments."""
+        """Add an input for the next argument, and return its symbol."""
         self.inputs.append(self.input(name, spec))
         return Tracer(self.inputs[-1], self)
 
@@ -247,12 +247,12 @@ class GraphBuilder(Pulled):
         return x
 
     def become(self, x: Any, y: Tracer) -> None:
-        """x has y's value from here on. Raises EditedError if x is a recorded leaf, or a view of one."""
+        """Give x the value of y from here on. Raises EditedError if x is a recorded leaf, or a view of one."""
         self.editing(x)
         self.take(x, y)
 
     def editing(self, x: Any) -> None:
-        """Told that x is to be edited. Raises EditedError where it must not be."""
+        """Called before x is edited. Raises EditedError if it must not be."""
         if self.outer is not None and (whole := self.whole(x)) is not None:
             self.outer.editing(self.stands.get(id(whole), whole))
 
@@ -261,11 +261,11 @@ class GraphBuilder(Pulled):
         return x if not isinstance(x, Tracer) else None if is_detached(x) else self.owner(x.memory)
 
     def owner(self, x: Tracer) -> Any:
-        """The tensor, or the symbol of the builder around this one, that x stands for; x itself if it was made here."""
+        """The outside tensor or symbol that x stands for; x itself if it was made here."""
         return next((c.what for c in self.captured.values() if c.symbol is x), x)
 
     def take(self, x: Any, y: Tracer) -> None:
-        """As become(), without calling editing() again: the branch or the body that made the edit has called it."""
+        """become() without editing(), which the branch or the body that made the edit has called already."""
         target = self.lift(x)
         if y is target:
             return
@@ -282,7 +282,7 @@ class GraphBuilder(Pulled):
             self.edits(target, source)
         target.edited = False
         before, target.node = target.node, y.node
-        if not current.mode.recording and target.spec.is_float:  # x has another value, and the history that it had
+        if not current.mode.recording and target.spec.is_float:  # x gets a new value and keeps its history
             target.node = self.node(ops.StopGradient(), (target.node, before))
         what = self.owner(x) if isinstance(x, Tracer) and x.builder is self and x.is_given else x
         if id(what) in self.captured and not self.is_own(what):
@@ -294,29 +294,29 @@ class GraphBuilder(Pulled):
             self.lift(whole).memory.views.add(target)
 
     def edits(self, x: Tracer, source: Tracer) -> None:
-        """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""
+        """Note that an edit of x may edit the source. Raises EditedError if the source is an argument or captured."""
         read = next((c.what for c in self.captured.values() if c.symbol is source), None)
         if source.is_given and not (isinstance(read, Tensor) and self.is_own(read)):
             raise EditedError(
                 f"{x}, which is edited in place, may be {source}, which a branch or a loop passed on: the graph does "
-                "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
+                "not know which until it runs. Write x = x + 1, or let the branch or the loop return x.clone()"
             )
         source.edited = True
         mark_stale(source, x.apart)
 
     def updates(self) -> list[Any]:
-        """The edits so far that a run makes only if what it is asked for waits for them."""
+        """The edits so far that a run makes only if its fetches wait for them."""
         return []
 
     def after_updates(self, ys: list[Any], before: Sequence[Any]) -> list[Any]:
-        """The ys, which wait for the updates that are not among those `before`: to ask for one is to make the edits."""
+        """The ys, made to wait for the updates that are not in `before`, so that fetching a y makes the edits."""
         known = {*map(id, before)}
         new = [update for update in self.updates() if id(update) not in known]
         is_here = [bool(new) and isinstance(y, Tracer) and y.builder is self for y in ys]
         return [self.applied(ops.ControlDep(), (y, *new)) if here else y for y, here in zip(ys, is_here)]
 
     def is_own(self, x: Any) -> bool:
-        """Whether x is a tensor that was made while building, and begins as it was made in each run."""
+        """Whether x was created while building. It starts each run with its value from then."""
         return id(x) in self.born
 
     def note_read(self, what: Any, attribute: str) -> None:
@@ -332,13 +332,13 @@ class GraphBuilder(Pulled):
     # -- the finished graph -------------------------------------------------------------------------
 
     def after_effects(self, ys: Sequence[Tracer]) -> list[Tracer]:
-        """The same values, once every effect has happened."""
+        """The same values, available only after every effect."""
         if self.last is None or not ys:
             return list(ys)
         first = self.applied(ops.ControlDep(), (ys[0], Tracer(self.last, self)))
         return [first, *ys[1:]]
 
     def finished(self, outputs: Sequence[Any]) -> Graph:
-        """The graph of the inputs, then of what was captured, to the outputs."""
+        """The finished graph. Its inputs are the arguments, then the captured tensors."""
         inputs = self.inputs + [c.input for c in self.captured.values()]
         return Graph(tuple(inputs), tuple(None if y is None else y.node for y in outputs))

@@ -1,4 +1,4 @@
-"""The gradient of a graph is more graph: backpropagation run on symbols, and the `.grad` of a leaf at this point."""
+"""Gradients in a graph: backpropagation on symbols adds more nodes. Also tracks the `.grad` of each leaf."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .worker import on_worker
 def gradients(
     seeds: Mapping[Node, Symbol], wrt: Collection[Node], stop: Collection[Node] = (), like: Symbol | None = None
 ) -> dict[Node, Symbol]:
-    """Node → Σ over the seeds of ⟨seed, ∂y/∂node⟩, for those of `wrt` that a gradient reaches.
+    """Node → Σ over the seeds of ⟨seed, ∂y/∂node⟩, for the nodes of `wrt` that a gradient reaches.
 
-    seeds    result → the gradient that arrives there from outside
-    stop     nodes that are constants to it: no gradient passes through them
-    like     a symbol of the graph of these nodes, where the seeds may be of a graph inside it
+    seeds    result y → the gradient that arrives there
+    stop     nodes treated as constants: no gradient passes through them
+    like     a symbol of the nodes' graph, if the seeds may belong to a graph inside it
     """
     if not seeds:
         return {}
@@ -36,23 +36,23 @@ def gradients(
     between = depending_on(passing, wrt)
     order = [node for node in passing if node in between]
     reading = Recomputation(next(iter(seeds.values())) if like is None else like)
-    with in_mode(autocast=None):  # what is pulled is of the dtypes that forward had
+    with in_mode(autocast=None):  # gradients keep the dtypes of forward
         grads = pullback(order, dict(seeds), partial(pull, between, reading), {*wrt}, add)
     return {node: grads[node] for node in wrt if node in grads}
 
 
 def as_written(order: Sequence[Node]) -> list[Node]:
-    """The nodes in the order in which eager mode runs them: sums of gradients are rounded as there, to the last bit."""
+    """The nodes in the order in which eager mode runs them, so that sums of gradients have the same bits."""
     age: dict[Node, int] = {}
     for node in order:
-        age[node] = max([node.born, *(age[x] for x in node.inputs)])  # a pass may read what was written later
+        age[node] = max([node.born, *(age[x] for x in node.inputs)])  # after a pass, a node may read a newer one
     return sorted(order, key=age.__getitem__)
 
 
 def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any) -> tuple[Any, ...]:
-    """What `node` sends to its inputs, as symbols: to those through which it reaches what is asked for.
+    """The gradients of the inputs of `node`, as symbols; None for inputs outside `between`.
 
-    It is placed where the node is, as by TensorFlow 1's colocate_gradients_with_ops.
+    They are placed on the worker of the node, as with TensorFlow 1's colocate_gradients_with_ops.
     """
     if not node.inputs:
         return ()
@@ -64,12 +64,12 @@ def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any)
 
 
 def can_carry(x: Node) -> bool:
-    """Whether a gradient can arrive at x: at a floating result, or at the row of several."""
+    """Whether a gradient can arrive at x: it has a floating result, or several results."""
     return isinstance(x.spec, Specs) or x.spec.is_float
 
 
 class Pulled:
-    """The part of a GraphBuilder that is about gradients.
+    """The gradient methods of GraphBuilder.
 
     grads       id of a leaf → (the leaf, its .grad at this point)
     """
@@ -84,9 +84,9 @@ class Pulled:
     def gradients(
         self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
     ) -> list[Any]:
-        """Σ ⟨grad_y, ∂y/∂x⟩ for each x, as nodes of this graph; None where no y depends on x.
+        """Σ ⟨grad_y, ∂y/∂x⟩ for each x, as nodes of this graph; None if no y depends on x.
 
-        stop    what is taken as constant
+        stop    tensors treated as constants
         """
         with self.innermost().building():
             seeds, places = self.seeds(ys, grad_ys), [self.reads(x) for x in xs]
@@ -96,14 +96,14 @@ class Pulled:
             return [total([found[node] for node in nodes if node in found]) for nodes in places]
 
     def innermost(self) -> Any:
-        """The builder inside this one, or this one, that takes nodes just now: those of gradients too."""
+        """The active builder, if it is inside this one; else this one. Nodes of gradients are added to it."""
         inside = current.mode.builder
         while inside is not None and inside is not self:
             inside = inside.outer
         return self if inside is None else current.mode.builder
 
     def reads(self, x: Any) -> list[Node]:
-        """The node that is x, before the edits that nobody recorded; of a tensor's own node, that which reads it."""
+        """The node of x before its unrecorded edits; for the node of a captured tensor, the node that stands for it."""
         node = self.lift(x).node
         if not isinstance(node, NamedNode):
             return [c.symbol.node for c in self.captured.values() if c.what.node is node]
@@ -112,7 +112,7 @@ class Pulled:
         return [node]
 
     def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
-        """Node of a y → the gradient that arrives there from outside; of a y that is named twice, their sum."""
+        """Node of each y → the gradient that arrives there; the sum, if a y occurs twice."""
         seeds: dict[Node, Any] = {}
         for y, gy in zip(map(self.lift, ys), [None] * len(ys) if grad_ys is None else grad_ys, strict=True):
             seed = self.arriving(y, gy)
@@ -120,7 +120,7 @@ class Pulled:
         return seeds
 
     def arriving(self, y: Tracer, gy: Any) -> Tracer:
-        """The gradient that arrives at y from outside: ones, unless said."""
+        """The gradient that arrives at y: ones unless given."""
         if not y.spec.is_float:
             raise NoGradientError(f"gradients() start from floating numbers, and {y} is {y.spec}")
         lift = current.mode.builder.lift
@@ -133,7 +133,7 @@ class Pulled:
     def backward(self, y: Tracer, gradient: Any) -> None:
         """Add the gradients of y to `.grad` of the captured leaves that require one."""
         builder = current.mode.builder
-        if builder is not None and builder is not self:  # y is from outside the branch, or the body, that asks
+        if builder is not None and builder is not self:  # y is from outside the branch or body that calls this
             builder.backward(builder.lift(y), gradient)
             return
         if gradient is None and y.spec.size != 1:
@@ -167,23 +167,23 @@ class Pulled:
                     hook(x)
 
     def pulling(self) -> None:
-        """Told of a backward(). Raises NoGradientError where its gradients have nowhere to go."""
+        """Called by backward(). Raises NoGradientError if it is not allowed here."""
         if self.outer is not None:
             self.outer.pulling()
 
     def grad_of(self, x: Any, before: Any) -> Any:
-        """x.grad at this point of the graph, which was `before` when it was begun."""
+        """x.grad at this point of the graph; it was `before` when the graph was begun."""
         if id(x) in self.grads:
             return self.grads[id(x)][1]
         return before if self.outer is None else self.outer.grad_of(x, before)
 
     def set_grad(self, x: Any, grad: Any) -> None:
-        """x.grad = grad. Raises GraphError in a branch or a loop, where x is from outside: a run may not come there."""
+        """x.grad = grad. Raises GraphError in a branch or a loop that a run may skip, if x is from outside."""
         if self.outer is not None and not self.is_own(x) and grad is not x.grad:
             raise GraphError(
                 f"the .grad of {x.spec}, a tensor from outside, is set, or added to by backward(), in a branch or a "
-                "loop of a graph, or in a function that is written down apart. Take mg.autograd.grad(loss, xs) there, "
-                "which leaves .grad alone; let the block return what it gives, and set .grad after it"
+                "loop of a graph, or in a function that is traced separately. Use mg.autograd.grad(loss, xs) there, "
+                "which leaves .grad alone; return the gradients from the block, and set .grad after it"
             )
         self.grads[id(x)] = x, grad
 
@@ -193,5 +193,5 @@ class Pulled:
 
 
 def total(gs: Sequence[Any]) -> Any:
-    """Their sum; None of none."""
+    """The sum of the gs; None if there are none."""
     return reduce(add, gs) if gs else None

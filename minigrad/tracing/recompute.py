@@ -1,9 +1,9 @@
-"""A checkpoint in a graph that is being built: what backward reads of it is computed again, of what it was given.
+"""Checkpoints in a graph that is being built: backward recomputes the values inside from the checkpoint's inputs.
 
-Eager code calls the function a second time. A graph has its nodes already, and those of the part are marked. Where a
-derivative reads one of them, it reads a copy, made of copies, back to what the part took from outside: and that is read
-behind a Barrier, which waits for the gradient that arrives. So no pass takes the copy for what forward computed, and it
-is made when it is wanted, and no earlier. (`jax.checkpoint` does the same, by an optimization_barrier.)
+Eager code calls the function a second time. A graph already has the nodes, and those inside the checkpoint (the part)
+are marked. A derivative that reads one of them reads a copy, computed from copies, back to the inputs of the part. The
+inputs are read through a Barrier, which waits for the arriving gradient. So no pass merges the copy with the original,
+and the copy is not computed before it is needed. (`jax.checkpoint` does the same, with an optimization_barrier.)
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Key = tuple["CheckpointCall | None", Node]
 
 @dataclass(eq=False)
 class CheckpointCall:
-    """The call of a checkpoint's function.
+    """The call of a checkpoint's function: a part of the graph that backward recomputes.
 
     outer      the part around it
-    keeps      (op, specs of its operands) → whether its result is kept all the same; None where nothing is
-    is_shelf   whether it is what is kept of the part around it
+    keeps      (op, specs of its operands) → whether its result is saved, not recomputed; None if none is
+    is_shelf   whether it holds the saved nodes of the part around it
     """
 
     outer: CheckpointCall | None
@@ -34,7 +34,7 @@ class CheckpointCall:
     is_shelf: bool = False
 
     def of(self, op: Op, inputs: tuple[Node, ...]) -> CheckpointCall | None:
-        """The part that a new node is in: none if it must not run twice, the shelf if it is kept."""
+        """The part of a new node: none if it must not run twice, the shelf if it is saved."""
         if isinstance(op, TupleGet):
             return inputs[0].part  # type: ignore[no-any-return]
         if op.effect or isinstance(op, Read | Assign | Group):
@@ -45,11 +45,11 @@ class CheckpointCall:
 
     @property
     def home(self) -> CheckpointCall | None:
-        """Where the operands of what is in it are found."""
+        """The part in which the operands of its nodes are found."""
         return self.outer if self.is_shelf else self
 
     def __iter__(self) -> Iterator[CheckpointCall]:
-        """The parts in which what is in it is computed again, the innermost first."""
+        """The parts in which its nodes are recomputed, the innermost first."""
         part = self.outer.outer if self.is_shelf and self.outer else self
         while part is not None:
             yield part
@@ -57,12 +57,12 @@ class CheckpointCall:
 
 
 class Recomputation:
-    """What one backward pass reads of a graph.
+    """Finds or recomputes the values that one backward pass reads from a graph.
 
-    like       a symbol of the kind that is wanted
-    open       the parts inside which the gradient is taken, where all is as it was
-    arrived    part → the first gradient that came to it
-    made       (part, node) → what stands for the node inside the part
+    like       a symbol, which the new symbols are made like
+    open       the parts inside which the gradient is taken; their nodes are read directly
+    arrived    part → the first gradient that arrived at it
+    made       (part, node) → the symbol of the node for derivatives of nodes in the part
     """
 
     def __init__(self, like: Any):
@@ -73,14 +73,14 @@ class Recomputation:
         self.made: dict[Key, Any] = {}
 
     def operands(self, node: Node, gy: Any) -> list[Any]:
-        """The node and its inputs as its derivative reads them, for a gradient that arrives."""
+        """The node and its inputs as its derivative reads them, when the gradient gy arrives."""
         home = node.part and node.part.home
         for part in home or ():
             self.arrived.setdefault(part, gy)
         return [self.read((home, x)) for x in (node, *node.inputs)]
 
     def read(self, wanted: Key) -> Any:
-        """The symbol that stands for a node inside a part. A part may be deep: no recursion."""
+        """The symbol of a node inside a part. Not recursive, as a part may be deep."""
         stack = [wanted]
         while stack:
             needs = self.needs(*stack[-1])
@@ -94,16 +94,16 @@ class Recomputation:
         return self.made[wanted]
 
     def needs(self, part: CheckpointCall | None, node: Node) -> list[Key]:
-        """What that is made of."""
+        """The keys of the symbols that this symbol is computed from."""
         if part is None or part in self.open or isinstance(node.op, Const):
             return []
         if part not in (node.part or ()):
             return [(part.outer, node)]
-        inputs = node.inputs[:1] if type(node.op) is ControlDep else node.inputs  # what it waited for is done
+        inputs = node.inputs[:1] if type(node.op) is ControlDep else node.inputs  # its dependencies have run
         return [(part, x) for x in inputs]
 
     def symbol(self, part: CheckpointCall | None, node: Node, xs: list[Any]) -> Any:
-        """The symbol, of what it needs."""
+        """Make the symbol of a node from the symbols that it needs."""
         if not xs:
             return self.like.at_node(node)
         if part not in (node.part or ()):
@@ -111,7 +111,7 @@ class Recomputation:
         if type(node.op) is ControlDep:
             return xs[0]
         y = xs[0].apply(node.op, *xs[1:])
-        if isinstance(y.node, NamedNode):  # of a graph that is being built, which has named it
+        if isinstance(y.node, NamedNode):  # a graph that is being built has named it
             y.node.place = node.place  # type: ignore[attr-defined]
         elif isinstance(node, NamedNode):
             y.node = NamedNode(node.op, y.node.inputs, y.node.spec, f"{node.name}_again", node.place)

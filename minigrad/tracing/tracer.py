@@ -1,7 +1,7 @@
-"""Tracer: an operand in a graph that is being built. What is done to it goes to that graph: see builder.py.
+"""Tracer: an operand in a graph that is being built. Ops on it become nodes of that graph: see builder.py.
 
-A function that was written for tensors is traced on tracers, and asks them the same. What can be answered without a
-value is; the rest says that there is none.
+A function written for tensors is traced on tracers, which have the same methods. Methods that need a value raise an
+error that says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class SessionStack(threading.local):
-    """Of this thread: the sessions whose blocks are open, the innermost last."""
+    """The sessions whose blocks are open in this thread, the innermost last."""
 
     def __init__(self) -> None:
         self.sessions: list[Session] = []
@@ -42,12 +42,12 @@ session_stack = SessionStack()
 
 
 def get_default_session() -> Session | None:
-    """The session whose block is open."""
+    """The session of the innermost open block, or None."""
     return session_stack.sessions[-1] if session_stack.sessions else None
 
 
 def session_or_default(session: Session | None) -> Session:
-    """The session, or the one whose block is open. Raises GraphError where there is none."""
+    """The given session, or that of the open block. Raises GraphError if there is none."""
     found = get_default_session() if session is None else session
     if found is None:
         raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
@@ -57,15 +57,15 @@ def session_or_default(session: Session | None) -> Session:
 class Tracer(InPlace, Symbol):
     """An operand in a graph that is being built.
 
-    builder     the graph
-    root      what it is a view of, if it is one
-    look      how: (what it was taken of, the op, whether that was recorded)
-    base      the node that the root had when the view was taken; of a root, its own first node
-    is_sure_view    whether it is a view for every layout
-    views     what looks at its memory, or may do so: it came of a branch or a loop that may have passed it on
-    passed    what it may be itself, having come of a branch or a loop
-    place     (x, index) if it is x[index], and index has a number that only a run knows
-    is_given  whether it is read, not computed: an argument, a captured tensor
+    builder         the graph
+    root            the symbol that owns its memory, if it is a view
+    look            how the view was taken: (its operand, the op, whether that was recorded)
+    base            the node that the root had when the view was taken; for a root, its own first node
+    is_sure_view    whether it is a view for every memory layout
+    views           symbols that share its memory, or may share it after a branch or a loop
+    passed          symbols that it may be itself, as the result of a branch or a loop
+    place           (x, index) if it is x[index], and index contains a number that only a run knows
+    is_given        whether it is read rather than computed: an argument or a captured tensor
     """
 
     __slots__ = (
@@ -109,20 +109,20 @@ class Tracer(InPlace, Symbol):
     is_number = False  # whether it stands for a Python number
 
     def dtype_beside(self, spec: Spec) -> Any:
-        """The dtype that it takes beside an operand of that spec; None, if it keeps its own."""
+        """The dtype that it takes as an operand together with this spec; None if it keeps its own."""
         return None
 
-    memory = property(lambda self: self if self.root is None else self.root, doc="The symbol whose memory it looks at.")
+    memory = property(lambda self: self if self.root is None else self.root, doc="The symbol that owns its memory.")
 
     def origins(self) -> list[Tracer]:
-        """Whose memory it may look at: what owns it, what that may be itself, and so on; each once."""
+        """All symbols whose memory it may share: the owner, the symbols that the owner may be, and so on."""
         found = [self.memory]
-        for x in found:  # which grows meanwhile
+        for x in found:  # it grows during the loop
             found += [y for y in x.passed if not any(y is z for z in found)]
         return found
 
     def may_be(self, source: Tracer) -> None:
-        """Note that it may share the memory of the source, so that an edit of the source may change it."""
+        """Note that self may share the memory of the source, so that an edit of the source may change it."""
         if not any(source is x for x in (self, self.root, *self.passed)):
             self.passed.append(source)
             self.builder.passed.append(self)
@@ -131,10 +131,10 @@ class Tracer(InPlace, Symbol):
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
     graph = property(lambda self: self.builder, doc="The graph that it is part of.")
     op = property(lambda self: self.node.op, doc="The op that makes it.")
-    way_out = property(lambda self: self.builder.way_out, doc="How one comes to see a value.")
+    way_out = property(lambda self: self.builder.way_out, doc="The advice, in errors, on how to get a value.")
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Session | None = None) -> Any:
-        """Its value in the session, or in the one whose block is open; of an op, what it does."""
+        """Its value in the given session, or in that of the open block. An op is run for its effect."""
         return session_or_default(session).run(self, feed_dict)
 
     run = eval
@@ -146,12 +146,12 @@ class Tracer(InPlace, Symbol):
     def __repr__(self) -> str:
         return f"<{self.name}: {self.spec}>"
 
-    # -- what a Tensor is asked too -----------------------------------------------------------------
+    # -- more of Tensor's interface -----------------------------------------------------------------
 
     requires_grad = tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
-    is_leaf = property(lambda self: False, doc="Whether it was made by hand: what is in a graph was not.")
+    is_leaf = property(lambda self: False, doc="Whether it is a leaf: never, in a graph.")
     data = property(lambda self: self.detach(), refuse_data, doc="The same value, through which no gradient passes.")
-    grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
+    grad_fn = property(lambda self: None, doc="Its recorded derivative: always None in a graph.")
 
     placed = Tensor.placed
 
@@ -162,9 +162,9 @@ class Tracer(InPlace, Symbol):
         return y
 
     def narrow(self, *place: Any, **named: Any) -> Any:
-        """`length` places of an axis, from `start` on. A view, if the graph knows that they lie inside the axis."""
+        """`length` places of an axis, from `start` on. A view, if the graph knows that they are within bounds."""
         y = super().narrow(*place, **named)
-        if y.memory is not self.memory:  # a copy, which checks its bounds: edits of either are refused
+        if y.memory is not self.memory:  # a copy, with a check of bounds: edits of either are refused
             y.memory.may_be(self.memory)
         return y
 
@@ -180,7 +180,7 @@ class Tracer(InPlace, Symbol):
         return self.apply(ops.StopGradient())
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Itself: in a graph gradients can be taken of every floating value, and of no other."""
+        """Returns self: in a graph every floating value can have a gradient, and no other value can."""
         return self if self.spec.is_float or not requires_grad else self._nowhere("requires_grad_()")
 
     def _nowhere(self, asked: str) -> NoReturn:
@@ -195,7 +195,7 @@ class Tracer(InPlace, Symbol):
         self._nowhere("retain_grad()")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._read()  # which raises NoValueError
+        return self._read()  # raises NoValueError
 
     def tolist(self) -> Any:
         return self._read()
@@ -203,7 +203,7 @@ class Tracer(InPlace, Symbol):
     def new_full(
         self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
     ) -> Any:
-        """All one value, of that shape; dtype and device are self's unless said otherwise."""
+        """A tensor of this shape filled with one value; dtype and device are those of self by default."""
         where = self.spec.device if device is None else device_called(device)
         spec = Spec((), self.spec.dtype if dtype is None else dtype, where)
         return own_memory(self.lift(fill_value).astype(spec.dtype).to(where).broadcast_to(lengths((size,))))

@@ -1,5 +1,5 @@
-"""Views in a graph that is being built. An edit of a view gives the owner of its memory a new value, into which the
-view's new value is written. Every other view is taken again, of that new value, when it is next read.
+"""Views in a graph that is being built. An edit of a view gives the owner of its memory a new value, which contains
+the new value of the view. Every other view is taken again from that new value when it is next read.
 
 This works for ops that return a view whatever the layout of their operand. Whether a reshape is a view or a copy
 depends on the layout, which is tracked here in simple cases; in all others the edit is refused.
@@ -23,7 +23,7 @@ from .tracer import Tracer
 if TYPE_CHECKING:
     from .builder import GraphBuilder
 
-SAME = ops.StopGradient, ops.Alias, ops.Within  # which return their operand
+SAME = ops.StopGradient, ops.Alias, ops.Within  # ops that return their operand
 LOOKS = ops.Index, ops.Transpose, ops.BroadcastTo, ops.Diagonal, ops.Windows, *SAME
 BY_LAYOUT = ops.Reshape, ops.Contiguous
 
@@ -43,7 +43,7 @@ def is_detached(x: Tracer) -> bool:
 
 
 def refresh(builder: GraphBuilder, x: Tracer) -> None:
-    """Take the view x again if its root was edited since."""
+    """Take the view x again if its root was edited after it was taken."""
     if x.root is None or x.base is x.root.node:
         return
     above = x.root
@@ -68,7 +68,7 @@ def write_through(builder: GraphBuilder, x: Tracer, y: Tracer) -> None:
     apart = [i for i, view in enumerate(steps) if view.look and isinstance(view.look[1], ops.StopGradient)]
     start = apart[-1] + 1 if apart else 0  # from there on, each view shares the history of its operand
     over = steps[start - 1] if apart else x.root
-    assert over is not None  # the owner, or the last view that is detached
+    assert over is not None  # the owner, or the last detached view
     part = y
     if start < len(steps):
         part = over.apply(ops.ViewScatter(tuple(view.look[1] for view in steps[start:] if view.look)), y)
@@ -113,7 +113,7 @@ def moves_ones(view: Tracer) -> bool:
 
 
 def stays_view(x: Tracer) -> bool:
-    """Whether each step to x returns a view, for an array with the layout of x's root, as far as that is known."""
+    """Whether each step to x returns a view for an array with the layout of x's root, as far as it is known."""
     root = x.memory
     if not all(isinstance(n, int) for view in (root, *views_to(x)) for n in view.shape):
         return False
@@ -156,8 +156,8 @@ def reads_contiguous(builder: GraphBuilder, what: Any) -> bool:
 
 
 def mark_stale(x: Tracer, apart: Sequence[Tracer] = ()) -> None:
-    """x was edited: mark all that may share its memory as stale, except its sure views, which are taken again, and
-    what shares no memory with that part of x which was edited.
+    """After an edit of x, mark as stale all symbols that may share its memory, except its sure views, which are taken
+    again, and the symbols in `apart`, which share no memory with the edited part.
     """
     views, x.views = x.views, WeakSet()
     for view in views:

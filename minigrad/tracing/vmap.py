@@ -1,11 +1,11 @@
-"""vmap: a function of one slice, run once for all of them.
+"""vmap: run a function of one slice on all slices at once.
 
-The function is called once, on symbols of one slice, and leaves a graph. Then each op of that graph is applied once, to
-all slices side by side: how, says `batched` (batched.py). What no slice goes into is computed once. A
-gradient that is taken inside is more nodes of the graph of one slice, and needs no rules here. Nor do derivatives from
-outside, and vmap of vmap: ops are applied as ever, recorded, or written down in a graph around.
+The function is traced once, on symbols of one slice. Then each op of that graph is applied once, to all slices stacked
+along a first axis, by the rules in batched.py. Values that do not depend on a slice are computed once. A gradient taken
+inside the function is just more nodes of the graph of one slice, and needs no rules here. Nor do outer derivatives or
+vmap of vmap, as the stacked ops are applied as usual: recorded, or added to an outer graph.
 
-An op that says nothing of batches runs once for each slice, with a warning. Names and meaning are torch.func's.
+An op without a rule runs once for each slice, with a warning. Names and meaning are those of torch.func.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """f over an axis of its arguments, its results side by side. f is called once, for all slices.
+    """f mapped over an axis of its arguments, with stacked results. f is called once, for all slices.
 
-    in_dims       the axis, for all arguments, for each, or for parts of one; None for what is the same every time
-    out_dims      the axis along which results lie, likewise; None for what is the same for all slices
-    randomness    what a function that draws random numbers does: 'error', the 'same' for all slices, 'different' ones
-    chunk_size    how many slices are taken together at most; all, if it is not said
+    in_dims       the mapped axis: one for all arguments, or one for each argument or part of it; None if not mapped
+    out_dims      the axis along which results are stacked, likewise; None for a result that is equal for all slices
+    randomness    for a function that draws random numbers: 'error', the 'same' numbers in all slices, or 'different'
+    chunk_size    the largest number of slices to run together; all by default
     """
     if randomness not in ("error", "same", "different"):
         raise ValueError(f"randomness is 'error', 'same' or 'different', and got {randomness!r}")
@@ -70,13 +70,13 @@ def vmap(
 
 
 def in_front(x: Any, axis: int) -> Any:
-    """x with that axis before the others."""
+    """x with this axis moved to the front."""
     axis = x.axis(axis)
     return x.movedim(axis, 0) if axis else x
 
 
 def chunks(n: Any, size: int | None) -> list[slice | None]:
-    """Which slices are taken together: None for all."""
+    """The ranges of slices that run together; [None] means all."""
     if size is None:
         return [None]
     needed("vmap(chunk_size=…), to tell how many chunks there are,", n)
@@ -84,7 +84,7 @@ def chunks(n: Any, size: int | None) -> list[slice | None]:
 
 
 def laid(parts: Sequence[Any], axis: int | None) -> Any:
-    """A result in parts, each of some slices side by side, along that axis; or what is the same for all."""
+    """Concatenate the chunks of a result along this axis. If axis is None, all chunks are equal: return the first."""
     if axis is None:
         return parts[0]
     y = parts[0].apply(Concatenate(0), *parts[1:]) if len(parts) > 1 else parts[0]
@@ -92,15 +92,15 @@ def laid(parts: Sequence[Any], axis: int | None) -> Any:
 
 
 class Slices(GraphBuilder):
-    """The graph of one slice, and how it is run for all.
+    """The builder of the graph of one slice, which then runs the graph for all slices.
 
     randomness    see vmap
-    n             how many slices there are
+    n             the number of slices
     """
 
     way_out = (
-        "vmap runs the function once for all slices, so that one slice has no value here, nor has what is computed "
-        "beside it. Choose with where(), compute what all slices share outside, or loop over the slices in Python"
+        "vmap runs the function once for all slices, so a single slice has no value here, nor has anything computed "
+        "from it. Choose with where(), compute what all slices share outside, or loop over the slices in Python"
     )
     n: Any
 
@@ -108,13 +108,13 @@ class Slices(GraphBuilder):
         super().__init__(modes.current.mode.builder)
         self.randomness = randomness
 
-    # Where no graph is built around it, it is run once, and at once.
+    # Without an outer builder, the graph runs once, immediately.
     once = property(lambda self: self.outer is not None and self.outer.once)
 
     def run(
         self, f: Callable[..., Any], args: Any, xs: Sequence[Any], dims: Sequence[Any], out_dims: Any, options: Any
     ) -> Any:
-        """What f gives, of all slices, in the structure of what it gives for one."""
+        """The results of f for all slices, stacked, in the structure of its result for one."""
         moved = [x for x, axis in zip(xs, dims) if axis is not None]
         self.n = moved[0].spec.shape[0]
         slices = [self.argument("slice", x.spec.with_shape(x.spec.shape[1:])) for x in moved]
@@ -126,26 +126,26 @@ class Slices(GraphBuilder):
         self.refuse_edits(slices)
         graph = self.finished(ys)
         pairs = [*((x, True) for x in moved), *((c.what, False) for c in self.captured.values())]
-        with modes.in_mode(autocast=None):  # its casts are written down
+        with modes.in_mode(autocast=None):  # the graph has its casts already
             results = walked(graph, pairs, self.value)
         return planted(result, map(self.given, results, spread(result, out_dims)))
 
     def given(self, pair: tuple[Any, bool], axis: int | None) -> Any:
-        """A result side by side. Raises ShapeError where slices differ, and shall lie along no axis."""
+        """A stacked result. Raises ShapeError if slices differ although out_dims is None."""
         y, is_mapped = pair
         if is_mapped and axis is None:
-            raise ShapeError("out_dims=None is for what is the same for all slices, and here each has its own")
+            raise ShapeError("out_dims=None is for a result that is the same for all slices, and these differ")
         return let_go(y) if is_mapped or axis is None else y.broadcast_to((self.n, *y.spec.shape))
 
     def value(self, node: Node, xs: Sequence[tuple[Any, bool]]) -> tuple[Any, bool]:
-        """A node's result, and whether it has one for each slice; of its operands' likewise."""
+        """(result of the node, whether it is stacked over slices), from such pairs for its operands."""
         op = node.op
         if not xs:
             return constant(node), False
-        if isinstance(op, ControlDep):  # what it waits for is done
+        if isinstance(op, ControlDep):  # its dependencies have run
             return xs[0]
         if isinstance(node.spec, Specs):
-            raise GraphError(f"vmap does not take {op}, which has several results: let it give one, as by mg.stack(…)")
+            raise GraphError(f"vmap does not take {op}, which has several results: make it return one, by mg.stack(…)")
         (first, *others), mapped = zip(*xs)
         if self.randomness == "different" and not isinstance(op, Move) and is_next_key(node.inputs[0]):
             if isinstance(op, Random):
@@ -157,12 +157,12 @@ class Slices(GraphBuilder):
         return self.one_by_one(node, mapped, [first, *others]) if y is None else y, True
 
     def one_by_one(self, node: Node, mapped: Sequence[bool], xs: Sequence[Any]) -> Any:
-        """The results of an op that does not say how it takes many: of one slice after the other."""
+        """Apply an op without a batching rule to one slice after the other, and stack the results."""
         needed(f"vmap of {node.op}, to take one slice after the other,", self.n)
         if not self.n:
-            raise ShapeError(f"vmap takes {node.op} one slice after the other, and there is none")
+            raise ShapeError(f"vmap runs {node.op} slice by slice, and there are no slices")
         file, line, *_ = getattr(node, "place", None) or ("vmap", 1)
-        said = f"vmap: {node.op.label} does not say how it takes all slices together, and runs {self.n} times"
+        said = f"vmap: {node.op.label} has no rule for all slices together, and runs {self.n} times"
         warnings.warn_explicit(said, UserWarning, file, line)
         rows = []
         for i in range(self.n):
@@ -170,22 +170,22 @@ class Slices(GraphBuilder):
             rows.append(first.apply(node.op, *others))
         return rows[0].apply(Stack(0), *rows[1:])
 
-    # -- what a function of one slice may not do ----------------------------------------------------
+    # -- what the function may not do ---------------------------------------------------------------
 
     def refuse_edits(self, slices: Sequence[Tracer]) -> None:
-        """Raises EditedError where the function edited what it was given, or reached."""
+        """Raises EditedError if the function edited an argument, or a tensor from outside."""
         edited = [x for x, node in zip(slices, self.inputs) if x.node is not node]
         edited += [c.what for c in self.edited.values()]
         if edited:
             raise EditedError(
                 f"a function under vmap edited {edited[0].spec} in place, which is not its own: an argument, or a "
-                "tensor from outside. Write x = x + 1, or edit x.clone(), and return what it becomes"
+                "tensor from outside. Write x = x + 1, or edit x.clone(), and return the result"
             )
 
     def effect(self, op: Op, *xs: Any) -> Tracer:
         if isinstance(op, NextKey) and self.randomness == "error":
             raise GraphError(
-                "a function under vmap draws random numbers: say vmap(…, randomness='different') for other numbers in "
+                "a function under vmap draws random numbers: use vmap(…, randomness='different') for other numbers in "
                 "each slice, 'same' for the same in all; or draw with keys, as mg.random.normal(key, shape) does"
             )
         return super().effect(op, *xs)
@@ -201,7 +201,7 @@ class Slices(GraphBuilder):
 
 
 def let_go(y: Any, mine: Collection[Node] = (), keeps: bool = True) -> Any:
-    """y; without its history, if no leaf there but mine wants a gradient. Who follows a history has it kept."""
+    """y, detached if no leaf in its history except `mine` requires a gradient. Forward mode keeps the history."""
     if not isinstance(y, Tensor) or y.node is None or not y.tracked or modes.followed():
         return y
     sources = [y.node, *(x for node in history(y.node) for x in node.inputs)]
@@ -210,13 +210,13 @@ def let_go(y: Any, mine: Collection[Node] = (), keeps: bool = True) -> Any:
 
 
 def is_next_key(node: Node) -> bool:
-    """Whether it is a key that was taken from a sequence, wherever it is now."""
+    """Whether the node is a key drawn from a generator, possibly moved to another device."""
     while isinstance(node.op, Move):
         (node,) = node.inputs
     return isinstance(node.op, NextKey)
 
 
 def constant(node: Node) -> Any:
-    """A constant of one slice, as an operand where all are computed."""
+    """A constant of the graph of one slice, as an operand outside it."""
     outer = modes.current.mode.builder
     return made(value(node), node.spec) if outer is None else Tracer(outer.node(node.op, (), node.spec), outer)

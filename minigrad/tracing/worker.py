@@ -1,4 +1,4 @@
-"""A worker: one of many processes, as a place for nodes of a Graph and not for arrays (distributed/placement.py)."""
+"""A worker: one of several processes, on which nodes of a Graph can be placed (distributed/placement.py)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..engine.base.errors import DeviceError
 
 
 class WorkerStack(threading.local):
-    """Of this thread: the numbers of the workers whose blocks are open, the innermost last; None where none is said."""
+    """The numbers of the workers whose blocks are open in this thread, the innermost last; None means no worker."""
 
     numbers: tuple[int | None, ...] = (None,)
 
@@ -23,7 +23,7 @@ workers = WorkerStack()
 
 @contextmanager
 def on_worker(number: int | None) -> Iterator[None]:
-    """A block whose nodes are placed where another is; None where none of them is."""
+    """A block whose nodes are placed on this worker; None means on none."""
     workers.numbers = (*workers.numbers, number)
     try:
         yield
@@ -32,7 +32,7 @@ def on_worker(number: int | None) -> Iterator[None]:
 
 
 class Worker(Device):
-    """device("worker:1"): a block in which nodes are placed there. Eager code runs in every process all the same."""
+    """device("worker:1"): a block whose nodes are placed on worker 1. Eager code still runs in every process."""
 
     @cached_property
     def xp(self) -> Any:

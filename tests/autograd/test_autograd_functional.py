@@ -183,18 +183,18 @@ def test_without_v_there_must_be_one_number():
     assert functional.vjp(lambda x: x.sum(), X)[1].tolist() == [1, 1, 1]
     assert functional.jvp(lambda x: x * 3, mg.tensor([2.0]))[1].tolist() == [3]
     for derivative, f, kind in ((functional.jvp, lambda x: x, "input"), (functional.vjp, lambda x: x, "output")):
-        with pytest.raises(errors.ShapeError, match=f"one {kind}, a number"):
+        with pytest.raises(errors.ShapeError, match=f"one {kind}, a single number"):
             derivative(f, X)
-    with pytest.raises(errors.ShapeError, match="one input, a number"):
+    with pytest.raises(errors.ShapeError, match="one input, a single number"):
         functional.hvp(lambda x: x.sum(), X)
 
 
 MISTAKES = {
-    "v too few": (lambda: functional.vjp(layer, (X, W), X), errors.ShapeError, "came with 1"),
+    "v too few": (lambda: functional.vjp(layer, (X, W), X), errors.ShapeError, "it has 1"),
     "v of another shape": (lambda: functional.jvp(lambda x: x, X, W), errors.ShapeError, r"f64\[3\].*f64\[2, 3\]"),
-    "a hessian of many": (lambda: functional.hessian(lambda x: x, X), errors.NoGradientError, "hessian is of"),
+    "a hessian of many": (lambda: functional.hessian(lambda x: x, X), errors.NoGradientError, "hessian needs a"),
     "a product of many": (lambda: functional.hvp(lambda x: x, X, X), errors.NoGradientError, "one number"),
-    "a function of no tensor": (lambda: functional.jacobian(lambda x: 3.0, X), TypeError, "gave 3.0"),
+    "a function of no tensor": (lambda: functional.jacobian(lambda x: 3.0, X), TypeError, "returned 3.0"),
     "integers": (lambda: functional.jacobian(lambda x: x, mg.tensor([1])), errors.DTypeError, "nudge"),
 }
 

@@ -186,12 +186,12 @@ def test_a_gradient_takes_the_dtype_of_its_argument():
 
 
 MISTAKES = {
-    "too few gradients": (lambda ctx, x, w: x * w, lambda ctx, g: g, errors.NoGradientError, r"2 arguments.*gave 1"),
-    "too many gradients": (lambda ctx, x, w: x * w, lambda ctx, g: (g, g, g), errors.NoGradientError, "gave 3"),
+    "too few gradients": (lambda ctx, x, w: x * w, lambda ctx, g: g, errors.NoGradientError, r"2 arg.*returned 1"),
+    "too many gradients": (lambda ctx, x, w: x * w, lambda ctx, g: (g, g, g), errors.NoGradientError, "returned 3"),
     "a gradient of another shape": (
         lambda ctx, x, w: x * w, lambda ctx, g: (g.sum(), g), errors.ShapeError, r"tensor\(2\.\) as.*f64\[2\]"),
     "a gradient that is no tensor": (lambda ctx, x, w: x * w, lambda ctx, g: (1.0, g), errors.ShapeError, "gave 1.0"),
-    "a result that is no tensor": (lambda ctx, x, w: 3.0, lambda ctx, g: (g, g), TypeError, "returns tensors"),
+    "a result that is no tensor": (lambda ctx, x, w: 3.0, lambda ctx, g: (g, g), TypeError, "must return a tensor"),
     "what was edited, not returned": (
         lambda ctx, x, w: ctx.mark_dirty(x) or x * 1, lambda ctx, g: (g, g), errors.EditedError, "return it too"),
 }  # fmt: skip

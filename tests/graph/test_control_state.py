@@ -442,10 +442,10 @@ def of_an_argument(w, o, x):
 
 
 NOT_ALL = {
-    vector_from_outside: "computed outside: that can be one number",
-    through_the_turn_before: "comes from the turn before",
-    begun_by_a_turn: "comes from the turn before",
-    of_an_argument: "comes from the turn before",
+    vector_from_outside: "computed outside: that is only supported for one number",
+    through_the_turn_before: "comes from the previous turn",
+    begun_by_a_turn: "comes from the previous turn",
+    of_an_argument: "comes from the previous turn",
 }
 
 
@@ -495,5 +495,5 @@ def test_a_gradient_set_in_a_custom_derivative_is_refused():
             w.grad = gy * 2
             return gy * 2
 
-    with pytest.raises(GraphError, match="function that is written down apart"):
+    with pytest.raises(GraphError, match="a function that is traced separately"):
         mg.function(lambda x: Sets.apply(x * w))(mg.tensor([1.0, 2.0]))

@@ -223,7 +223,7 @@ def test_a_test_that_edits_its_variable_is_refused(way):
     def f(x):
         return mg.while_loop(lambda b: b.mul_(2).sum() < 100, lambda b: (b + 1,), (x * 1,))
 
-    with pytest.raises(GraphError, match=r"edits nothing; it gave .* and edited b"):
+    with pytest.raises(GraphError, match=r"edit nothing; it returned .* and edited b"):
         way(f)(mg.tensor([1.0, 2.0]))
 
 

@@ -1,10 +1,10 @@
 """AutoGraph: Python's own `if`, `while`, `for`, `and`, `or`, `not` and `assert`, on the tensors of a graph.
 
-    f = convert(f)      what mg.function does to a function before it traces it
-    print(code(f))      what is generated for f
-    print(beside(f))    the same, beside the source
+    f = convert(f)      the conversion that mg.function applies before it traces f
+    print(code(f))      the code generated for f
+    print(beside(f))    the generated code next to the source
 
-What it cannot make part of a graph it refuses, with the line, the variable and the way out: ConversionError.
+Code that it cannot convert raises ConversionError, with the line, the variable and a way out.
 """
 
 from .convert import beside as beside

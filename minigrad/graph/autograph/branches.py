@@ -1,8 +1,8 @@
-"""if, and, or, not, comparisons, assert: decided by Python if the condition has a value, by the graph if it has none.
+"""if, and, or, not, comparisons, assert: decided by Python if the condition has a value, else by the graph.
 
-Where the graph decides, both branches are written down, and what they leave is brought together, variable by variable.
-Each begins with the same state. Where a number of one branch meets a tensor of the other, it takes the tensor's dtype;
-if it was the first branch that gave the number, both are written down once more.
+If the graph decides, both branches are traced from the same state, and their final states are merged, variable by
+variable. A number in one branch takes the dtype of the tensor in the other; if the number is from the first branch,
+both branches are traced again.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ BOOL = np.dtype(bool)
 
 
 class Merge:
-    """Two branches, and what they leave brought together.
+    """Traces two branches, and merges the states they end in.
 
-    like      (variable, place in it) → spec of the tensor that a number has to fit
-    filled    variable → a value of the kind that it gets, to have before it gets one
-    first     of each variable, (value, its symbol; None if it is Python's) in each place, as the first branch leaves it
+    like      (variable, leaf index) → spec of the tensor whose dtype a number must take
+    filled    variable without a value → a value like the one it gets in the other branch
+    first     for each variable, (value, its symbol or None) of each leaf, at the end of the first branch
     """
 
     def __init__(self, names: Sequence[str], kind: str):
@@ -58,7 +58,7 @@ class Merge:
         self.filled: dict[str, Any] = {}
 
     def chosen(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> list[Any]:
-        """The values after the branch that the graph will choose."""
+        """Build the cond. Returns the values of the variables after it."""
         while True:
             self.first: list[list[tuple[Any, Any]]] = []
             self.trees: list[tuple[Any, Any]] = []
@@ -84,13 +84,13 @@ class Merge:
         return [symbol for its in variables for _, symbol in its if symbol is not None]
 
     def unread(self, values: Sequence[Any]) -> Sequence[Any]:
-        """The values a branch leaves; if it ends with a jump, what has none there is not read behind it."""
+        """The values at the end of a branch. If it ends with a jump, undefined variables are not read after it."""
         if not any(name.endswith("?") and value is True for name, value in zip(self.names, values)):
             return values
         return [NotReturned(x.name) if isinstance(x, Undefined) else x for x in values]
 
     def fitted(self, x: Any, spec: Spec | None) -> Any:
-        """x in the graph, and a number of that dtype; None if it is Python's."""
+        """The symbol of x, cast to the dtype of the spec if there is one; None if x cannot be in the graph."""
         symbol = lifted(x, spec) if is_part(x) else None
         return symbol if spec is None or symbol is None else symbol.astype(spec.dtype)
 
@@ -112,7 +112,7 @@ class Merge:
         return results
 
     def beside(self, name: str, k: int, y: Any) -> list[Any]:
-        """What the second branch leaves in a variable, as fits the first."""
+        """The leaves of a variable after the second branch, matched to those of the first."""
         x = self.trees[k][0]
         if outline(x) != outline(y):
             raise self.refused(name, f"{describe(x)} after one branch and {describe(y)} after the other")
@@ -152,7 +152,7 @@ class Merge:
         )
 
     def after(self, name: str, x: Any, y: Any, results: Iterator[Any]) -> Any:
-        """What a variable is after the branches."""
+        """The value of a variable after the branches."""
         gone = [isinstance(x, Undefined), isinstance(y, Undefined)]
         found = [] if gone[0] else [next(results) if is_part(leaf) else leaf for leaf in leaves(x)]
         if x is y or all(gone):
@@ -174,7 +174,7 @@ class Merge:
 
 @contextmanager
 def explain_early_errors(what: str, at: str) -> Iterator[None]:
-    """A run of a block for the graph: what the user's own code raises there says why it ran."""
+    """A block that traces user code: an error raised in it gets a note that says why the code ran."""
     try:
         yield
     except Retrace:
@@ -190,7 +190,7 @@ def explain_early_errors(what: str, at: str) -> Iterator[None]:
 
 
 def handled(error: BaseException | None = None) -> None:
-    """The beginning of a user's `except`. Raises ConversionError for what no run by Python need have raised."""
+    """Called at the start of a user's `except`. Raises ConversionError if only tracing raised the error."""
     error = sys.exception() if error is None else error
     if isinstance(error, Retrace | ConversionError):
         raise error
@@ -204,13 +204,13 @@ def handled(error: BaseException | None = None) -> None:
             what, at = early
             raise ConversionError(
                 f"{here()}: this `except` catches {type(each).__name__} from {at}, where {what} written down before "
-                "any value is known: it is raised whether or not a run would come there. Without `try`: ask by `if` "
-                "what would be raised, or take where(…); to stop a run that has a bad value, write `assert`"
+                "any value is known: it is raised even if no run would get there. Without `try`: check by `if`, or "
+                "use where(…); to stop a run that has a bad value, write `assert`"
             ) from each
 
 
 def truth(x: Any, kind: str) -> Any:
-    """x as a condition: one bool. Raises ShapeError where it has several elements."""
+    """x as a condition: one bool. Raises ShapeError if it has several elements."""
     if x.size != 1:
         raise ShapeError(
             f"{here()}: the condition of this {kind} is one bool, and got {x.spec}: say x.any() or x.all(), or take "
@@ -228,7 +228,7 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def contains(xs: Any, x: Any) -> Any:
-    """x in xs: of a symbol, whether one of the xs equals it."""
+    """x in xs. For symbols, whether one of the xs equals x."""
     if symbolic(xs):
         return (xs == x).any()
     if isinstance(xs, dict | set | frozenset | range) and isinstance(x, Number):
@@ -239,7 +239,7 @@ def contains(xs: Any, x: Any) -> Any:
 
 
 def subject(x: Any) -> Any:
-    """The subject of a `match`. Raises ConversionError where patterns would see a tensor in the place of a number."""
+    """The subject of a `match`. Raises ConversionError if it holds a symbolic number, which patterns cannot match."""
     if any(isinstance(leaf, Number) for leaf in leaves(x)):
         raise ConversionError(
             f"{here()}: this `match` is of a number that only a run of the graph knows: write `if` and =="
@@ -248,12 +248,12 @@ def subject(x: Any) -> Any:
 
 
 def nothing() -> tuple[()]:
-    """No state."""
+    """The default getter: no state."""
     return ()
 
 
 def ignore(state: Sequence[Any]) -> None:
-    """No state to write."""
+    """The default setter: no state to write."""
 
 
 def if_(
@@ -266,7 +266,7 @@ def if_(
 ) -> None:
     """if test: then() else: otherwise()
 
-    names    of the state; values beyond them are dead afterwards, and only put back before the second branch
+    names    the names of the state; values beyond them are dead after the `if`, and only reset between the branches
     """
     if not symbolic(test):
         if (block := then if test else otherwise) is not None:
@@ -317,7 +317,7 @@ def if_expression(
 
 
 def and_(first: Any, *rest: Callable[[], Any]) -> Any:
-    """first and rest[0]() and …, of which nothing is evaluated that need not be."""
+    """first and rest[0]() and …, with short-circuit evaluation."""
     if not rest or not (symbolic(first) or first):
         return first
     if not symbolic(first):
@@ -326,7 +326,7 @@ def and_(first: Any, *rest: Callable[[], Any]) -> Any:
 
 
 def or_(first: Any, *rest: Callable[[], Any]) -> Any:
-    """first or rest[0]() or …, of which nothing is evaluated that need not be."""
+    """first or rest[0]() or …, with short-circuit evaluation."""
     if not rest or (not symbolic(first) and first):
         return first
     if not symbolic(first):
@@ -335,7 +335,7 @@ def or_(first: Any, *rest: Callable[[], Any]) -> Any:
 
 
 def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """then() if first else otherwise(), one of which is first: as bools, unless first is a number."""
+    """then() if first else otherwise(), where one of them returns first. The result is a bool if first is a bool."""
     as_it_is = first.dtype != BOOL
 
     def as_truth(value: Any) -> list[Any]:
@@ -347,11 +347,11 @@ def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[
 
 
 def filter_(test: Any) -> Any:
-    """The condition of a comprehension. Raises ConversionError for a symbolic one: how many things would be left?"""
+    """The condition of a comprehension. Raises ConversionError if it is symbolic, as the length would be unknown."""
     if symbolic(test):
         raise ConversionError(
-            f"{here()}: the `if` of a comprehension chooses how many things there are, and of {test.spec} only a run "
-            "of the graph can tell. Keep all of them, and choose the value: [v if v > 0 else 0 for v in x], or "
+            f"{here()}: the `if` of a comprehension decides how many items there are, and {test.spec} is known only "
+            "when the graph runs. Keep all items, and choose the value: [v if v > 0 else 0 for v in x], or "
             "where(x > 0, x, 0).sum(); or write a `for` with an `if` in it"
         )
     return test
@@ -363,7 +363,7 @@ def not_(x: Any) -> Any:
 
 
 def compare(left: Any, sign: str, right: Callable[[], Any], *more: Any) -> Any:
-    """left < right() < …: each evaluated once, and only as far as is needed."""
+    """left < right() < …: each operand is evaluated at most once, with short-circuit evaluation."""
     x = right()
     holds = SIGNS[sign](left, x)
     return and_(holds, lambda: compare(x, *more)) if more else holds
@@ -374,7 +374,7 @@ def compare(left: Any, sign: str, right: Callable[[], Any], *more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Check:
-    """What an `assert` does when the graph runs."""
+    """The function that an `assert` calls when the graph runs."""
 
     message: str
 
@@ -385,7 +385,7 @@ class Check:
 
 
 def assert_(test: Any, says: Callable[[], Any] | None = None) -> None:
-    """assert test, says(): of a symbolic tensor, when the graph runs."""
+    """assert test, says(). A symbolic test is checked when the graph runs."""
     if not symbolic(test):
         if not test:
             raise AssertionError(*(() if says is None else (says(),)))

@@ -1,15 +1,15 @@
-"""AutoGraph: a Python function whose `if`, `while`, `for`, `and`, `or` and `not` work on tensors of a graph.
+"""AutoGraph: convert a Python function so that its `if`, `while`, `for`, `and`, `or` and `not` work on symbols.
 
-    source → tree → jumps lowered (jumps.py) → blocks made functions (statements.py), choices made calls
+    source → syntax tree → jumps lowered (jumps.py) → blocks become functions (statements.py), choices become calls
     (expressions.py) → code, in the closure of the function → function
 
-What is generated calls operators (operators.py), which look at the condition when they run: a symbolic tensor gives
-control flow of the graph, anything else Python's own. Every node keeps its line, so that errors show the user's.
+The generated code calls operators (operators.py), which look at the condition when they run: a symbolic tensor becomes
+control flow of the graph, anything else runs in Python. Every node keeps its line, so that errors show the user's line.
 (Moldovan et al. 2018, “AutoGraph: imperative-style coding with graph-based performance”.)
 
-The definition is found in the file, or notebook cell, where it was written: a function by name and line, a lambda by
-line and column. A file may have been edited since; so what is found counts only if it compiles to the code that is
-called. Generated code can be looked at by itself, or beside the source that each of its lines came from.
+The definition is looked up in its file or notebook cell: a function by name and line, a lambda by line and column. As
+the file may have been edited since, a definition is used only if it compiles to the code of the function. code() shows
+the generated code, and beside() shows it next to the source.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from .side_effects import warn_of_leaks
 from .state import type_of
 from .statements import Statements, reason_against
 
-OPTIMISED = 0x1  # the flag of a function's code; a class body has not
+OPTIMISED = 0x1  # a flag of a function's code, which a class body does not have
 
 
 class Conversion(NamedTuple):
-    """What a function became.
+    """The converted code of a function.
 
-    ag      what the operators are called in it
-    tree    its generated code
-    code    that, compiled
+    ag      the name of the operators' namespace in it
+    tree    the generated syntax tree
+    code    the compiled tree
     """
 
     ag: str
@@ -50,15 +50,15 @@ class Conversion(NamedTuple):
     code: CodeType
 
 
-conversions: dict[tuple[CodeType, str], Conversion | str] = {}  # or why there is none
-made: set[CodeType] = set()  # code that is generated
+conversions: dict[tuple[CodeType, str], Conversion | str] = {}  # or the reason why there is none
+made: set[CodeType] = set()  # all generated code
 
 
 def convert(function: Any) -> Any:
-    """The function, with control flow that works on tensors of a graph too; on values it does what it did.
+    """The function, with control flow that also works on tensors of a graph. On values it behaves as before.
 
-    A function that cannot be converted (its source is not to be had, it is a generator or async) is given back as it
-    is, with a warning; one that is not to be converted, because it is a library's or says so, without.
+    A function that cannot be converted (there is no source, it is a generator or async) is returned unchanged, with a
+    warning. A function of a library, or one marked do_not_convert, is returned unchanged without a warning.
     """
     if isinstance(function, FunctionType):
         if stays(function):
@@ -79,7 +79,7 @@ def left_alone(function: FunctionType, reason: str) -> None:
 
 
 def watched(function: Any) -> Any:
-    """The converted function, after which it is told what holds a symbol of the graph that is no longer built."""
+    """The converted function, with a warning after the trace about variables that still hold a symbol."""
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> Any:
@@ -90,7 +90,7 @@ def watched(function: Any) -> Any:
 
 
 def call(function: Any) -> Any:
-    """What is called in the place of a function that a converted one calls."""
+    """The function to call in place of `function`, which a converted function calls."""
     match function:
         case FunctionType() if hasattr(function, "dispatch"):
             return lambda *xs, **options: call(function.dispatch(type_of(xs[0])))(*xs, **options)
@@ -116,12 +116,12 @@ def called(function: Any) -> Any:
 
 
 def stays(function: Any) -> bool:
-    """Whether a function is called as it is."""
+    """Whether a function is called without conversion."""
     return hasattr(function, "do_not_convert") or is_foreign(function) or function.__code__ in made
 
 
 def handing_on(function: Any) -> Any:
-    """A function of minigrad's; the user's functions that are handed to it are converted."""
+    """A function of minigrad that converts the user's functions among its arguments."""
 
     def called(*args: Any, **options: Any) -> Any:
         return function(*(x if is_foreign(x) else call(x) for x in args), **options)
@@ -130,10 +130,10 @@ def handing_on(function: Any) -> Any:
 
 
 def module_called(module: Any) -> Any:
-    """A call of the module in which it, and every module in it, has its `forward` converted."""
+    """A function that calls the module with the `forward` of it, and of every module in it, converted."""
 
     def called(*xs: Any, **options: Any) -> Any:
-        with in_mode(builder=None):  # so that parts that are not called are not noted as read
+        with in_mode(builder=None):  # so that the trace does not depend on modules that are not called
             parts = [*module.modules()]
         own = [part for part in parts if part.forward and "forward" not in vars(part) and not stays(type(part).forward)]
         for part in own:
@@ -148,9 +148,9 @@ def module_called(module: Any) -> Any:
 
 
 def converted(function: Any) -> Any:
-    """The function's code, converted, in the function's closure; the function itself, if it cannot be."""
+    """The converted function, in the closure of the original; the function itself, if it cannot be converted."""
     conversion = conversion_of(function)
-    if current.mode.builder is not None and "<locals>" not in function.__qualname__:  # which a reload does not edit
+    if current.mode.builder is not None and "<locals>" not in function.__qualname__:  # a reload does not edit those
         current.mode.builder.note_read(function, "__code__")
     if isinstance(conversion, str):
         if conversion.endswith(EDITED):
@@ -171,7 +171,7 @@ AG = SimpleNamespace(**{name: its for name, its in CALLED.items() if not name.st
 
 
 def conversion_of(function: FunctionType) -> Conversion | str:
-    """The conversion of a function, made once; or the reason why there is none."""
+    """The conversion of a function, cached; or the reason why there is none."""
     key = function.__code__, function.__code__.co_filename
     if key not in conversions:
         try:
@@ -200,10 +200,10 @@ def generated(function: FunctionType) -> Conversion:
 
 
 class FreshNames:
-    """The names that a function uses, and new ones beside them.
+    """Makes new names that do not collide with those a function uses.
 
-    bound    those that are not its module's
-    given    those that were made up
+    bound    the names that the function binds or takes from enclosing functions
+    given    the new names
     """
 
     def __init__(self, tree: Function, code: CodeType):
@@ -215,7 +215,7 @@ class FreshNames:
         self.given: set[str] = set()
 
     def fresh(self, name: str) -> str:
-        """The name, or the name with a number, if it is taken."""
+        """The name, with a number if it is taken."""
         new, number = name, 1
         while new in self.used:
             number += 1
@@ -226,7 +226,7 @@ class FreshNames:
 
 
 def compiled(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
-    """The code of the tree, with the same free names as the function's own, and `ag`."""
+    """Compile the tree to code with the free names of the function, plus `ag`."""
     free = " = ".join((*code.co_freevars, ag))
     (factory,) = ast.parse(f"def factory():\n    {free} = None").body
     assert isinstance(factory, ast.FunctionDef)
@@ -234,7 +234,7 @@ def compiled(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
         factory.body.append(ast.copy_location(ast.Expr(tree), tree))
         whole = compiled_module(factory, code)
         return finished(inner_code(whole, "<lambda>"), code, names.given)
-    # Under a name of its own: a global function that calls itself would find the name in the factory.
+    # A new name, because a global function that calls itself would find its own name in the factory.
     name, tree.name = tree.name, names.fresh("function")
     factory.body.append(tree)
     whole = compiled_module(factory, code)
@@ -244,14 +244,14 @@ def compiled(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
 
 
 def compiled_module(factory: ast.FunctionDef, code: CodeType) -> CodeType:
-    """The code of the factory, with the lines, the file and the `from __future__` of the function."""
+    """Compile the factory with the lines, the file and the `from __future__` flags of the function."""
     module = ast.fix_missing_locations(ast.Module([factory], []))
     whole = compile(module, code.co_filename, "exec", code.co_flags & FUTURES, dont_inherit=True)
     return inner_code(whole, "factory")
 
 
 def inner_code(code: CodeType, name: str) -> CodeType:
-    """The last function of that name; before it come lambdas that are default arguments."""
+    """The last inner function of that name; lambdas in default arguments come before it."""
     return [c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name][-1]
 
 
@@ -262,7 +262,7 @@ def finished(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
 
 
 def renamed(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
-    """The code, in which the blocks bear the function's own name: so tracebacks speak of one function."""
+    """The code with its blocks renamed to the function's own name, so that tracebacks show one function."""
     own = code.co_name in given or code.co_name == "<lambda>" == original.co_name
     name, qualname = (original.co_name, original.co_qualname) if own else (code.co_name, code.co_qualname)
     consts = tuple(renamed(c, original, given) if isinstance(c, CodeType) else c for c in code.co_consts)
@@ -270,7 +270,7 @@ def renamed(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
 
 
 def remember(code: CodeType) -> None:
-    """Generated code is not converted again; classes in it were left alone, and their methods may be."""
+    """Mark generated code, so that it is not converted again. Methods of classes in it may still be converted."""
     made.add(code)
     for inner in code.co_consts:
         if isinstance(inner, CodeType) and inner.co_flags & OPTIMISED:
@@ -278,14 +278,14 @@ def remember(code: CodeType) -> None:
 
 
 def code(function: Any) -> str:
-    """The code that is generated for a function, as text."""
+    """The code generated for a function, as text."""
     return ast.unparse(conversion(function).tree)
 
 
 def beside(function: Any) -> str:
-    """The source of a function on the left, what is generated for it on the right, line by line.
+    """The source of a function on the left, its generated code on the right, line by line.
 
-    The number at a line on the right is that of the line on the left that it came from, which an error would name.
+    Each line on the right has the number of the source line that it came from, which an error would show.
     """
     rows = list(aligned(function))
     width = max(len(left) for left, _ in rows)
@@ -293,7 +293,7 @@ def beside(function: Any) -> str:
 
 
 def aligned(function: Any) -> list[tuple[str, str]]:
-    """Pairs of lines: each of the source stands beside the first that was made of it."""
+    """Pairs of lines: each source line is next to the first line generated from it."""
     tree = definition(plain(function).__code__)
     lines = source(plain(function).__code__)
     first = min([tree.lineno, *(d.lineno for d in getattr(tree, "decorator_list", []))])
@@ -328,7 +328,7 @@ def top(tree: Any) -> ast.AST:
 
 
 def plain(function: Any) -> FunctionType:
-    """The function as it was written, of a method, of a converted function, or of mg.function's."""
+    """The original function behind a method, a converted function, or an mg.function."""
     function = getattr(function, "__func__", function)
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
@@ -338,7 +338,7 @@ def plain(function: Any) -> FunctionType:
 
 
 def conversion(function: Any) -> Conversion:
-    """The conversion of a function. Raises ConversionError where there is none."""
+    """The conversion of a function. Raises ConversionError if there is none."""
     its = conversion_of(plain(function))
     if isinstance(its, str):
         raise ConversionError(f"{plain(function).__qualname__}() is not converted: {its}")
@@ -350,11 +350,11 @@ to_code = code
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 EDITED = "it was edited since, so reload the module"
-FUTURES = 0x1FF0000  # flags of `from __future__ import …`, which the generated code is compiled under too
+FUTURES = 0x1FF0000  # flags of `from __future__ import …`, also used to compile the generated code
 
 
 def definition(code: CodeType) -> Function:
-    """A fresh tree of the function's definition. Raises Unconvertible where its source is not to be had."""
+    """A new copy of the function's syntax tree. Raises Unconvertible if its source cannot be found."""
     found = [node for node in definitions("".join(source(code))) if is_definition(node, code)]
     if len(found) != 1:
         raise edited(code)
@@ -368,7 +368,7 @@ def definitions(text: str) -> list[Function]:
 
 
 def copied(tree: Any) -> Any:
-    """A copy of a tree, or of what hangs in it."""
+    """A copy of a syntax tree, or of a value in it."""
     if isinstance(tree, list):
         return [copied(node) for node in tree]
     if not isinstance(tree, ast.AST):
@@ -377,8 +377,8 @@ def copied(tree: Any) -> Any:
 
 
 def source(code: CodeType) -> Sequence[str]:
-    """The lines of the file that a function was compiled from. Raises Unconvertible where there are none."""
-    for check in (lambda file: None, linecache.checkcache):  # what was read earlier, then what is there now
+    """The lines of the file that a function was compiled from. Raises Unconvertible if they cannot be found."""
+    for check in (lambda file: None, linecache.checkcache):  # the cached lines, then the current file
         check(code.co_filename)
         lines = linecache.getlines(code.co_filename)
         if lines and is_source(lines, code):
@@ -386,18 +386,18 @@ def source(code: CodeType) -> Sequence[str]:
     if lines:
         raise edited(code)
     raise Unconvertible(
-        "its source is not to be had: write it in a file or a notebook, not in exec() or Python's own prompt"
+        "its source cannot be found: write it in a file or a notebook, not in exec() or Python's own prompt"
     )
 
 
 def edited(code: CodeType) -> Unconvertible:
     return Unconvertible(
-        f"what {code.co_filename} says now at line {code.co_firstlineno} is not what was imported from it: {EDITED}"
+        f"line {code.co_firstlineno} of {code.co_filename} is not the code that was imported: {EDITED}"
     )
 
 
 def is_source(lines: Sequence[str], code: CodeType) -> bool:
-    """Whether the code is compiled from these lines. Asserts that pytest has rewritten are taken for it."""
+    """Whether the code was compiled from these lines. Code with asserts rewritten by pytest is accepted too."""
     try:
         found = codes_in("".join(lines), code.co_flags & FUTURES)
     except SyntaxError:
@@ -413,7 +413,7 @@ def codes_in(text: str, flags: int) -> frozenset[CodeType]:
 
 
 def functions(code: CodeType) -> Iterator[CodeType]:
-    """The code, and that of all functions in it."""
+    """The code, and the code of all functions in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -428,7 +428,7 @@ def is_definition(node: Function, code: CodeType) -> bool:
 
 
 def within(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether the code's positions are those of the lambda's expression, which may stand beside another on its line."""
+    """Whether the code has the positions of this lambda, as there may be other lambdas on its line."""
     spots = [(line, column) for line, _, column, _ in code.co_positions() if line is not None and column]
     body = node.body
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
@@ -436,7 +436,7 @@ def within(node: ast.Lambda, code: CodeType) -> bool:
 
 
 def mangled(tree: ast.AST, qualname: str) -> None:
-    """Names as `self.__x` are the class's own: Python writes `self._Class__x`, and here no class is around."""
+    """Mangle private names, such as `self.__x` to `self._Class__x`, as Python does inside a class."""
     owner = qualname.split(".")[-2].lstrip("_") if "." in qualname and not qualname.split(".")[-2].endswith(">") else ""
     for node in ast.walk(tree) if owner else ():
         for field in ("id", "attr", "name", "arg"):

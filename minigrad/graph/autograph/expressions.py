@@ -1,14 +1,14 @@
-"""Expressions that choose what to evaluate, as calls: the operator decides when it sees the values.
+"""Convert expressions that choose what to evaluate to calls of operators, which decide when they see the values.
 
     a and b            ag.and_(a, lambda: b)
     not a              ag.not_(a)
     a if c else b      ag.if_expression(c, lambda: a, lambda: b)
     a < b < c          ag.compare(a, '<', lambda: b, '<', lambda: c)
-    [… if c]           [… if ag.filter_(c)]                           which says what to write where c is a tensor
+    [… if c]           [… if ag.filter_(c)]                           an error, with advice, if c is a tensor
     f(x)               ag.call(f)(x)                                   f is converted too, when it is called
-    y                  ag.defined(y)                                   where no value for y is certain
+    y                  ag.defined(y)                                   if y may have no value
 
-What need not be evaluated stands in a lambda, so that nothing is evaluated that Python would not.
+Operands are wrapped in lambdas, so that only those that Python would evaluate are evaluated.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ SIGNS: dict[type[ast.cmpop], str] = {
 class Expressions(ast.NodeTransformer):
     """Rewrites expressions, in the order in which they are evaluated.
 
-    ag         what the operators are called in the generated code
-    outer      the names that the function's module gives it, and what they are
-    own        the names that are not the module's
-    local      those of the function, and of functions around it, that may be without a value
-    defined    those of them that certainly have one at this point
-    result     the variable that holds what the function returns, if it has one; it is read last
+    ag         the name of the operators' namespace in the generated code
+    outer      the globals of the function: name → value
+    own        the names that are not global
+    local      names of this function, and of functions around it, that may have no value
+    defined    the local names that certainly have a value at this point
+    result     the variable that holds the return value, if there is one; it is read last
     """
 
     def __init__(self, ag: str, outer: dict[str, Any], own: set[str]):
@@ -61,7 +61,7 @@ class Expressions(ast.NodeTransformer):
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         return ast.copy_location(ast.Lambda(nothing, self.visit(value)), value)
 
-    # -- what chooses ---------------------------------------------------------------------------------
+    # -- expressions that choose ----------------------------------------------------------------------
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         if assigns(node):
@@ -100,7 +100,7 @@ class Expressions(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
         if isinstance(function, ast.Name) and function.id == "super" and not node.args and self.first_argument:
-            # Python looks for self among the arguments of the running function, which may be a branch by now.
+            # super() looks for self in the running function, which may be a generated function for a branch.
             given = ast.parse(f"super(__class__, {self.first_argument})", mode="eval").body
             return at([given], node)[0]
         self.generic_visit(node)
@@ -120,13 +120,13 @@ class Expressions(ast.NodeTransformer):
         return self.operator("class_of", node.value, like=node) if is_class else node
 
     def is_builtin(self, function: ast.expr) -> bool:
-        """Whether a call is one of Python's own functions, and of those that need nothing done for tensors."""
+        """Whether a call is of a Python builtin that needs no replacement for tensors."""
         if not isinstance(function, ast.Name) or function.id in self.own or function.id in self.outer:
             return False
         return hasattr(builtins, function.id) and function.id not in SPECIAL
 
     def named(self, function: ast.expr) -> Any:
-        """What `module.name` is, which stays so; None of a name that may yet become another function."""
+        """The function that `module.name` or a global name refers to; None if it is not known before the call."""
         path = []
         while isinstance(function, ast.Attribute):
             path.append(function.attr)
@@ -139,7 +139,7 @@ class Expressions(ast.NodeTransformer):
         return value if not path and isinstance(value, FunctionType | BuiltinFunctionType | type) else None
 
     def convert_argument(self, arg: ast.expr) -> ast.expr:
-        """A user's function that is handed to one of minigrad's, `mg.func.grad(loss)`, is converted as well."""
+        """Convert a user's function that is passed to a function of minigrad, as in `mg.func.grad(loss)`."""
         if not isinstance(arg, ast.Name) or arg.id in self.own:
             return arg
         is_special = arg.id in SPECIAL and arg.id not in self.outer
@@ -178,7 +178,7 @@ class Expressions(ast.NodeTransformer):
 
     @contextmanager
     def knowing(self, names: set[str]) -> Iterator[None]:
-        """A block in which these names have values too."""
+        """A block in which these names have values, too."""
         before = self.defined
         self.defined = before | names
         yield
@@ -186,11 +186,11 @@ class Expressions(ast.NodeTransformer):
 
 
 def is_left_alone(named: Any) -> bool:
-    """Whether a function that is known by name is called as it is."""
-    is_special = named in REPLACED or hasattr(named, "dispatch")  # as functools.singledispatch makes it
+    """Whether a known function is called without conversion."""
+    is_special = named in REPLACED or hasattr(named, "dispatch")  # made by functools.singledispatch
     return named is not None and is_foreign(named) and named.__module__ != "math" and not is_special
 
 
 def assigns(node: ast.AST) -> bool:
-    """Whether a name is bound in the expression, which in a lambda would be the lambda's own."""
+    """Whether the expression binds a name by `:=`. In a lambda, the name would be local to the lambda."""
     return any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))

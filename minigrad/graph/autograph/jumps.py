@@ -1,4 +1,4 @@
-"""break, continue and return, as flags and branches: what is left are `if`s and loops with one way in and one way out.
+"""Lower break, continue and return to flags and branches: the result has only `if`s and loops with a single exit.
 
     if c: return a               if c:
     return b                ⇒        result = a
@@ -6,8 +6,8 @@
                                      result = b
                                  return result
 
-Where every way through a branch jumps, what follows the `if` moves into the other branch, as here. Where only some
-do, a flag remembers the jump, what follows runs `if not did_return`, and a loop goes on `while not did_break`.
+If every path through a branch jumps, the statements after the `if` move into the other branch, as here. If only some
+paths jump, a flag records the jump, the rest runs `if not did_return`, and a loop continues `while not did_break`.
 (Böhm & Jacopini 1966, “Flow diagrams, Turing machines and languages with only two formation rules”.)
 """
 
@@ -27,17 +27,17 @@ NONE: Flags = frozenset()
 
 
 class Unconvertible(Exception):
-    """A function that is left as it is, and why."""
+    """The reason why a function cannot be converted."""
 
 
 class Here(NamedTuple):
-    """Where in its function a block stands.
+    """The position of a block in its function.
 
-    ends          whether nothing of the function follows
-    turn_ends     whether nothing of the loop's body follows
-    plain         whether a return may stay one: no `if` and no loop is around
-    breaks        the flag of a break out of the loop
-    continues     the flag of a continue
+    ends          whether it is at the end of the function
+    turn_ends     whether it is at the end of the loop's body
+    plain         whether a return can stay: the block is in no `if` or loop
+    breaks        the flag for a break out of the loop
+    continues     the flag for a continue
     """
 
     ends: bool = True
@@ -54,11 +54,11 @@ class Here(NamedTuple):
 
 
 class JumpLowering:
-    """A function's body without jumps.
+    """Lowers the jumps in a function's body.
 
-    fresh       name → one that is not in use
-    result      what the function returns, once it has returned; None if its returns could stay
-    flags       the variables that remember a jump
+    fresh       name → an unused name like it
+    result      the variable for the return value; None if the returns can stay
+    flags       the variables that record a jump
     """
 
     def __init__(self, fresh: Callable[[str], str]):
@@ -181,7 +181,7 @@ class JumpLowering:
 
 
 def absorbed(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
-    """The block up to its first jump; what follows an `if` of which one branch always jumps is in the other."""
+    """The block up to its first jump. If one branch of an `if` always jumps, the rest moves into the other branch."""
     for i, s in enumerate(block):
         rest = block[i + 1 :]
         if isinstance(s, (*JUMPS, ast.Raise)):
@@ -195,7 +195,7 @@ def absorbed(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
 
 
 def exits(block: Sequence[ast.stmt]) -> bool:
-    """Whether what follows the block is never reached from it. A `with` may swallow what its body raises."""
+    """Whether control never leaves the block at its end. A `with` never counts, as it may suppress an exception."""
     if not block:
         return False
     match block[-1]:
@@ -213,7 +213,7 @@ def exits(block: Sequence[ast.stmt]) -> bool:
 
 
 def jumps_in(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The jumps in these statements that leave them: a break that stays in its loop is none."""
+    """The jumps in these statements that leave them. A break out of a loop inside them does not."""
     for node in nodes:
         match node:
             case ast.Return() | ast.Break() | ast.Continue():
@@ -228,7 +228,7 @@ def jumps_in(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def returns_within(nodes: Iterable[ast.AST]) -> bool:
-    """Whether a return stands under an `if` or in a loop."""
+    """Whether there is a return in an `if` or a loop."""
     for node in nodes:
         if isinstance(node, ast.If | ast.While | ast.For):
             if any(isinstance(jump, ast.Return) for jump in jumps_in([node])):
@@ -238,11 +238,11 @@ def returns_within(nodes: Iterable[ast.AST]) -> bool:
     return False
 
 
-# -- lines that are made up ----------------------------------------------------------------------------
+# -- generated lines -----------------------------------------------------------------------------------
 
 
 def at(nodes: list[N], like: ast.AST) -> list[N]:
-    """The nodes, and all in them, where another stands in its file."""
+    """The nodes, they and all nodes in them moved to the source position of `like`."""
     for node in (n for root in nodes for n in ast.walk(root)):
         ast.copy_location(node, like)
     return nodes
@@ -267,5 +267,5 @@ def none_of(flags: Flags, also: list[ast.expr], like: ast.AST) -> ast.expr:
 
 
 def guard(flags: Flags, block: Block, like: ast.AST) -> ast.stmt:
-    """The block, if none of the jumps was taken."""
+    """An `if` that runs the block only if no jump was taken."""
     return ast.copy_location(ast.If(none_of(flags, [], like), block, []), like)

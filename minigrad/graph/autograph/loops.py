@@ -1,10 +1,10 @@
-"""while and for: run by Python while the condition has a value, written into the graph as soon as it has none.
+"""while and for: run by Python while the condition has a value, and traced into the graph as soon as it has none.
 
-`while True:` with a `break` on a tensor so runs its first turn here, and the rest in the graph. A loop over a Python
-list is unrolled; one over the rows of a symbolic tensor, or range() of one, is a loop of the graph. Its body is written
-down once, and what it leaves in its variables goes on to the next turn: so the state has the same structure, shapes and
-dtypes after each turn as before it. Where a number turns out to become a tensor, or something without a value to get
-one, the loop begins with something of that kind, and is written anew.
+So `while True:` with a `break` on a tensor runs its first turn in Python, and the rest in the graph. A loop over a
+Python list is unrolled; a loop over the rows of a symbolic tensor, or over range() of one, is a loop of the graph. Its
+body is traced once, and its variables go on to the next turn, so their structure, shapes and dtypes must be the same
+before and after each turn. If a number becomes a tensor in the body, or an undefined variable gets a value, the loop is
+traced again with a start value of that kind.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from .state import (
     symbolic,
 )
 
-UNROLLED = 256  # the most rows of a loop that is unrolled because a list grows in it
+UNROLLED = 256  # a loop in which a list grows is unrolled up to this many rows
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Things that are numbered from 0. Python, in a comprehension or list(), goes through them one after another.
+    """A sequence for a loop of the graph. Python can iterate over it too, in a comprehension or list().
 
-    length    how many: a number, or a symbol
-    row       number → the thing
+    length    the number of items: a number, or a symbol
+    row       index → item
     """
 
     length: Any
@@ -63,7 +63,7 @@ class Rows:
 
     @property
     def most(self) -> int | None:
-        """How many at most, if that is known."""
+        """The number of items, or None if it is not known."""
         return None if symbolic(self.length) or isinstance(self.length, Dimension) else max(0, int(self.length))
 
     def __iter__(self) -> Iterator[Any]:
@@ -71,7 +71,7 @@ class Rows:
 
 
 def rows(x: Any) -> Any:
-    """x as Rows, if the graph is to go over it; other things as they are."""
+    """x as Rows if it is symbolic; anything else unchanged."""
     if not symbolic(x):
         return x
     if not x.shape:
@@ -80,7 +80,7 @@ def rows(x: Any) -> Any:
 
 
 def range_(*args: Any) -> Any:
-    """range(start, stop, step), of which some may be symbols, or lengths not known yet."""
+    """range(start, stop, step), where arguments may be symbols or unknown lengths."""
     if not any(symbolic(n) or isinstance(n, Dimension) for n in args):
         return range(*args)
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
@@ -89,7 +89,7 @@ def range_(*args: Any) -> Any:
 
 
 class Steps(Rows):
-    """mg.arange() up to a symbol: a `for` can iterate over it, but it is no tensor."""
+    """mg.arange() up to a symbol: a `for` can iterate over it, but it is not a tensor."""
 
     def refuse(self, *_: Any) -> Any:
         raise ConversionError(
@@ -102,7 +102,7 @@ class Steps(Rows):
 
 
 def arange_(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, **options: Any) -> Any:
-    """mg.arange(start, end, step), of which some may be symbols."""
+    """mg.arange(start, end, step), where arguments may be symbols."""
     if not any(map(symbolic, (start, end, step))):
         return arange(start, end, step, dtype=dtype, **options)
     start, end = (0, start) if end is None else (0 if start is None else start, end)
@@ -111,7 +111,7 @@ def arange_(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = N
 
     def row(i: Any) -> Any:
         y = lifted(start + i * step).astype(kind)
-        return Tracer(y.node, y.builder)  # a tensor, though it is made of numbers
+        return Tracer(y.node, y.builder)  # a tensor, although it is computed from numbers
 
     return Steps(length.astype(np.int64), row)
 
@@ -123,7 +123,7 @@ def enumerate_(xs: Any, start: Any = 0) -> Any:
 
 
 def zip_(*xs: Any, strict: bool = False) -> Any:
-    """zip(*xs). Beside a Python list a tensor is gone through as a list of its rows."""
+    """zip(*xs). Together with a Python list, a tensor becomes a list of its rows."""
     its = [rows(x) for x in xs]
     if any(isinstance(x, Rows) and x.most is None for x in its):
         its = [Rows(len(x), partial(number_of, x)) if isinstance(x, range) else x for x in its]
@@ -144,7 +144,7 @@ def shorter(n: Any, m: Any) -> Any:
 
 
 def unroll(x: Any) -> Any:
-    """Rows, one after the other. Raises ConversionError where their number is not known."""
+    """Rows as a list. Raises ConversionError if their number is not known."""
     if not isinstance(x, Rows):
         return x
     if x.most is None:
@@ -162,18 +162,18 @@ def reversed_(xs: Any) -> Any:
 
 
 def len_(x: Any) -> Any:
-    """len(x), which may be a length not known yet."""
+    """len(x), which may be an unknown length."""
     if isinstance(x, Rows):
         return x.length
     return x.shape[0] if symbolic(x) and x.shape else len(x)
 
 
 class TracedLoop:
-    """A loop in the graph.
+    """Traces a loop into the graph.
 
-    start     variable → what it begins with instead of what it is: a number in the dtype that it will have, a filling
-    edited    which of the things carried the body edits in place
-    sure      whether it has a turn in every run
+    start     variable → its start value, if that replaces its value: a number as a tensor, or a dummy value
+    edited    indices of the carried values that the body edits in place
+    sure      whether every run has at least one turn
     """
 
     def __init__(self, kind: str, block: Any, get: Any, set_: Any, names: Sequence[str], sure: bool = False):
@@ -184,7 +184,7 @@ class TracedLoop:
         self.followed = Followed()
 
     def read(self) -> list[Any]:
-        """The state: variables, then what lists and dictionaries hold."""
+        """The state: the variables, then the contents of lists and dictionaries."""
         return [*self.get(), *self.followed.values()]
 
     def write(self, state: Sequence[Any]) -> None:
@@ -193,7 +193,7 @@ class TracedLoop:
         self.followed.write(state[own:])
 
     def run(self, test: Callable[[], Any], turn: Callable[[], None]) -> None:
-        """Write the loop into the graph, and its results into the state."""
+        """Trace the loop into the graph, and write its results into the state."""
         self.before = self.read()
         unlike: Unlike | None = None
         while True:
@@ -217,9 +217,9 @@ class TracedLoop:
                 raise
 
     def typed(self, name: str, x: Any, turn: Callable[[], None]) -> Any:
-        """What a variable begins with: `total = 0.0`, to which a float32 is added, is a float32.
+        """The start value of a variable: `total = 0.0` becomes a float32, if the body adds a float32 to it.
 
-        Which dtype that is, is found by one turn, written into a graph that is thrown away.
+        The dtype is found by tracing one turn into a graph that is then discarded.
         """
         with Subgraph(current.mode.builder).building():
             self.write(self.before)
@@ -276,27 +276,27 @@ class TracedLoop:
         self.write([self.left(name, x) for name, x in zip(self.names, self.state(start, results))])
 
     def numbers(self, start: Sequence[Any]) -> list[bool]:
-        """Of each thing that is carried, whether it was a Python number before the loop."""
+        """For each carried value, whether it was a Python number before the loop."""
         pairs = [(began, x) for began, x in zip(start, self.before) if not isinstance(began, Undefined)]
         flat = [(leaf, its) for began, x in pairs for leaf, its in zip_longest(leaves(began), leaves(x))]
         return [is_number(its) for leaf, its in flat if is_part(leaf)]
 
     def settled(self, i: int, x: Any, y: Any) -> Any:
-        """What is carried in one place, after the loop: what was edited in place, `x += 1`, is the same tensor."""
+        """A carried value after the loop. If the body edits it in place, as `x += 1` does, it is the same tensor."""
         if i not in self.edited:
             return y
         current.mode.builder.take(x, y)
         return x
 
     def weighed(self, dtypes: set[Any]) -> None:
-        """Raises Unlike for a variable that began with a number, if the body has tensors of other such dtypes."""
+        """Raises Unlike if a variable starts as a number, and the body has a tensor of that kind in another dtype."""
         for name, x in zip(self.names, self.before):
             kinds = {np.dtype(type(leaf)) for leaf in leaves(x) if isinstance(leaf, int | float)} - {BOOL}
             if name not in self.start and any(kind(d) == kind(k) and d != k for d in dtypes for k in kinds):
                 raise Unlike(name, x)
 
     def asked(self, tensors: Sequence[Any]) -> None:
-        """Raises ConversionError where a variable of which the body asked the type begins as a number and is none."""
+        """Raises ConversionError if the body asks for the type of a variable that is a number only at first."""
         if any(getattr(x, "typed", False) for x in tensors):
             raise ConversionError(
                 f"{self.place}: this {self.kind} over tensors asks by `is`, type() or isinstance() for the kind of a "
@@ -304,7 +304,7 @@ class TracedLoop:
             )
 
     def alone(self, edited: Sequence[Any], parts: Sequence[Any]) -> None:
-        """Raises ConversionError where the body edits a tensor in place that it knows under another name too."""
+        """Raises ConversionError if the body edits a tensor in place that it also reads under another name."""
         others = current.mode.builder.captured
         for x in edited:
             if id(x) in others or sum(x is part for part in parts) > 1:
@@ -315,12 +315,12 @@ class TracedLoop:
                 )
 
     def state(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
-        """The values of the variables, with these symbols in the places of what the graph carries."""
+        """The values of the variables, with their carried leaves replaced by these symbols."""
         places = iter(symbols)
         return [substituted(x, is_part, places) for x in start]
 
     def left(self, name: str, x: Any) -> Any:
-        """What a variable holds after the loop."""
+        """The value of a variable after the loop."""
         if not isinstance(x, Undefined):
             return x
         why = (
@@ -331,15 +331,15 @@ class TracedLoop:
             raise ConversionError(f"{self.place}: `{name}` is assigned, and {why}")
         return type(x)(x.name, why)
 
-    # -- the state after a turn, as it was before -------------------------------------------------------
+    # -- the state after a turn must match the state before ---------------------------------------------
 
     def carried(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
-        """What the body left in the variables, for the next turn. Raises ConversionError where that does not fit."""
+        """The carried values for the next turn. Raises ConversionError if they do not match those before the turn."""
         places = iter(symbols)
         return [y for name, x, its in zip(self.names, start, self.read()) for y in self.variable(name, x, its, places)]
 
     def variable(self, name: str, x: Any, y: Any, places: Iterator[Any]) -> list[Any]:
-        """What the body left in a variable that began as x."""
+        """The carried values of a variable that was x before the turn and is y after it."""
         if isinstance(x, Undefined):
             is_filled = isinstance(x, NotReturned) or (self.sure and all(map(is_part, leaves(y))))
             if is_filled and not isinstance(y, Undefined):
@@ -358,7 +358,7 @@ class TracedLoop:
         return results
 
     def part(self, name: str, i: int, symbol: Any, y: Any) -> Any:
-        """What the body left in one place, for the graph."""
+        """The carried value of one leaf: `symbol` before the turn, y after it."""
         its = lifted(y, symbol.spec) if isinstance(y, NUMBERS) else lifted(y)
         its = as_number(its) if is_number(y) else its
         if tuple(its.shape) != tuple(symbol.shape):
@@ -384,7 +384,7 @@ class TracedLoop:
         return self.refused(name, f"is {describe(x)} before a turn and {describe(y)} after it", way, uneven=True)
 
     def refused(self, name: str, what: str, way: str, uneven: bool = False) -> ConversionError:
-        """The error; uneven, if a variable has another structure after a turn, which Python could run."""
+        """The error. `uneven` means that the structure or shape changes, which an unrolled loop could handle."""
         name = "what is returned" if name == "return" else f"`{name}`"
         error = ConversionError(
             f"{self.place}: in this {self.kind} over tensors {name} {what}; its body is written down once, for every "
@@ -395,14 +395,14 @@ class TracedLoop:
 
 
 class Unlike(Retrace):
-    """A variable that has to begin as something like y."""
+    """Raised when a variable must start as a value like y."""
 
     def __init__(self, name: str, y: Any):
         self.name, self.y = name, y
 
 
 def number(x: Any, y: Any) -> Any:
-    """A number in the graph, in the dtype of y; anything else as it is."""
+    """x as a tensor of y's dtype, if x is a number and y can be in the graph; else x unchanged."""
     if not (is_number(x) and is_part(y)):
         return x
     return lifted(x, Spec((), dtype_of(y))).astype(dtype_of(y))
@@ -418,7 +418,7 @@ def while_(
 ) -> None:
     """while test(): body()
 
-    assigns    whether the test gives variables values, `while (y := f(x)) > 0:`
+    assigns    whether the test assigns variables, as in `while (y := f(x)) > 0:`
     """
     while not symbolic(going := test()):
         if not going:
@@ -445,7 +445,7 @@ def for_(
 ) -> None:
     """for item in over: body(item)
 
-    test    whether it goes on after a turn: no break was met, and no return
+    test    whether the loop continues after a turn: there was no break or return
     """
     items = rows(over)
     if isinstance(items, Rows):
@@ -470,7 +470,7 @@ def for_(
 
 
 def run_counted(items: Rows, loop: TracedLoop, body: Callable[[Any], None], test: Callable[[], Any] | None) -> None:
-    """The loop over the rows in the graph: a while loop that counts."""
+    """Trace a loop over rows as a while loop with a counter."""
     at: Any = 0
     get, set_ = loop.get, loop.set_
 

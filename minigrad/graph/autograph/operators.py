@@ -1,7 +1,7 @@
-"""What generated code calls, as `ag.NAME`: each looks at the values it gets, and lets Python or the graph decide.
+"""Operators that generated code calls as `ag.NAME`: each looks at its arguments, and lets Python or the graph decide.
 
-Here are Python's own functions that ask a tensor for its value, and need not; the others are in branches.py, loops.py
-and state.py.
+This module replaces Python builtins that would need the value of a tensor. The other operators are in branches.py,
+loops.py and state.py.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def getattr_(x: Any, name: str, *default: Any) -> Any:
 
 
 class Suppress(contextlib.suppress):
-    """contextlib.suppress of what a run by Python raises."""
+    """contextlib.suppress, for errors that would also be raised without tracing."""
 
     def __exit__(self, *raised: Any) -> bool:
         if caught := bool(super().__exit__(*raised)):
@@ -86,7 +86,7 @@ def max_(*xs: Any, **options: Any) -> Any:
 
 
 def extreme(python: Any, beats: Callable[[Any, Any], Any], xs: Any, key: Any = None, **default: Any) -> Any:
-    """The extreme one of xs, chosen as Python does: keep the best so far, unless the next one beats it."""
+    """The smallest or largest of xs, chosen as in Python: keep the best so far, unless the next one beats it."""
     among = list(xs[0]) if len(xs) == 1 else xs
     if not among or (key is None and not any(map(symbolic, among))):
         return python(among, key=key, **default)

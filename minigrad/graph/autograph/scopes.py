@@ -1,10 +1,10 @@
-"""Which names a piece of a function writes and reads, and which of them are alive around its `if`s and loops.
+"""The names that a piece of a function writes and reads, and liveness analysis around its `if`s and loops.
 
-A name is alive at a point if what it holds there may still be read. What a branch or a loop body writes is its
-state only as far as it is alive outside; the rest is local to it, and nobody else's concern. (Aho, Lam, Sethi,
-Ullman 2007, “Compilers”, section 9.2.5.) Reads are counted generously: a name held alive for nothing costs little.
+A name is alive at a point if its value there may still be read. The state of a branch or a loop body is the names
+that it writes and that are alive outside it; all others are local to it. (Aho, Lam, Sethi, Ullman 2007, “Compilers”,
+section 9.2.5.) The analysis overestimates reads, as keeping a name alive for nothing costs little.
 
-Beside it, whose code a function is: the user's is converted, that of Python, of libraries and of the engine is not.
+The module also tells whose code a function is: the user's is converted, that of Python and libraries is not.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ SPECIAL = set("all any bool enumerate float getattr hasattr int isinstance len m
 
 
 def is_foreign(function: Any) -> bool:
-    """Whether it is not the user's, or has no Python code of its own to convert: a class, a builtin."""
+    """Whether the function is not the user's, or has no Python code to convert: a class, a builtin."""
     function = getattr(function, "__func__", function)
     return not isinstance(function, FunctionType) or from_library(function.__code__.co_filename)
 
 
 def is_engine(function: Any) -> bool:
-    """Whether it is minigrad's."""
+    """Whether the function is minigrad's."""
     return isinstance(function, FunctionType) and function.__code__.co_filename.startswith(ENGINE)
 
 
@@ -42,12 +42,12 @@ def from_library(file: str) -> bool:
 
 @cache
 def homes() -> tuple[str, ...]:
-    """Where Python's own modules are."""
+    """The directories of Python's standard library."""
     return str(Path(ast.__file__).parent), sysconfig.get_path("platstdlib")  # the first is a zip in a browser
 
 
 def do_not_convert(function: F) -> F:
-    """The function, which from here on is called as it is written. Also a decorator."""
+    """Mark a function to be called without conversion, and return it. Also a decorator."""
     function.do_not_convert = True  # type: ignore[attr-defined]
     return function
 
@@ -59,7 +59,7 @@ Names = frozenset[str]
 
 
 def inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes and all that is in them, down to functions and classes, whose own code is not entered."""
+    """The nodes and all nodes in them, without the bodies of functions and classes."""
     left = [*nodes][::-1]
     while left:
         yield (node := left.pop())
@@ -70,7 +70,7 @@ def inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def outside_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.AST]:
-    """What of a definition is evaluated where it stands: decorators, defaults, bases."""
+    """The parts of a definition that are evaluated where it stands: decorators, defaults, bases."""
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords]
     return [*node.decorator_list, *defaults(node.args)]
@@ -81,7 +81,7 @@ def defaults(arguments: ast.arguments) -> list[ast.AST]:
 
 
 def arguments(function: Function) -> list[str]:
-    """Names of the arguments of a function."""
+    """The names of the arguments of a function."""
     its = function.args
     return [a.arg for a in (*its.posonlyargs, *its.args, its.vararg, *its.kwonlyargs, its.kwarg) if a is not None]
 
@@ -90,12 +90,12 @@ def arguments(function: Function) -> list[str]:
 
 
 def written(nodes: Iterable[ast.AST]) -> list[str]:
-    """Names that are bound here, in the order of writing."""
+    """The names that are bound here, in order of appearance."""
     return list(dict.fromkeys(name for node in inside(nodes) for name in bound_by(node)))
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:
-    """Names that this node binds by itself. An exception's name is not among them: it ends with its handler."""
+    """The names that this node itself binds, without the name of an exception, which ends with its handler."""
     match node:
         case ast.Name(ctx=ast.Store() | ast.Del()) if not getattr(node, "comprehended", False):
             yield node.id
@@ -108,7 +108,7 @@ def bound_by(node: ast.AST) -> Iterator[str]:
 
 
 def mark_comprehensions(tree: ast.AST) -> None:
-    """Tell the targets of comprehensions, which are names of their own, from what assignments bind."""
+    """Mark the targets of comprehensions, which are local to them, to tell them from assigned names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.comprehension):
             for name in ast.walk(node.target):
@@ -116,7 +116,7 @@ def mark_comprehensions(tree: ast.AST) -> None:
 
 
 def attributes_written(nodes: Iterable[ast.AST]) -> list[str]:
-    """Attributes, as `self.h`, that are assigned here, of objects that stay the same meanwhile."""
+    """The attributes, such as `self.h`, that are assigned here, if their object is not rebound here."""
     nodes = list(nodes)
     bound = set(written(nodes))
     found = (
@@ -128,14 +128,14 @@ def attributes_written(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def root(node: ast.expr) -> str | None:
-    """x of x.y.z; None of anything but a row of attributes."""
+    """x of x.y.z; None if the node is not a chain of attributes of a name."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
 
 
 def read(nodes: Iterable[ast.AST]) -> Names:
-    """Names that are read here, by functions that are defined here too."""
+    """The names that are read here, also by functions defined here."""
     names = set()
     for node in (n for root in nodes for n in ast.walk(root)):
         match node:
@@ -152,11 +152,11 @@ def read(nodes: Iterable[ast.AST]) -> Names:
 
 
 class Liveness:
-    """Names alive before and after each `if` and loop of a function without jumps.
+    """The names alive before and after each `if` and loop of a function without jumps.
 
-    Left on the nodes: `alive_after`; of an `if`, `alive_in`, where a branch begins; of a loop, `alive_in`, where an
-    iteration begins.
-    always    names alive everywhere: of an outer function, read by inner ones, and in a `try`, read by its handlers
+    Sets attributes on the nodes: `alive_after`, and `alive_in` at the start of a branch of an `if` or of an iteration.
+
+    always    names alive everywhere: shared with outer functions, read by inner ones, or by the handlers of a `try`
     """
 
     def __init__(self, body: Sequence[ast.stmt], shared: Iterable[str]):
@@ -165,7 +165,7 @@ class Liveness:
         self.block(body, frozenset())
 
     def block(self, block: Sequence[ast.stmt], after: Names) -> Names:
-        """Names alive before a block, given those after it."""
+        """The names alive before a block, given those after it."""
         after |= self.always
         for statement in reversed(block):
             after = self.before(statement, after) | self.always
@@ -192,10 +192,10 @@ class Liveness:
         return (after - set(written([node]))) | read([node])
 
     def loop(self, node: ast.While | ast.For, after: Names) -> Names:
-        """A loop's head is reached from before it and from its own end: the least set that agrees with both.
+        """The names alive before a loop. Its head is reached from before the loop, and from the end of the body.
 
-        A body keeps alive what it reads itself, whatever follows, and some of what follows: of the head, which follows
-        it, only the first is new. That is found once, so that loops in loops are not looked at again and again.
+        Alive at the head are the names alive after the loop, those read by the test, and those that the body itself
+        reads. The latter are found once, so that nested loops are not analysed again and again.
         """
         target = [node.target] if isinstance(node, ast.For) else []
         test = read([node.test]) if isinstance(node, ast.While) else frozenset(getattr(node, "until", ()))
@@ -207,7 +207,7 @@ class Liveness:
         return head | read([node.iter] if isinstance(node, ast.For) else [])
 
     def tried(self, node: ast.Try | ast.TryStar, after: Names) -> Names:
-        """From anywhere in the body, control may go to a handler."""
+        """The names alive before a `try`: control may go from anywhere in its body to a handler."""
         last = self.block(node.finalbody, after)
         caught = last.union(*(self.block(h.body, last) | read(filter(None, [h.type])) for h in node.handlers))
         outside, self.always = self.always, self.always | caught

@@ -1,9 +1,9 @@
-"""What a block does to Python's own objects: it runs once, to be written down, however often the graph will run it.
+"""Side effects of a traced block on Python objects. The block is traced once, however often the graph will run it.
 
 The variables that the block assigns are its state, and so are the local lists and dictionaries that it changes: a loop
 carries them from turn to turn. A change of any other object, such as a global list, or a counter incremented by a
-function that the block calls, would happen only once, so it is refused. An attribute or a global variable that is state
-is right within the graph, but holds a symbol after the trace, so the user is warned.
+function that the block calls, would happen only once, so it is refused. An attribute or a global variable in the state
+is correct within the graph, but holds a symbol after the trace, so the user gets a warning.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ NOTHING = object()
 class Watched(NamedTuple):
     """A variable, or an attribute, that a block can reach.
 
-    path      as the user writes it
-    holder    the cell, or the dictionary, that it is in
+    path      its path in the source
+    holder    the cell or the dictionary that contains it; `by` is the function that names it
     """
 
     path: str
@@ -49,7 +49,7 @@ class Watched(NamedTuple):
         return self.path.rpartition(".")[2]
 
     def now(self) -> Any:
-        """What is there."""
+        """The current value, or NOTHING."""
         if isinstance(self.holder, dict):
             return self.holder.get(self.key, NOTHING)
         try:
@@ -59,10 +59,10 @@ class Watched(NamedTuple):
 
 
 def reached(block: FunctionType) -> Iterator[Watched]:
-    """What the block names, and what the user's functions name that it can call by these names."""
+    """The variables and attributes named in the block, and in the user's functions that it can call by these names."""
     todo: list[tuple[FunctionType, Any]] = [(block, NOTHING)]
     seen: set[tuple[int, int]] = set()
-    for function, owner in todo:  # which grows meanwhile
+    for function, owner in todo:  # it grows during the loop
         if is_foreign(function) or (id(function), id(owner)) in seen:
             continue
         seen.add((id(function), id(owner)))
@@ -78,7 +78,7 @@ def reached(block: FunctionType) -> Iterator[Watched]:
 
 
 def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, Any]]:
-    """The functions that may run where x is called, or its methods of these names are; with whose they are."""
+    """(function, owner) for each function that may run if x is called, or if its methods of these names are."""
     x = getattr(x, "__dict__", {}).get("__wrapped__", x)  # mg.function keeps it there
     if isinstance(x, MethodType):
         x, owner = x.__func__, x.__self__
@@ -95,20 +95,20 @@ def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, A
 
 @cache
 def mentioned(code: CodeType) -> tuple[str, ...]:
-    """Globals and attributes that the code, and the functions in it, name."""
+    """The globals and attributes named in the code and in its inner functions."""
     inner = (mentioned(its) for its in code.co_consts if isinstance(its, CodeType))
     return tuple(dict.fromkeys((*code.co_names, *(name for names in inner for name in names))))
 
 
 class Changed(Retrace):
-    """A local list or dictionary that a block changes, which is part of its state from now on."""
+    """Raised when a block changes a local list or dictionary, which then becomes part of its state."""
 
     def __init__(self, path: str, container: Any):
         self.path, self.container = path, container
 
 
 class Followed:
-    """The lists and dictionaries that are part of a block's state, each with what it held before the block."""
+    """The lists and dictionaries in a block's state, each with a copy of its contents before the block."""
 
     def __init__(self) -> None:
         self.all: list[tuple[Any, Any]] = []
@@ -120,7 +120,7 @@ class Followed:
         return any(x is container for container, _ in self.all)
 
     def values(self) -> list[Any]:
-        """What each holds now."""
+        """A copy of the current contents of each."""
         return [container.copy() for container, _ in self.all]
 
     def write(self, values: Sequence[Any]) -> None:
@@ -132,17 +132,17 @@ class Followed:
 
 
 def refill(container: Any, values: Any) -> None:
-    """Give a list, dictionary or set these values in place of its own."""
+    """Replace the contents of a list, dictionary or set."""
     container.clear()
     container.extend(values) if isinstance(container, list) else container.update(values)
 
 
 class Before:
-    """What a block can reach, as it is before the block runs for the graph.
+    """A snapshot of everything that a block can reach, taken before the block is traced.
 
     places        the variables and attributes that it can reach, with their values
     containers    the lists, dictionaries and sets among the values, with copies
-    values        (path, value) of all other values, and of the copies, which hold the same parts
+    values        (path, value) of all other values, and of the copies, which hold the same items
     """
 
     def __init__(self, block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any):
@@ -156,12 +156,12 @@ class Before:
         self.contents = self.look()
 
     def look(self) -> list[Any]:
-        """The contents of all values, without the containers, which are compared by themselves."""
+        """The contents of all values, except the containers, which are compared separately."""
         seen = {id(x): (i, x) for i, (_, x, _) in enumerate(self.containers)}
         return [position(x) if moves(x) else contents(x, seen) for _, x in self.values]
 
     def refuse_unknown_positions(self) -> None:
-        """Raises ConversionError if the block names an iterator that may move without a trace of it."""
+        """Raises ConversionError if the block names an iterator whose movement cannot be detected."""
         for (path, x), its in zip(self.values, self.contents):
             if moves(x) and is_unknown(its):
                 raise ConversionError(
@@ -184,7 +184,7 @@ class Before:
         self.set_(state)
 
     def refuse_changed_containers(self, followed: Followed | None) -> None:
-        """Raises ConversionError if a list, dictionary or set was changed; Changed, if it can be part of the state."""
+        """Raises Retrace if a changed list or dictionary can become part of the state, else ConversionError."""
         for its, now, before in self.containers:
             if not (followed and now in followed) and is_changed(now, before):
                 is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
@@ -198,7 +198,7 @@ class Before:
                 )
 
     def refuse_other_assignments(self) -> None:
-        """Raises ConversionError if a variable or an attribute that is no part of the state was assigned."""
+        """Raises ConversionError if a variable or an attribute outside the state was assigned."""
         cells = set(map(id, self.set_.__closure__ or ()))
         for its, before in self.places:
             if id(its.holder) in cells or (isinstance(its.holder, dict) and its.key in self.set_.__code__.co_names):
@@ -213,7 +213,7 @@ class Before:
                 )
 
     def restore(self) -> None:
-        """Give each changed container its parts back. Another thread may read the others."""
+        """Restore each changed container. The others are not touched, as another thread may read them."""
         for _, now, before in self.containers:
             if len(now) != len(before) or is_changed(now, before):
                 refill(now, before)
@@ -223,11 +223,11 @@ class Before:
 def refuse_changes(
     block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any, followed: Followed | None
 ) -> Iterator[None]:
-    """Run the block for the graph. Raises ConversionError if it changes an object that is not part of its state, or
-    Changed if the object is a local list or dictionary, which can become part of it.
+    """Wrap the tracing of a block. Raises ConversionError if it changes an object that is not part of its state, or
+    Retrace if the object is a local list or dictionary, which can become part of it.
 
-    get, set_    the functions that read its state, and write it
-    followed     lists that are part of it; None, if no list can be
+    get, set_    the functions that read and write its state
+    followed     the lists and dictionaries in its state; None if it cannot have any
     """
     before = Before(block, kind, at, get, set_)
     before.refuse_unknown_positions()
@@ -244,22 +244,22 @@ def refuse_changes(
 
 
 def moves(x: Any) -> bool:
-    """Whether x is an iterator, or a file that is read."""
+    """Whether x is an iterator, but not a file that is closed or write-only."""
     return isinstance(x, Iterator) and not (isinstance(x, IOBase) and (x.closed or not x.readable()))
 
 
 def is_unknown(its: Any) -> bool:
-    """Whether a position, or the contents of a value, depend on an iterator that does not tell how far it has come."""
+    """Whether a position, or the contents of a value, depend on an iterator whose position cannot be read."""
     return type(its) is object or (isinstance(its, list | tuple) and any(map(is_unknown, its)))
 
 
 def without_iterators(its: Any) -> Any:
-    """Contents in which all iterators, of which no two looks are equal, are."""
+    """Contents with None for each iterator without a position, which would never compare equal."""
     return tuple(map(without_iterators, its)) if type(its) is tuple else None if type(its) is object else its
 
 
 def is_changed(now: Any, before: Any) -> bool:
-    """Whether a list, dictionary or set has other things in it than it had; a Probe, which fills in runs, is none."""
+    """Whether a list, dictionary or set has other items than before. Probes in a dictionary are ignored."""
     if isinstance(now, dict):
         now, before = ({k: x for k, x in its.items() if not isinstance(x, Probe)} for its in (now, before))
     if isinstance(now, set) or len(now) != len(before):
@@ -268,16 +268,16 @@ def is_changed(now: Any, before: Any) -> bool:
     return any(k != j or x is not y for (k, x), (j, y) in pairs)
 
 
-# -- what still holds a symbol when the trace is over --------------------------------------------------
+# -- variables that still hold a symbol after the trace ------------------------------------------------
 
 
 class Leftover(NamedTuple):
-    """What a branch or a loop of the graph has assigned.
+    """An attribute or a global variable that a branch or a loop of the graph has assigned.
 
-    of      gives the object that has it, if that is still there
-    path    as the user writes it
-    kind    of statement
-    at      its line
+    of      returns its owner, or None if the owner was deleted
+    path    its path in the source
+    kind    the kind of statement
+    at      the line of the statement
     """
 
     of: Callable[[], Any]
@@ -291,9 +291,9 @@ class Leftover(NamedTuple):
 
 
 class Assignments(threading.local):
-    """What was assigned in the outermost converted function that runs in this thread; None while none does.
+    """The assignments in the outermost converted function that runs in this thread; None while none runs.
 
-    outer    ids of the cells of variables that were there before: lists in them outlive the trace
+    outer    ids of the cells of outer variables: lists in them outlive the trace
     """
 
     found: list[Leftover] | None = None
@@ -305,7 +305,7 @@ opened = Assignments()
 
 @contextmanager
 def warn_of_leaks(function: Any) -> Iterator[None]:
-    """A run of a converted function; after the outermost one, a warning for each thing that still holds a symbol."""
+    """A block that runs a converted function. At the end of the outermost, warn of all that still holds a symbol."""
     if opened.found is not None:
         yield
         return
@@ -335,7 +335,7 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
 
 
 def note_assignments(names: Sequence[str], set_: Any, kind: str, at: Any = None) -> None:
-    """Note the attributes and globals among what a branch or a loop has assigned."""
+    """Note the attributes and globals that a branch or a loop has assigned."""
     if opened.found is None:
         return
     code, around = set_.__code__, set_.__globals__

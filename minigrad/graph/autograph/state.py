@@ -1,9 +1,9 @@
-"""The state of a branch or a loop: what its variables hold, and what of that can be part of a graph.
+"""The state of a branch or a loop: the values of its variables, and which of them can be part of a graph.
 
-Tensors and numbers can; a number takes the dtype that it has beside the tensor it meets. A variable that began as a
-number stays one when a branch or a loop makes a symbol of it: `n += 1` gives it another value, where of a tensor it
-edits the memory. Anything else (None, a string, a module) is Python's, and has to stay what it is wherever the graph
-decides.
+Tensors and numbers can. A number takes the dtype that it has as an operand together with a tensor. A variable that
+starts as a number stays a number when a branch or a loop makes it a symbol: `n += 1` assigns a new value, while for a
+tensor it edits the memory. Any other value (None, a string, a module) must be the same in both branches, and after
+every turn.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NUMBERS = (bool, int, float)
 
 
 class Number(Tracer):
-    """A symbol in the place of a Python number. What is computed of numbers alone is one again.
+    """A symbol that stands for a Python number. A result computed only from numbers is a Number again.
 
-    typed    whether the program asked for its type: a loop may not make it a tensor
+    typed    whether the program asked for its type; then a loop must not make it a tensor
     """
 
     __slots__ = ("typed",)
@@ -53,15 +53,15 @@ class Number(Tracer):
         return super().where(condition, other) if is_number(other) else self.beside(other).where(condition, other)
 
     def beside(self, x: Any) -> Any:
-        """The tensor that it is as an operand beside x."""
+        """This number as a tensor, with the dtype it takes as an operand together with x."""
         return Tracer(self.node, self.builder).astype(self.dtype_beside(lifted(x).spec))
 
     def dtype_beside(self, spec: Spec) -> Any:
-        """The dtype that the Python number takes there (NEP 50)."""
+        """The dtype that a Python number takes together with this spec (NEP 50)."""
         return result_type(spec.dtype, self.kind(0))
 
     def leave_to_python(self, other: Any) -> Any:
-        """Leaves it to Python to take `n = n + other` for `n += other`."""
+        """Make Python run `n = n + other` for `n += other`."""
         return NotImplemented
 
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = leave_to_python
@@ -74,12 +74,12 @@ def is_number(x: Any) -> bool:
 
 
 def as_number(x: Any) -> Any:
-    """The symbol, in the place of a number."""
+    """The symbol x, as one that stands for a Python number."""
     return Number(x.node, x.builder) if type(x) is Tracer else x
 
 
 def type_of(x: Any) -> Any:
-    """type(x); of a symbol, that of the tensor or the Python number for which it stands."""
+    """type(x); for a symbol, the type of the tensor or the Python number that it stands for."""
     if not isinstance(x, Number):
         return Tensor if type(x) is Tracer else type(x)
     x.typed = True
@@ -92,7 +92,7 @@ def may_vary(x: Tracer) -> bool:
 
 
 def identical(x: Any, y: Any) -> Any:
-    """x is y. Raises ConversionError where only a run knows."""
+    """x is y. Raises ConversionError if only a run knows."""
     if x is y or not any(map(symbolic, (x, y))):
         return x is y
     if is_number(x) and is_number(y):
@@ -100,12 +100,12 @@ def identical(x: Any, y: Any) -> Any:
             return False
         if kind is bool:
             return x == y
-        raise ConversionError(f"{here()}: whether two equal numbers are one object is Python's affair: write ==, !=")
+        raise ConversionError(f"{here()}: `is` on two equal numbers depends on Python's memory: write == or !=")
     tensors = [z for z in (x, y) if isinstance(z, Tracer | Tensor) and not is_number(z)]
     if len(tensors) == 2 and any(isinstance(z, Tracer) and may_vary(z) for z in tensors):
         raise ConversionError(
-            f"{here()}: whether two tensors are one object, of which a branch or a loop over tensors chose one, only a "
-            "run of the graph can tell: keep a bool beside them that says which it is"
+            f"{here()}: `is` on two tensors, one of them chosen by a branch or a loop over tensors, is known only when "
+            "the graph runs: keep a bool that says which tensor was chosen"
         )
     return False
 
@@ -114,9 +114,9 @@ ARRAYS = (Symbol, Tensor, np.ndarray, np.generic)
 
 
 class Undefined:
-    """What a variable holds before it has a value.
+    """The value of a variable that has no value yet.
 
-    why    what to say to someone who reads it; None before any branch or loop was to give it one
+    why    the reason to show if it is read; None if no branch or loop is the reason
     """
 
     def __init__(self, name: str, why: str | None = None):
@@ -127,11 +127,11 @@ class Undefined:
 
 
 class NotReturned(Undefined):
-    """What is never read where it has no value, and may be filled: what a function returns, before it has returned."""
+    """The return value before a function has returned. It is never read then, so any filling may replace it."""
 
 
 def defined(value: Any) -> Any:
-    """The value. Raises what Python raises where there is none, or ConversionError if a graph is the reason."""
+    """The value. If there is none, raises UnboundLocalError like Python; ConversionError if a graph is the reason."""
     if not isinstance(value, Undefined):
         return value
     if value.why is None:
@@ -140,18 +140,18 @@ def defined(value: Any) -> Any:
 
 
 def symbolic(x: Any) -> bool:
-    """Whether the graph decides: x has no value yet."""
+    """Whether x is a symbol, which has no value before the graph runs."""
     return isinstance(x, Symbol)
 
 
 def here() -> str:
-    """The user's line that runs just now, as errors call it."""
+    """The user's line that is running now, for error messages."""
     at = place()
     return "an unknown line" if at is None else spot(at.file, at.line)
 
 
 def lifted(x: Any, spec: Spec | None = None) -> Any:
-    """x as an operand of the graph being built; a number beside an operand of that spec, and of its dtype."""
+    """x as an operand of the graph being built. A number takes the dtype it has together with that spec."""
     builder = current.mode.builder
     if isinstance(x, NUMBERS):
         return builder.lift(x, Spec((), type(x)) if spec is None else spec)
@@ -169,7 +169,7 @@ def dtype_of(x: Any) -> np.dtype[Any]:
 
 
 def filling(x: Any) -> Any:
-    """Something with the structure, shapes and dtypes of x, which nobody reads."""
+    """A dummy value with the structure, shapes and dtypes of x, which is never read."""
 
     def like(leaf: Any) -> Any:
         return lifted(False).astype(leaf.dtype).broadcast_to(tuple(leaf.shape)) if isinstance(leaf, ARRAYS) else leaf
@@ -178,7 +178,7 @@ def filling(x: Any) -> Any:
 
 
 def describe(x: Any) -> str:
-    """What a value is, in a message."""
+    """A description of a value, for error messages."""
     if isinstance(x, Symbol | Tensor):
         return str(x.spec)
     if isinstance(x, tuple | list | dict):
@@ -191,7 +191,7 @@ def describe(x: Any) -> str:
 
 
 def same(x: Any, y: Any) -> bool:
-    """Whether two things of Python's are the same for all purposes here."""
+    """Whether two Python values outside the graph count as the same."""
     if x is y:
         return True
     if type(x) is not type(y) or isinstance(x, ARRAYS):

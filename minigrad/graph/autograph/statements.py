@@ -1,4 +1,4 @@
-"""if, while and for, as calls: each block becomes a function, which an operator calls, or makes a graph of.
+"""Convert if, while and for to calls: each block becomes a function, which an operator calls or traces.
 
     if x > 0:              def if_1():                         def set_1(state):
         y = x                  nonlocal y                          nonlocal y
@@ -7,9 +7,9 @@
                                nonlocal y                      ag.if_(x > 0, if_1, else_1, lambda: (y,), set_1, ('y',))
                                y = -x
 
-The variables that a block writes, and that are alive around it, are its state: the operator reads them all at once
-by one function and writes them by the other. The functions are numbered by the line of their statement. On the way
-through a block the names that certainly have a value are kept in view: `Undefined` goes before the others.
+The state of a block is the variables that it writes and that are alive around it. The operator reads them all with
+one function, and writes them with another. The functions are numbered by the line of their statement. The pass tracks
+which names certainly have a value; the others are set to `Undefined` first.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .scopes import Function, Liveness, arguments, attributes_written, inside, w
 class Frame:
     """A function of the generated code, under construction.
 
-    own          names that belong to it
-    without      those that are state of something in it before they have a value
+    own          its local names
+    without      its local names that are in the state of a block before they have a value
     """
 
     def __init__(self, own: Iterable[str]):
@@ -36,11 +36,11 @@ class Frame:
 
 
 class Blocks(Expressions):
-    """Rewrites blocks of statements, and makes functions of them.
+    """Rewrites blocks of statements, and turns them into functions.
 
-    fresh      name → one that is not in use
-    shared     name → "nonlocal" or "global", for the names that the function declares so
-    flags      variables that remember a jump
+    fresh      name → an unused name like it
+    shared     name → "nonlocal" or "global", for names with such a declaration
+    flags      the variables that record a jump
     """
 
     def __init__(self, ag: str, outer: dict[str, Any], own: set[str], fresh: Callable[[str], str]):
@@ -51,7 +51,7 @@ class Blocks(Expressions):
         self.flags: set[str] = set()
 
     def block(self, block: Sequence[ast.stmt], frame: Frame) -> Block:
-        """The statements of a frame, which begins with what must be there before it has a value."""
+        """The rewritten statements of a frame, after assignments of Undefined to names that need them."""
         self.frames.append(frame)
         new = self.statements(block)
         self.frames.pop()
@@ -72,7 +72,7 @@ class Blocks(Expressions):
         return at(ast.parse(code).body, like)
 
     def body(self, name: str, block: Sequence[ast.stmt], state: Sequence[str], like: ast.AST, item: str = "") -> Block:
-        """def name(item): the block, which shares the state with the function around it."""
+        """def name(item): the block, which shares its state with the enclosing function."""
         mine = set(written(block)) - set(state) - self.shared.keys()
         outside, self.defined = self.defined, self.defined - mine | ({item} - {""})
         lines = self.block(block, Frame(mine))
@@ -93,7 +93,7 @@ class Blocks(Expressions):
     def state(
         self, names: list[str], only_put_back: list[str], attributes: list[str], like: ast.AST
     ) -> tuple[Block, str]:
-        """A function that writes the state, and the operator's last arguments: how to read it, write it, call it."""
+        """A function that writes the state, and the operator's last arguments: its getter, its setter, its names."""
         variables = names + only_put_back
         for name in set(variables) - self.defined:
             for frame in reversed(self.frames):
@@ -112,7 +112,7 @@ class Blocks(Expressions):
         return self.quoted(code, like), f", lambda: ({', '.join(values)},), {set_}, ({quoted})"
 
     def label(self, name: str) -> str:
-        """What an operator is told that a variable is: one of the user's, what is returned, or a flag."""
+        """The label of a variable for an operator: its name, "return" for the return value, or a flag's name + "?"."""
         return "return" if name == self.result else f"{name}?" if name in self.flags else name
 
     def attribute(self, path: str) -> str:
@@ -157,7 +157,7 @@ class Blocks(Expressions):
         return node
 
     def visit_Try(self, node: Any) -> Any:
-        """What the body wrote is not certain after it, nor in a handler."""
+        """Names that the body binds may have no value after it, or in a handler."""
         before = self.defined
         node.body = self.statements(node.body)
         node.orelse = self.statements(node.orelse)
@@ -275,7 +275,7 @@ class Statements(Blocks):
         return f"{self.ag}.and_({first}, {', '.join(f'lambda: {flag}' for flag in rest)})" if rest else first
 
     def call(self, code: str, header: ast.expr, like: ast.stmt) -> ast.Expr:
-        """ag.code, on the lines of the statement's head."""
+        """A call ag.code, at the position of the statement's head."""
         (line,) = self.quoted(f"{self.ag}.{code}", like)
         assert isinstance(line, ast.Expr)
         for node in ast.walk(line):
@@ -283,11 +283,11 @@ class Statements(Blocks):
         return line
 
     def with_first(self, line: ast.Expr, first: ast.expr) -> ast.Expr:
-        """The call with its first argument, which was held open."""
+        """The call with its first argument, a placeholder 0, replaced."""
         line.value.args[0] = first  # type: ignore[attr-defined]
         return line
 
-    # -- functions and classes in it ------------------------------------------------------------------
+    # -- inner functions and classes ------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
@@ -306,7 +306,7 @@ class Statements(Blocks):
 
 
 def docstring(body: Block) -> tuple[Block, Block]:
-    """A function's body in two: its docstring, the rest."""
+    """A function's body, split into its docstring and the rest."""
     match body:
         case [ast.Expr(value=ast.Constant(value=str())), *rest]:
             return body[:1], rest
@@ -314,10 +314,10 @@ def docstring(body: Block) -> tuple[Block, Block]:
 
 
 def reason_against(function: Function) -> str | None:
-    """Why a function cannot be cut into branches; None if it can."""
+    """The reason why a function cannot be converted; None if it can."""
     if isinstance(function, ast.AsyncFunctionDef):
         return "it is async"
     body = function.body if isinstance(function.body, list) else [function.body]
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inside(body)):
-        return "it is a generator, and what it yields would have to come out of its branches"
+        return "it is a generator, and a yield cannot move into the function of a branch"
     return None

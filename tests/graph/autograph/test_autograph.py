@@ -516,7 +516,7 @@ def test_a_function_without_source_stays_as_it_is_with_a_warning():
     names = {}
     exec("def f(x):\n    return x\n", names)
 
-    with pytest.warns(UserWarning, match="source is not to be had"):
+    with pytest.warns(UserWarning, match="source cannot be found"):
         assert convert(names["f"]) is names["f"]
 
 

@@ -202,7 +202,7 @@ def test_a_handler_does_not_catch_what_only_writing_down_a_branch_raised(f):
     said = refusal(f, mg.tensor(1.0))
 
     assert said.startswith(f"{line(f, 'except')}: this `except` catches ")
-    assert "whether or not a run would come there" in said
+    assert "raised even if no run would get there" in said
     assert "Without `try`" in said
 
 
@@ -394,7 +394,7 @@ def test_a_loop_of_no_turns_has_a_gradient():
 def test_a_filter_on_tensors_in_a_comprehension_is_refused(f):
     said = refusal(f, mg.tensor([1.0, -2.0]))
 
-    assert "the `if` of a comprehension chooses how many things there are" in said
+    assert "the `if` of a comprehension decides how many items there are" in said
     assert "[v if v > 0 else 0 for v in x]" in said
 
 

@@ -64,7 +64,7 @@ def test_a_tensor_is_found_by_its_name(graph):
 
 
 def test_a_name_is_of_letters(graph):
-    with pytest.raises(GraphError, match="'a b' is none"):
+    with pytest.raises(GraphError, match="'a b' is no valid name"):
         mg.placeholder("f8", (), name="a b")
 
 

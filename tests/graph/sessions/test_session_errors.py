@@ -56,7 +56,7 @@ def test_a_feed_of_another_shape_or_dtype_is_refused(graph):
     for place, data, error, words in [
         (x, [1, 2, 3], ShapeError, r"x is f64\[batch, 3\], and was fed an array of shape \(3,\)"),
         (x, np.ones((2, 4)), ShapeError, r"fed an array of shape \(2, 4\)"),
-        (n, [1.5, 2], DTypeError, r"n is i32\[2\], and was fed float64, which would be cut"),
+        (n, [1.5, 2], DTypeError, r"n is i32\[2\], and was fed float64, which would lose digits"),
         (one, 300, DTypeError, "was fed 300, which uint8 does not hold"),
         (one, [1], ShapeError, "made without a shape is one number"),
         (x, "text", DTypeError, "a tensor holds"),

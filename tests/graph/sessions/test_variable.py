@@ -100,7 +100,7 @@ def test_an_optimiser_moves_it_as_it_moves_a_tensor(made):
 
 
 def test_a_variable_is_not_made_anew_at_each_call():
-    with pytest.raises(GraphError, match="make it once, outside, and let the function use it"):
+    with pytest.raises(GraphError, match="create it once, outside, and use it in the function"):
         mg.function(lambda: mg.Variable(1.0) * 2)()
 
 

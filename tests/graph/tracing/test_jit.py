@@ -34,7 +34,7 @@ def test_static_arguments_are_python_values_and_tell_by_them(how):
 
 
 def test_a_static_argument_can_be_hashed():
-    with pytest.raises(TypeError, match=r"argument 1 of .* is static, and tells by value: list has no hash"):
+    with pytest.raises(TypeError, match=r"argument 1 of .* is static, so it .* by value, but a list is not hashable"):
         jit(lambda x, shape: x.reshape(shape), static_argnums=1)(mg.tensor(X), [5, 1])
 
 
@@ -141,5 +141,5 @@ def test_maps_are_counted_and_without_any_the_result_stands_still():
 
 @pytest.mark.parametrize("kind", [custom_vjp, custom_jvp])
 def test_a_custom_derivative_without_a_rule_says_so(kind):
-    with pytest.raises(NoGradientError, match="without a rule: say"):
+    with pytest.raises(NoGradientError, match="without a rule: call"):
         kind(lambda x: x)(mg.tensor(X))

@@ -131,8 +131,8 @@ def test_is_type_and_isinstance_answer_for_a_number(test, way):
 
 REFUSED = {  # what a run alone knows
     "k = 0; for v in x:; >if k is n:; >>x = x + 1; >k = k + 1": "write ==",
-    "y = x; for v in x:; >if y is x:; >>x = x + 1; >y = x * 1": "one object",
-    "a = x * 1; b = a if x.sum() > 0 else x * 2; x = x if b is a else x * 3": "one object",
+    "y = x; for v in x:; >if y is x:; >>x = x + 1; >y = x * 1": "`is` on two tensors",
+    "a = x * 1; b = a if x.sum() > 0 else x * 2; x = x if b is a else x * 3": "`is` on two tensors",
     "d = False; for v in x:; >if d is not True:; >>x = x * 2; >d = v > 1": "first turn",
     "k = 0; for v in x:; >if isinstance(k, int):; >>x = x * 2; >k = k + v": "first turn",
     "f = False; for v in x:; >match f:; >>case False:; >>>x = x * 3; >f = True": "this `match`",

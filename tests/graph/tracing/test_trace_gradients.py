@@ -410,7 +410,7 @@ def test_backward_inside_refuses_to_end_at_an_argument_that_wants_a_gradient():
     def f(x):
         (x * 2).sum().backward()
 
-    with pytest.raises(NoGradientError, match="not to its arguments, of which x wants one"):
+    with pytest.raises(NoGradientError, match="not of the arguments, of which x requires a gradient"):
         f(leaf())
 
 

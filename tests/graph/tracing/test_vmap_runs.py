@@ -239,7 +239,7 @@ REFUSED = {
     "a structure": (lambda: func.vmap(lambda x: x, ((0, 0),))([X]), errors.ShapeError, "structure"),
     "an axis for what differs": (lambda: func.vmap(lambda x: x, out_dims=None)(X), errors.ShapeError, "out_dims=None"),
     "no slice": (
-        lambda: func.vmap(Cube.apply)(X[:0]), errors.ShapeError, "there is none"),
+        lambda: func.vmap(Cube.apply)(X[:0]), errors.ShapeError, "there are no slices"),
 }  # fmt: skip
 
 
