@@ -87,7 +87,7 @@ def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 
 def watched(pull: Pull) -> Pull:
-    """`pull`, which also notifies the watchers, by the function that `passing()` returns or by `on_pullback`."""
+    """`pull`, which also notifies the watchers, by the function that `passing()` returns or by `pulled`."""
     watchers = modes.current.mode.watchers
     if not watchers:
         return pull
