@@ -90,7 +90,7 @@ ANSWERS = {  # what it is → (the answer, the state of its part, what is said, 
         "def double(x):\n    y = x\n    return y / 0", "fail",
         "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`).",
     ),
-    "text for a truth": ("n = 'True'", "fail", "It is text, and True or False is wanted", part("n", True)),
+    "text for a truth": ("n = 'True'", "fail", "It is text, and True or False is expected", part("n", True)),
 }  # fmt: skip
 
 
@@ -344,6 +344,6 @@ def test_after_a_syntax_error_check_says_that_it_looked_at_the_answer_before():
     said_now = said(f"In = {cells!r}\ndef order(y): return [y]\nNode = str\nsaid = check('order')")
     said_after = said(f"In = {[*cells, 'x = 1', 'order = list']!r}\norder = list\nNode = str\nsaid = check('order')")
 
-    old = "The cell of `order` was run last with a SyntaxError in line 1, so this is of what it said before."
+    old = "The cell of `order` was run last with a SyntaxError in line 1, so its older version was checked."
     assert old in said_now.sentences
     assert "SyntaxError" not in repr(said_after)
