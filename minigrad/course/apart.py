@@ -91,7 +91,7 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
 
 
 def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
-    """The outcomes that the copy writes; last `endless` or `died` if it was stopped or died. None if it only waits."""
+    """The outcomes that the copy writes; last `endless` or `died` if it was stopped or died, nothing if it waits."""
     clock = Clock(child, seconds, BUSY)
 
     def waits() -> bool:

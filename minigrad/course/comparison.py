@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeGuard
 
 from minigrad.course.probe import Outcome, equal
@@ -55,9 +55,8 @@ class Comparison:
             f"at {self.places[i]}: {said(self.came[i])} instead of {said(self.wanted[i])}"
             for i in self.apart[:MOST_NAMED]
         ]
-        more = len(self.apart) - len(named)
-        rest = [f"and {more} more"] if more else []
         n = len(self.apart)
+        rest = [f"and {n - MOST_NAMED} more"] if n > MOST_NAMED else []
         return f"Of {len(self.places)} numbers {n} {'differs' if n == 1 else 'differ'}: {'; '.join(named + rest)}."
 
     def svg(self) -> str:
@@ -79,7 +78,7 @@ def compared(of: str, wanted: Any, came: Any) -> Comparison | None:
         return of_rows(of, [f"x = {said(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came])
     if all(map(is_row, wanted)) and all(map(is_row, came)) and list(map(len, wanted)) == list(map(len, came)):
         places = [f"[{i}, {j}]" for i, row in enumerate(wanted) for j in range(len(row))]
-        wanted, came = ([number for row in rows for number in row] for rows in (wanted, came))
+        wanted, came = [*chain.from_iterable(wanted)], [*chain.from_iterable(came)]
     else:
         places = [str(i) for i in range(max(len(wanted), len(came)))]
     return of_rows(of, places, list(map(float, range(len(places)))), wanted, came)

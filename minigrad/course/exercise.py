@@ -160,9 +160,14 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     for outcome in outcomes:
         if outcome.kind == "todo":
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
-    if alike(outcomes, part.expected):
-        right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
-        return Verdict(part, "pass", (right, *filter(None, [part.shows])))
+    if not alike(outcomes, part.expected):
+        return failure(part, outcomes, earlier)
+    right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
+    return Verdict(part, "pass", (right, *filter(None, [part.shows])))
+
+
+def failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
+    """The verdict on a wrong answer: its first failed probe, and a hint for the known-wrong answer or the attempt."""
     rows = [*zip((probe.expression for probe in parsed(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
     place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
@@ -185,7 +190,7 @@ def known_by(outcomes: list[Outcome]) -> str:
 
 
 def next_hint(part: Part, attempt: str, earlier: list[str]) -> str:
-    """The hint for an attempt: each new different attempt brings the next hint."""
+    """The hint for an attempt: each different attempt brings the next hint."""
     if attempt not in earlier:
         earlier.append(attempt)
     number = min(earlier.index(attempt), len(part.hints) - 1)
@@ -199,9 +204,8 @@ def alike(outcomes: Any, others: Any) -> bool:
 
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     """The expected and the actual outcome of a probe, in words."""
-    asked, got = shown(wanted.value), shown(came.value)
-    if asked == got:
-        asked, got = repr(wanted.value), repr(came.value)
+    write = repr if shown(wanted.value) == shown(came.value) else shown
+    asked, got = write(wanted.value), write(came.value)
     if part.open:
         should = "raise" if wanted.kind == "raised" else "give"
         return f"`{probe}` should {should} {asked}, and {became(came, 'gave', got)}"
@@ -211,10 +215,7 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
 
 
 def became(came: Outcome, gave: str, got: str) -> str:
-    """The outcome of a probe as the end of a sentence, with its likely cause.
-
-    gave    the verb: "gave" for a function, "is" for a name
-    """
+    """The outcome of a probe as the end of a sentence, with its likely cause; `gave` is the verb, "gave" or "is"."""
     match came.kind:
         case "gave":
             return f"{gave} {got}." + (" Is a `return` missing?" if came.value is None else "")
@@ -224,8 +225,7 @@ def became(came: Outcome, gave: str, got: str) -> str:
         case "endless":
             return "was still running after a few seconds, and was stopped: is there a loop that never ends?"
         case "stuck":
-            then = "restart the kernel, and look for a loop that never ends"
-            return f"is still running, and could not be stopped: {then}."
+            return "is still running, and could not be stopped: restart the kernel, and look for an endless loop."
         case "died":
             return "ended the process it ran in: is there an exit(), or an infinite structure?"
         case "raised" if came.value.endswith("MemoryError"):

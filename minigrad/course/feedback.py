@@ -153,7 +153,7 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
 
 
 def ahead(part: Part, attempts: Attempts) -> str:
-    """What to do after a right part: the next part of its exercise that is not done, or nothing more."""
+    """What to do after a right part: the next unfinished part of its exercise, or nothing more."""
     mine = next(each for each in exercise.every() if part in each.parts)
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"

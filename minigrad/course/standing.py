@@ -160,7 +160,7 @@ def counted(name: str, records: Sequence[Record], of: int | None = None) -> Answ
     return Answered(name, len(records), sum(record["right"] is True for record in records), of)
 
 
-# -- shown ------------------------------------------------------------------------------------
+# -- display ----------------------------------------------------------------------------------
 
 
 def text(standing: Standing) -> list[str]:

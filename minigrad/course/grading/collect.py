@@ -1,8 +1,7 @@
 """Find submissions in a folder, in a zip from Canvas or Moodle, or in nbgrader's exchange.
 
-The outermost name, of a folder, zip or file directly in the place, identifies the student, because the system or the
-grader chose it. Names further in are the student's own and only labels. Nothing is unpacked: files are read in place,
-up to a size limit, and no link is followed.
+The outermost name, of a folder, a zip or a file, identifies the student: the system or the grader chose it. Names
+further in are the student's own and only labels. Nothing is unpacked; reads have a size limit and follow no links.
 """
 
 from __future__ import annotations
@@ -126,9 +125,8 @@ def submissions(
     subject    returns what a file is for; called if a student has several
     rank       a sort key: of several files of a subject the highest counts, then the newest
     """
-    tops: dict[str, list[Handed]] = {}
-    for each in chain.from_iterable(attempt(partial(expand, entry), entry) for entry in entries(place)):
-        tops.setdefault(each.path.parts[0] if each.student else "", []).append(each)
+    files = chain.from_iterable(attempt(partial(expand, entry), entry) for entry in entries(place))
+    tops = group_by(lambda each: each.path.parts[0] if each.student else "", files)
     if nobodys := [each.where for each in tops.pop("", []) if not hidden(each.where)]:
         warn(f"ignored, as neither notebooks nor in a student's folder: {shortened(nobodys)}")
     found = [each for mine in tops.values() for each in [each for each in mine if each.is_notebook] or mine[:1]]
@@ -151,6 +149,14 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
     return [names for names in found.values() if len(names) > 1]
 
 
+def group_by(key: Key, files: Iterable[Handed]) -> dict[Any, list[Handed]]:
+    """The files grouped by their keys, in order."""
+    groups: dict[Any, list[Handed]] = {}
+    for each in files:
+        groups.setdefault(key(each), []).append(each)
+    return groups
+
+
 def attempt(stage: Callable[[], list[Handed]], first: Handed) -> list[Handed]:
     """Run a stage for one student. If it raises, return one unreadable file, so that no other student is affected."""
     try:
@@ -168,10 +174,7 @@ def newest(place: Path, subject: Key, rank: Key, mine: list[Handed]) -> list[Han
     elif why := excess(notebooks):
         chosen = [replace(notebooks[0], read=partial(fail, why))]
     else:
-        subjects: dict[str, list[Handed]] = {}
-        for each in notebooks:
-            subjects.setdefault(subject(each), []).append(each)
-        chosen = [latest(rank, several) for several in subjects.values()]
+        chosen = [latest(rank, several) for several in group_by(subject, notebooks).values()]
     return [replace(each, warnings=several_students(place, each.path.parts[0], notebooks)) for each in chosen]
 
 
@@ -247,9 +250,8 @@ def expand(entry: Handed) -> list[Handed]:
     if not is_zip(entry.path):
         return [identify(entry)]
     try:
-        files = [
-            (entry.path / path, partial(read_from_zip, entry.read, i)) for i, (path, _) in enumerate(unpack(entry.read))
-        ]
+        paths = enumerate(path for path, _ in unpack(entry.read))
+        files = [(entry.path / path, partial(read_from_zip, entry.read, i)) for i, path in paths]
     except Exception as error:  # a broken zip raises many kinds
         files = [(entry.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
     return [identify(Handed(path, read)) for path, read in files]
@@ -377,12 +379,11 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
 def by_student(files: list[Handed]) -> Iterable[list[Handed]]:
     """The files grouped by student. An id that occurs with two names is not used: each name is then a student."""
     names = Counter(student for student, _ in {(each.student, each.name) for each in files})
-    students: dict[str, list[Handed]] = {}
-    for each in files:
-        stem = PurePosixPath(each.path.parts[0]).stem
-        mine = each if names[each.student] == 1 else replace(each, student=stem, name="")
-        students.setdefault(mine.student, []).append(mine)
-    return students.values()
+    mine = (
+        each if names[each.student] == 1 else replace(each, student=PurePosixPath(each.path.parts[0]).stem, name="")
+        for each in files
+    )
+    return group_by(attrgetter("student"), mine).values()
 
 
 def several_students(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...]:

@@ -112,10 +112,7 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]
 
 
 def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> dict[str, Any]:
-    """The result, from the reply of the sandbox.
-
-    run    the cells that were sent to it; it may report no others
-    """
+    """The result, from the reply of the sandbox on the cells that it was asked to run; it may report no others."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     asked = [part for part in task.exercise.parts if not part.manual]
@@ -132,10 +129,13 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     points = sum(each["points"] for each in entries.values())
     ended = [cell.name[:80] for cell, said in errors.items() if said in STOPPED][:MOST_NOTES]
     ended += [name for name, each in entries.items() if each["state"] == "died"]
-    late = [reply.why] if reply.why else []
-    late += [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
-    status, stopped = "crashed" if ended else "graded", ended + late
+    status, stopped = "crashed" if ended else "graded", [*ended, *filter(None, [reply.why]), *stopped_parts(came)]
     return result | {"status": status, "points": points, "parts": result["parts"] | entries, "stopped": stopped}
+
+
+def stopped_parts(came: dict[str, list[Outcome]]) -> list[str]:
+    """The parts with a probe that was stopped or ended its process."""
+    return [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
 
 
 def told(cell: Cell, said: str, task: Task) -> str:
@@ -167,8 +167,7 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     if forged or any(outcome.kind == "died" for outcome in came):
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came, [])
-    counted = f"{right} of {wanted} hidden probes give what they should."
-    says = [counted] if private else list(judged.says)
+    says = [f"{right} of {wanted} hidden probes give what they should."] if private else list(judged.says)
     shows = judged.wrong.shows if judged.wrong else ""
     said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint, "shows": shows}
     return nothing(part) | said

@@ -1,7 +1,6 @@
 """HTML pages: feedback for each student, and a report on the class for the teacher.
 
-Each page is one file that opens without a network, made from a template in templates/. Everything from a submission is
-escaped as text.
+Each page is one file, from a template in templates/, that opens without a network. It escapes all submitted text.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from html import escape
+from itertools import chain
 from pathlib import Path
 from statistics import StatisticsError, correlation, median_high
 from typing import Any
@@ -88,7 +88,7 @@ def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dic
         "name": name,
         "points": [(n, count[n]) for n in range(max(r["of"] for r in results) + 1)],
         "waiting": points.count(None),
-        "parts": [difficulty(results, part) for part in dict.fromkeys(part for r in results for part in r["parts"])],
+        "parts": [difficulty(results, p) for p in dict.fromkeys(chain.from_iterable(r["parts"] for r in results))],
         "misconceptions": [(part, prose(shows), n) for (part, shows), n in shown.most_common()],
         "times": times([r["minutes"] for r in results if r.get("minutes")], len(results)),
         "similar": [(", ".join(sorted(group)), f"{share:.0%}") for group, share in groups(known)],
