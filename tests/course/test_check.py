@@ -221,9 +221,9 @@ def test_an_object_where_a_number_is_wanted_is_not_called_text():
 
 def test_small_letters_are_asked_for_where_a_word_has_a_large_one_and_none_is_wanted():
     """What a probe said of an answer, "Mul reads t, …", was once told to begin with a small letter."""
-    assert "small letters" in answered("n = 'Exact'", part("n", "zero")).says[0]
-    assert "small letters" not in answered("n = 'Mul reads t'", part("n", "zero")).says[0]
-    assert "small letters" not in answered("n = 'C'", part("n", "B")).says[0]
+    assert "lower case" in answered("n = 'Exact'", part("n", "zero")).says[0]
+    assert "lower case" not in answered("n = 'Mul reads t'", part("n", "zero")).says[0]
+    assert "lower case" not in answered("n = 'C'", part("n", "B")).says[0]
 
 
 def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():

@@ -254,8 +254,8 @@ def test_a_name_that_fits_two_files_or_none_is_refused_with_the_choice(checkout:
 def test_the_course_is_not_copied_onto_itself(checkout: Checkout) -> None:
     before = (checkout.root / FIRST).read_bytes()
 
-    assert "name another folder" in checkout.refused("copy", checkout.root)
-    assert "name another folder" in checkout.refused("reset", "00", "--dir", ".")
+    assert "choose another folder" in checkout.refused("copy", checkout.root)
+    assert "choose another folder" in checkout.refused("reset", "00", "--dir", ".")
     assert (checkout.root / FIRST).read_bytes() == before
 
 
