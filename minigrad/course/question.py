@@ -50,7 +50,7 @@ class Question:
             raise ValueError(f"{asked} must be one of {', '.join(KINDS)}, got {self.kind!r}")
         object.__setattr__(self, "options", tuple(map(str, self.options)))
         if self.kind in ("option", "order") and len(set(self.options)) != max(len(self.options), 2):
-            raise ValueError(f"{asked} needs at least two different options, got {list(self.options)}")
+            raise ValueError(f"{asked} needs at least two options, all different; got {list(self.options)}")
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"{asked} needs a finite tolerance of 0 or more, got {self.tolerance!r}")
 

@@ -116,7 +116,7 @@ def test_a_number_within_the_tolerance_is_right_and_one_beyond_is_not():
 @table(
     "said, words",
     [
-        ({"kind": "essay"}, "number, option, truth, shape, order, and not 'essay'"),
+        ({"kind": "essay"}, "number, option, truth, shape, order, got 'essay'"),
         ({"kind": "option", "options": ("a",)}, "at least two options"),
         ({"tolerance": float("nan")}, "tolerance of 0 or more, got nan"),
         ({"tolerance": -1.0}, "tolerance of 0 or more, got -1"),
