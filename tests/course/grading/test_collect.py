@@ -317,7 +317,7 @@ def test_more_than_may_be_says_how_much_may_be(tmp_path):
     found = {each.student: each for each in submissions(tmp_path / "in")}
     for student, why in {
         "flood": f"more than {MOST_FILES} files", "large": f"more than {collect.LARGEST_ZIP >> 20} MB",
-        "many": f"more than {MOST_NOTEBOOKS}", "deep": f"more than {collect.DEEPEST} folders",
+        "many": f"the limit is {MOST_NOTEBOOKS}", "deep": f"more than {collect.DEEPEST} folders",
     }.items():  # fmt: skip
         with pytest.raises(Unreadable, match=why):
             found[student].data()
