@@ -264,7 +264,7 @@ def test_what_cannot_be_scored_says_why(tmp_path):
     assert all(status[name].startswith(f"{name}.ipynb is not a notebook: ") for name in ("no", "empty", "list")), status
     assert status["other"] == "other.ipynb belongs to no known exercise"
     assert status["missing"].startswith("there is no ")
-    with pytest.raises(ValueError, match="of which exercise"):
+    with pytest.raises(ValueError, match="give the exercise"):
         score({})
     assert score({}, NAME)["points"] == 0
 
