@@ -25,7 +25,7 @@ from minigrad.course.lessons import STATE
 FILE = ".minigrad-attempts.jsonl"
 KEYS = {"part", "event", "attempt", "known"}
 EVENTS = {"tried", "passed", "revealed", "broken"}
-BROKEN = "passed before; what is in the notebook now is wrong"
+BROKEN = "passed before, but the current answer is wrong"
 LARGEST = 1 << 24  # bytes of such a file in a submission's folder; a larger one is ignored
 
 

@@ -115,7 +115,7 @@ def add_serving(served: argparse.ArgumentParser) -> None:
     served.add_argument("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")
 
 
-FOLDER = "the course folder (else: work/ in a checkout; this folder, if it is one or is empty; ~/minigrad-course)"
+FOLDER = "the course folder (default: this folder if it is one, work/ in a checkout, this folder if empty, ~/minigrad-course)"
 
 
 def course_folder(arguments: argparse.Namespace) -> Path:
@@ -136,7 +136,7 @@ def open_course(arguments: argparse.Namespace) -> int:
     report(lessons.copy(folder))
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
     if presented and not lessons.has_slides(folder / presented):
-        print(f"{presented} has no slides of its own: each of its headings begins a page")
+        print(f"{presented} marks no slides: each heading begins a slide")
     for address in lab.addresses(folder):
         print(f"This folder is already open in JupyterLab: {address}")
         print("Use that one if you can: two would edit the same notebooks. Starting another on its own port.")

@@ -70,7 +70,7 @@ def foreign() -> Finding:
     other = installed("minigrad")
     if other is None:
         return Finding("its name", True, "no other minigrad is installed")
-    found = f"minigrad {other}, another project's, is installed too"
+    found = f"another project's minigrad {other} is installed too"
     return Finding("its name", False, found, f"`pip uninstall minigrad`, then {AGAIN}")
 
 
@@ -144,7 +144,7 @@ def nearest(folder: Path) -> Path:
 
 def gpu() -> Finding:
     if find_spec("cupy") is None:
-        card = "an NVIDIA driver is here, CuPy is not" if shutil.which("nvidia-smi") else "none"
+        card = "an NVIDIA driver, but no CuPy" if shutil.which("nvidia-smi") else "none"
         return Finding("GPU", True, f"{card}; the CPU is enough for every lesson")
     try:
         import cupy

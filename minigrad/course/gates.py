@@ -32,7 +32,7 @@ class Gates:
 
     def _refuse_unknown(self, name: str) -> None:
         if name not in self.rows:
-            raise KeyError(f"the gates are {', '.join(self.rows)}, and {name!r} was asked")
+            raise KeyError(f"there is no gate {name!r}; the gates are {', '.join(self.rows)}")
 
     @property
     def table(self) -> Table:

@@ -31,7 +31,7 @@ NOTES = {
     (True, "certain"): "",
     (False, "guess"): "A guess that is off costs nothing: find the step that you had no rule for.",
     (False, "fairly sure"): "Find the step at which you and the code part.",
-    (False, "certain"): "You were certain, so a rule of yours is wrong, and not a sum: find that rule.",
+    (False, "certain"): "You were certain, so one of your rules is wrong, not your arithmetic: find that rule.",
 }
 
 

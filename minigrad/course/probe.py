@@ -221,7 +221,7 @@ def silent() -> Iterator[None]:
     """
 
     def ask(prompt: object = "") -> str:
-        raise EOFError("input() has nobody to ask in a check: what a function needs comes in as its arguments")
+        raise EOFError("input() does not work in a check: pass what the function needs as arguments")
 
     before, builtins.input = builtins.input, ask
     try:

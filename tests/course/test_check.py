@@ -192,7 +192,7 @@ def test_an_answer_cannot_ask_whoever_sits_there(monkeypatch):
     verdict = answered("def double(x):\n    return 2 * int(input('how many? '))")
 
     assert asked == []
-    assert "raised EOFError (input() has nobody to ask" in verdict.says[0]
+    assert "raised EOFError (input() does not work in a check" in verdict.says[0]
     assert input() == "3"
 
 

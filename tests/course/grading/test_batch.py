@@ -61,10 +61,10 @@ def test_a_part_that_was_passed_in_its_course_folder_and_is_wrong_now_says_so(tm
     for _ in range(2):  # the second time from the results that are kept
         assert main(["grade", str(tmp_path / place), "--out", str(tmp_path / "out")]) == 0
         said = capsys.readouterr().out
-        assert said.count("passed before; what is in the notebook now is wrong") == 1
-        assert "order: passed before; what is in the notebook now is wrong" in said
+        assert said.count("passed before, but the current answer is wrong") == 1
+        assert "order: passed before, but the current answer is wrong" in said
         (page,) = (tmp_path / "out" / "feedback").glob("*.html")
-        assert "Passed before; what is in the notebook now is wrong." in page.read_text("utf-8")
+        assert "Passed before, but the current answer is wrong." in page.read_text("utf-8")
 
 
 def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):
