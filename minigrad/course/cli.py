@@ -115,7 +115,7 @@ def add_serving(served: argparse.ArgumentParser) -> None:
     served.add_argument("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")
 
 
-FOLDER = "the course folder (default: this folder if it is one, work/ in a checkout, this folder if empty, ~/minigrad-course)"
+FOLDER = "the course folder (default: this one; work/ in a checkout; this folder if empty; ~/minigrad-course)"
 
 
 def course_folder(arguments: argparse.Namespace) -> Path:
