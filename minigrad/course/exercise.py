@@ -161,12 +161,12 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
         if outcome.kind == "todo":
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
     if not alike(outcomes, part.expected):
-        return failure(part, outcomes, earlier)
+        return explain_failure(part, outcomes, earlier)
     right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
     return Verdict(part, "pass", (right, *filter(None, [part.shows])))
 
 
-def failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
+def explain_failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     """The verdict on a wrong answer: its first failed probe, and a hint for the known-wrong answer or the attempt."""
     rows = [*zip((probe.expression for probe in parsed(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
