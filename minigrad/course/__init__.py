@@ -1,36 +1,36 @@
-"""The machinery around the lessons: bringing them to the learner, opening them, checking the machine.
+"""The code around the lessons: it copies them to the learner's folder, opens them and checks the machine.
 
-    lessons.py   the course in the learner's folder, where the learner's work always wins
-    rescue.py    notebooks that JupyterLab was killed while saving
-    lab.py       JupyterLab, opened on it
-    terminal.py  what JupyterLab says in the terminal: one address, and what goes wrong
-    doctor.py    what a machine has and lacks
-    new.py       a new exercise, begun
+    lessons.py   copies and updates the course in the learner's folder, and never overwrites their work
+    rescue.py    restores notebooks that JupyterLab was killed while saving
+    lab.py       starts JupyterLab in that folder
+    terminal.py  limits JupyterLab's terminal output to its address and errors
+    doctor.py    reports what the machine has and lacks
+    new.py       writes the source of a new exercise from a template
     cli.py       the command line: minigrad lab, copy, reset, status, grade, new, doctor
 
-and in the lessons themselves:
+and used in the lessons themselves:
 
-    question.py         what can be asked, how an answer is read, and how far off it is
-    prediction.py       an answer that is locked before it is computed, and reveal, which sets the two side by side
-    quiz.py             the questions that are asked at the end, their right answers, and what a wrong one shows
-    progress.py         what was answered, kept as plain data in the learner's folder
-    feedback.py         check: what an answer to an exercise is worth, and a hint; solution: a way to do it
-    scoring.py          what check says of a whole notebook
-    gates.py            what a piece of work must hold, asked one by one
-    comparison.py       numbers that should be others, as a picture
-    attempts.py         what was tried in the exercises, kept in the same way
+    question.py         a question: its kind, how an answer is parsed, how far off it is
+    prediction.py       an answer locked before the code computes it; reveal shows the two together
+    quiz.py             the questions at the end of a lesson, with right answers and explanations of wrong ones
+    progress.py         stores predictions and quiz answers as plain data in the learner's folder
+    feedback.py         check gives a verdict on an answer and a hint; solution shows a worked solution
+    scoring.py          score runs check on a whole notebook
+    gates.py            named requirements of a piece of work, checked one by one
+    comparison.py       plots expected against actual numbers
+    attempts.py         stores the attempts at exercises in the same way
     plots.py            plots that follow the theme of the notebook
-    journal.py          how it is kept: lines that are added and never changed
-    standing.py         how far the learner has come, as data, as text and as a table with bars
-    exercise.py         what is known of an exercise, and the verdict
-    stopwatch.py        which way is faster, and when a busy machine cannot tell
-    probe.py            how a learner's work is looked at, and never trusted
-    referee.py          where what it gives is compared: never beside the learner's code
-    apart.py            where: in a copy of the notebook's process
-    child.py            how a copy of a process is read, timed and ended
-    notebook_state.py   what a notebook has told the course so far
+    journal.py          the append-only file of JSON lines that both use
+    standing.py         the learner's progress as data, as text and as a table with bars
+    exercise.py         the data of an exercise, and the verdict on an answer
+    stopwatch.py        compares running times, and detects when the machine is too busy to tell
+    probe.py            evaluates expressions on a learner's work and returns plain data
+    referee.py          compares that data where none of the learner's code runs
+    apart.py            runs probes in a forked copy of the notebook's process
+    child.py            forks, reads, times and kills such a copy
+    notebook_state.py   the course's state in one notebook
 
-Only the standard library is imported to start, so that a broken installation can still say what is broken.
+Importing this package needs only the standard library, so a broken installation can still report what is broken.
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name in HOMES:  # imported when asked for, because anywidget and Matplotlib are slow to import
+    if name in HOMES:  # imported on first use: anywidget and Matplotlib are slow to import
         return getattr(import_module(HOMES[name]), name)
     raise AttributeError(f"minigrad.course has no {name!r}")

@@ -1,15 +1,15 @@
-"""Probes in a process of their own: whatever an answer does, it can be stopped, and the notebook goes on.
+"""Run probes in a forked process: whatever an answer does, it can be killed, and the notebook goes on.
 
-A thread cannot be stopped within a call into C, as `7**10**8` or a regular expression that tries everything. So where a
-process can be forked, a copy of the notebook's looks at the answer. It has all names as they are now, it may take so
-much memory and no more, and it answers with plain data, a line for each probe. What it changes is changed in the copy.
+A thread cannot be stopped inside a call into C, such as `7**10**8` or a regular expression that backtracks for ever. So
+where the system can fork, a copy of the notebook's process evaluates the probes. The copy has all names as they are now
+and a limit on memory. It returns plain data, one line for each probe. Its changes do not reach the notebook.
 
-A fork copies one thread; a lock that another thread held is held for ever in the copy. So of a copy that waits, and
-does not work, nothing is believed: that probe and the rest are looked at again in the notebook's own process.
+A fork copies one thread, so a lock that another thread held stays locked in the copy for ever. If the copy waits
+without using the processor, its result is discarded: that probe and the rest run again in the notebook's own process.
 
-There, and where no process is forked (Windows; macOS, whose libraries do not bear it; beside a GPU), probes run on a
-thread. If nothing else has run for long, for one call holds Python, the process ends, and Jupyter starts another:
-what restarting the kernel by hand would do, and what nobody can ask for any more.
+Without fork (on Windows; on macOS, whose libraries do not survive it; with a GPU in use) all probes run there, on a
+thread. If one call keeps the interpreter lock for too long, the process exits and Jupyter starts a new kernel. The
+learner could not restart it by hand, because the kernel no longer reacts.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from minigrad.course.child import Clock, copied, ended, lines
 from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluated, limited, silent
 from minigrad.course.referee import inside, judge
 
-HELD = 5.0  # seconds beyond all other limits, after which one call has held Python for too long
-MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, and for a thread on each core
+HELD = 5.0  # seconds beyond all other limits after which a call that keeps the interpreter lock ends the process
+MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, plus those of a thread on each core
 
 
 def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
-    """What each probe gives on these names. After one that had to be stopped, the rest are not run."""
+    """The outcome of each probe on these names. After a probe that had to be stopped, the rest are not run."""
     asked = inside(probes)
     outcomes = in_a_copy(asked, namespace, seconds) if forks() else []
     while len(outcomes) < len(asked) and not (outcomes and outcomes[-1].kind in UNENDED):
@@ -44,13 +44,13 @@ def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) ->
 
 
 def forks() -> bool:
-    """Whether a copy of this process can look at an answer: what holds a GPU does not survive a fork."""
-    cuda = sys.modules.get("torch.cuda")  # which is there with PyTorch, GPU or not
+    """Whether probes can run in a fork of this process: a process that uses a GPU does not survive a fork."""
+    cuda = sys.modules.get("torch.cuda")  # imported with PyTorch, with or without a GPU
     return sys.platform == "linux" and "cupy" not in sys.modules and not (cuda and cuda.is_initialized())
 
 
 def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:
-    """What a probe gives on a thread; the process ends if that thread lets no other run."""
+    """The outcome of a probe on a thread. The process exits if that thread lets no other thread run."""
     look, before, full = partial(evaluated, asked, namespace), resident(), list[bool]()
 
     def enough() -> bool:
@@ -69,16 +69,16 @@ def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> 
 
 
 def resident() -> int:
-    """Bytes that this process has in memory, as what every kernel has loaded says; 0 where it is not."""
+    """The resident memory of this process in bytes, by psutil, which every Jupyter kernel imports; 0 without it."""
     psutil = sys.modules.get("psutil")
     return psutil.Process().memory_info().rss if psutil else 0
 
 
 def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> list[Outcome]:
-    """What a copy of this process gives for each probe; fewer if it was left waiting, none if it cannot be made."""
+    """The outcomes of the probes in a copy of this process: fewer if it only waits, none if fork fails."""
 
     def work(writer: int) -> None:
-        # On a thread, where no block of the notebook's is open: no_grad, a graph, errstate.
+        # A new thread is outside the notebook's open blocks: no_grad, a graph, errstate.
         thread = threading.Thread(target=answer, args=(asked, namespace, seconds, writer))
         thread.start()
         thread.join()
@@ -86,12 +86,12 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
     try:
         with copied(work) as (child, reader):
             return list(islice(told(child, reader, seconds), len(asked)))
-    except OSError:  # there is no memory for it, say
+    except OSError:  # for example, too little memory
         return []
 
 
 def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
-    """What the copy says; at last `endless` or `died`, if it comes to that, and nothing if it waits."""
+    """The outcomes that the copy writes; last `endless` or `died` if it was stopped or died, nothing if it waits."""
     clock = Clock(child, seconds, BUSY)
 
     def waits() -> bool:
@@ -100,7 +100,7 @@ def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
     def left() -> float:
         return 0.0 if waits() else clock.left()
 
-    with contextlib.suppress(ValueError, TypeError):  # the answer has written here
+    with contextlib.suppress(ValueError, TypeError):  # the answer wrote to the pipe
         for line in lines(child, reader, left):
             yield Outcome(*json.loads(line))
             clock = Clock(child, seconds, BUSY)
@@ -112,7 +112,7 @@ def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
 
 
 def answer(asked: list[Probe], namespace: dict[str, Any], seconds: float, writer: int) -> None:
-    """Say what each probe gives, as soon as it has."""
+    """Write the outcome of each probe as soon as it is known."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -124,7 +124,7 @@ def answer(asked: list[Probe], namespace: dict[str, Any], seconds: float, writer
 
 
 def limit(seconds: int) -> None:
-    """So much memory, no file of what a crash leaves, and an end of its own if the notebook ends before it."""
+    """Limit memory, forbid core dumps, and limit processor time in case the notebook ends first."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])

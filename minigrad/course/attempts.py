@@ -1,14 +1,14 @@
-"""What a learner has tried in the exercises, kept in their own folder as the locked answers are: one line for each.
+"""The attempts at exercises, stored in the learner's folder as the locked answers are: one line for each event.
 
     {"version": 1, "part": "product", "event": "tried", "attempt": "5f0c…", "known": false, "when": "2026-…"}
 
-event      tried: a wrong answer that differs from those before; passed: the first right one; revealed: the solution;
-           broken: a wrong answer after a right one, and then passed says that it is right again
-attempt    a digest of what the probes gave, so that the same attempt is known when it comes again
-known      whether it is one of the known-wrong answers, which have a hint of their own
+event      tried: a wrong answer that differs from earlier ones; passed: the first right answer; revealed: the solution
+           was shown; broken: a wrong answer after a right one, until another `passed` line
+attempt    a digest of the probes' outcomes, which identifies an attempt that is repeated
+known      whether it is a known-wrong answer, which has a hint of its own
 
-So hints, and the worked solution after them, do not start over with the kernel. Lines are read at each question, and
-so two notebooks, or a kernel and its successor, agree.
+So a kernel restart does not reset the hints or the worked solution that follows them. The file is read again at each
+call, so two notebooks, or a kernel and its successor, agree.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from minigrad.course.lessons import STATE
 FILE = ".minigrad-attempts.jsonl"
 KEYS = {"part", "event", "attempt", "known"}
 EVENTS = {"tried", "passed", "revealed", "broken"}
-BROKEN = "passed before; what is in the notebook now is wrong"
-LARGEST = 1 << 24  # bytes of a file that is read of somebody else's folder
+BROKEN = "passed before, but the current answer is wrong"
+LARGEST = 1 << 24  # bytes of such a file in a submission's folder; a larger one is ignored
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried in one part.
+    """The attempts at one part.
 
-    different    wrong attempts that differ, oldest first
-    general      those of them that are no known-wrong answer: each has brought a general hint
-    passed       whether a right answer came, and came before the solution was shown
-    revealed     whether the solution was shown, and no right answer had come
-    broken       whether it passed, and the answer that was checked last was wrong
+    different    the distinct wrong attempts, oldest first
+    general      those that are not known-wrong answers: each of them brought a general hint
+    passed       whether a right answer was checked before the solution was shown
+    revealed     whether the solution was shown before any right answer
+    broken       whether it passed, but the latest checked answer was wrong
     """
 
     different: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Tried:
 
 @dataclass
 class Attempts(Journal):
-    """The attempts of a course folder, as the notebook that runs here sees and adds to them."""
+    """The attempts of a course folder, which the running notebook reads and extends."""
 
     path: Path | None = field(default_factory=lambda: place(FILE))
 
@@ -60,7 +60,7 @@ class Attempts(Journal):
         return summarize(self.lines(KEYS), part)
 
     def add(self, verdict: Verdict) -> str:
-        """Note a verdict, if it is news; why it could not be put on the disk, or ""."""
+        """Record a verdict if it is new. Returns why it could not be saved, or ""."""
         before = self.at(verdict.part.name)
         if verdict.state == "pass" and (before.broken or not (before.passed or before.revealed)):
             return self.note(verdict.part.name, "passed")
@@ -75,12 +75,12 @@ class Attempts(Journal):
 
 
 def attempts(folder: Path) -> list[Record]:
-    """All that was tried in a course folder."""
+    """The records of all attempts in a course folder."""
     return lines(folder / FILE, KEYS)
 
 
 def summarize(records: list[Record], part: str) -> Tried:
-    """What these records say of a part. The first of `passed` and `revealed` counts."""
+    """The attempts at a part, from these records. The first of `passed` and `revealed` counts."""
     mine = [record for record in records if record["part"] == part and str(record["event"]) in EVENTS]
     known: dict[str, bool] = {}
     for record in mine:
@@ -94,9 +94,9 @@ def summarize(records: list[Record], part: str) -> Tried:
 
 
 def add_broken(notebook: Path, result: dict[str, Any]) -> None:
-    """Add a sentence to the result of a notebook for each wrong part that its own course folder keeps as passed."""
+    """Add a sentence to a notebook's result for each wrong part that its own course folder records as passed."""
     home = notebook.absolute().parent.parent
-    with suppress(OSError, ValueError):  # a path from a zip may be none on this disk
+    with suppress(OSError, ValueError):  # a path in a zip may be invalid on this disk
         if (home / STATE).is_file() and (home / FILE).stat().st_size <= LARGEST:
             records = attempts(home)
             for part, facts in result["parts"].items():

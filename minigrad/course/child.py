@@ -1,7 +1,7 @@
-"""A process for what may have no end: a copy of this one that has a clock, says lines of plain data, and can be ended.
+"""A forked process for code that may never end: it has a time limit, writes lines of plain data, and can be killed.
 
-`check` looks at an answer in one (apart.py), and so does the grader, whose sandbox loads this file by itself
-(course/grading/inside.py): it imports nothing of ours.
+`check` evaluates an answer in one (apart.py). So does the grader, whose sandbox loads this file on its own
+(course/grading/inside.py), so it imports nothing of minigrad.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 
-LOOK = 0.05  # seconds between two looks at how it is doing
-LATE = 10  # times LOOK after the last look, and who looks has stood still too, as a virtual machine does
-SLOWEST = 4  # times slower the clock on the wall may run
-DRIFT = 1.0  # seconds of waiting or of work that a look may have missed, and a later one takes into account
-CROWD = 100  # processes; a sandbox has 64 and some of its own
-ENDING = 1.0  # seconds in which what it has started has to be gone
-MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
+LOOK = 0.05  # seconds between two measurements of the process
+LATE = 10  # a gap of more than LATE * LOOK means that this process stopped too, as in a suspended virtual machine
+SLOWEST = 4  # the wall clock runs at least at 1/SLOWEST of its speed
+DRIFT = 1.0  # seconds of waiting or work that one measurement may miss and a later one corrects
+CROWD = 100  # processes; a sandbox has at most 64 and a few of its own
+ENDING = 1.0  # seconds in which the processes it started must end
+MOST = 4 << 20  # bytes that it may write; an answer is a few hundred
 
 
 class Wall:
-    """The clock on the wall, by which some processes are stopped; it runs slower while they are kept waiting.
+    """A wall clock for the time limit of some processes. It runs slower while other programs keep them waiting.
 
-    Between two looks it advances by at most LATE times LOOK: after a longer gap, this process had stopped as well.
-    If a thread is ready to run, and all processes together worked for less time than one processor has, the missing
-    time does not count; but the clock runs at least at 1/SLOWEST of its speed. A process that sleeps gains nothing
-    from this, and neither does one that keeps its own threads waiting.
+    Between two measurements it advances by at most LATE * LOOK: after a longer gap, this process had stopped as well.
+    If a thread is ready to run, and all the processes together used less than one processor, the missing time does
+    not count; but the clock runs at least at 1/SLOWEST of its speed. A process that sleeps gains nothing from this,
+    and neither does a process that keeps its own threads waiting.
 
     processes    returns their ids
-    after        seconds from which on it looks at them, which takes a millisecond
+    after        seconds before it starts to measure them, which takes a millisecond each time
     """
 
     def __init__(self, processes: Callable[[], Iterable[int]] = tuple, after: float = 0.0):
@@ -41,7 +41,7 @@ class Wall:
         self.passed = self.waited = self.work = 0.0
 
     def seconds(self) -> float:
-        """Seconds so far. Call it at each look."""
+        """Seconds so far. Call it at each measurement."""
         if (now := time.monotonic()) - self.looked > LOOK / 2:
             gap = min(now - self.looked, LATE * LOOK)
             ready, work = demand(self.processes() if self.passed >= self.after else ())
@@ -53,7 +53,7 @@ class Wall:
 
 
 class Clock:
-    """The time that a process has: seconds of work, `patience` times as many on the wall, and no more than another."""
+    """Time limits of a process: `seconds` of CPU, `patience` times that on the wall, and what `whole` has left."""
 
     def __init__(
         self, process: int, seconds: float, patience: float, whole: Clock | None = None, wall: Wall | None = None
@@ -74,9 +74,9 @@ class Clock:
 
 
 def worked(process: int) -> float:
-    """Seconds that a process, and those of its children that have ended, have had of a processor.
+    """The CPU seconds of a process and of those of its children that have ended.
 
-    0 of one that is gone; on another system than Linux, which tells it otherwise, those of the wall.
+    0 if the process is gone. Only Linux has /proc: elsewhere these are wall-clock seconds.
     """
     try:
         numbers = status(f"{process}/stat")[1:]
@@ -86,24 +86,24 @@ def worked(process: int) -> float:
 
 
 def status(path: str) -> list[str]:
-    """The words of a file of /proc after the program's name: a process's or a thread's state, and its numbers."""
+    """The fields of a /proc stat file after the program's name: the state of a process or thread, and its numbers."""
     with open(f"/proc/{path}", errors="replace") as file:
         return file.read().rpartition(")")[2].split()
 
 
 def demand(processes: Iterable[int]) -> tuple[bool, float]:
-    """Whether a thread of these processes runs or could run, and the seconds that all have worked."""
+    """Whether any thread of these processes runs or is ready to run, and the CPU seconds of all of them."""
     seconds, ready = 0.0, False
     for process in processes:
         seconds += worked(process)
-        with contextlib.suppress(OSError):  # it has just ended
+        with contextlib.suppress(OSError):  # the process has just ended
             threads = os.listdir(f"/proc/{process}/task")
             ready = ready or any(status(f"{process}/task/{thread}/stat")[0] == "R" for thread in threads)
     return ready, seconds
 
 
 def others() -> list[int]:
-    """All processes but this one and its parent; none if there are more than a sandbox may have, or none are listed."""
+    """All processes except this one and its parent; none if there are more than CROWD, or without /proc."""
     with contextlib.suppress(OSError):
         found = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {os.getpid(), os.getppid()}
         return list(found) if len(found) <= CROWD else []
@@ -112,13 +112,13 @@ def others() -> list[int]:
 
 @contextlib.contextmanager
 def copied(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
-    """A copy of this process that does some work, and where to read what it writes; it is ended with the block.
+    """Fork this process to do some work. Yields its id and the pipe to read from; it is killed when the block ends.
 
-    Raises OSError where none can be made.
+    Raises OSError if the fork fails.
     """
     reader, writer = os.pipe()
     try:
-        with warnings.catch_warnings(action="ignore"):  # that there are threads: apart.py says what comes of it
+        with warnings.catch_warnings(action="ignore"):  # about threads in a fork: apart.py deals with them
             child = os.fork()
     except OSError:
         os.close(reader)
@@ -126,7 +126,7 @@ def copied(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
         raise
     if child == 0:
         try:
-            os.setsid()  # so that what interrupts this process does not come there, and all it starts can be ended
+            os.setsid()  # Ctrl-C does not reach it, and all its own processes can be killed as a group
             work(writer)
         finally:
             os._exit(0)
@@ -138,22 +138,22 @@ def copied(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(child, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):  # where children's ends are ignored
+        with contextlib.suppress(ChildProcessError):  # where SIGCHLD is ignored
             os.waitpid(child, 0)
         until = time.monotonic() + ENDING
-        with contextlib.suppress(OSError):  # there is none left, and there is room for others
+        with contextlib.suppress(OSError):  # raised when the whole group has ended
             while time.monotonic() < until:
                 os.killpg(child, signal.SIGKILL)
                 time.sleep(0.01)
 
 
 def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]:
-    """What a process writes, line by line, until it has ended, no time is left, or it writes too much."""
+    """The lines that a process writes, until it ends, its time is up, or it has written more than MOST bytes."""
     pending, total, over, look = b"", 0, False, 0.0
     news = select.poll()
     news.register(reader, select.POLLIN)
     while total < MOST:
-        if (now := time.monotonic()) >= look:  # a line comes sooner than a look takes
+        if (now := time.monotonic()) >= look:  # not for each line: a measurement takes longer than a line
             seconds, look = left(), now + LOOK / 2
             if seconds <= 0:
                 return
@@ -164,7 +164,7 @@ def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]
             total += len(data)
             *whole, pending = (pending + data).split(b"\n")
             yield from whole
-        elif over:  # what it has left running may hold the pipe open for ever
+        elif over:  # a process that it left running may keep the pipe open for ever
             return
         else:
             over = ended(child)
@@ -173,5 +173,5 @@ def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]
 def ended(child: int) -> bool:
     try:
         return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:  # where children's ends are ignored
+    except ChildProcessError:  # where SIGCHLD is ignored
         return True

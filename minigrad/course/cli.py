@@ -1,7 +1,7 @@
 """The command `minigrad`: lab, copy, reset, status, grade, new, doctor, serve, run.
 
-Its exit status is 0 if the thing is done, 1 if it is not, and a sentence on stderr says why and what to do, and 2
-if the command was not understood. With --json the outcome is data on stdout.
+The exit status is 0 for success and 2 for a usage error. It is 1 for a failure; then a sentence on stderr says why and
+what to do. With --json the result is JSON on stdout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from minigrad.engine.base.errors import MinigradError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; its exit status."""
+    """Run the command line. Returns the exit status."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a folder's name may not fit a pipe's encoding
     parser = command_line()
@@ -37,12 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = int(arguments.run(arguments))
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # whoever reads has enough, as `head` has
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except CourseError as error:
         print(f"minigrad: {error}", file=sys.stderr)
-        return 130 if isinstance(error, Stopped) else 1  # as of a program that Ctrl-C ends
+        return 130 if isinstance(error, Stopped) else 1  # as for a program that Ctrl-C ends
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -54,32 +54,30 @@ def command_line() -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
         added.set_defaults(run=run)
         if name not in ("lab", "serve", "run"):
-            added.add_argument("--json", action="store_true", help="the outcome as JSON")
+            added.add_argument("--json", action="store_true", help="print the result as JSON")
         return added
 
-    opened = verb("lab", open_course, "Open the course in JupyterLab, bringing its files up to date first.")
-    opened.add_argument("--present", metavar="NAME", help="begin with a notebook as live slides, such as lessons/05")
-    opened.epilog = "Anything else is for JupyterLab, such as --no-browser or --port=9000."
-    copied = verb("copy", copy_course, "Bring the course's files up to date; your own edits stay.")
-    reset = verb("reset", reset_lesson, "Give a lesson back as it was; yours goes to backup/.")
-    reset.add_argument("name", help="a file such as lessons/00_start_here.ipynb, or the beginning of its name")
-    told = verb("status", tell_status, "Say how far you are: exercises, predictions, quizzes.")
-    graded = verb("grade", grade_submissions, "Grade what a class has handed in.")
+    opened = verb("lab", open_course, "Update the course's files, then open them in JupyterLab.")
+    opened.add_argument("--present", metavar="NAME", help="show a notebook as live slides, such as lessons/05")
+    opened.epilog = "Other options are passed to JupyterLab, such as --no-browser or --port=9000."
+    copied = verb("copy", copy_course, "Update the course's files; your own edits stay.")
+    reset = verb("reset", reset_lesson, "Restore a lesson as it was shipped; your copy goes to backup/.")
+    reset.add_argument("name", help="a file such as lessons/00_start_here.ipynb, or the start of its name")
+    told = verb("status", tell_status, "Show your progress: exercises, predictions, quizzes.")
+    graded = verb("grade", grade_submissions, "Grade the submissions of a class.")
     add_grading(graded)
-    begun = verb("new", begin_exercise, "Begin a new exercise, with an example of every kind of cell (for authors).")
+    begun = verb("new", begin_exercise, "Write a new exercise, with an example of every kind of cell (for authors).")
     begun.add_argument("what", choices=["exercise"])
-    begun.add_argument("name", help="as 04_convolution: the number of its lesson, and small letters")
-    examined = verb("doctor", examine, "Say what this machine has and lacks for the course.")
+    begun.add_argument("name", help="such as 04_convolution: its lesson's number, then lower-case words")
+    examined = verb("doctor", examine, "Report what this machine has and lacks for the course.")
 
-    served = verb("serve", serve_model, "Let a saved model answer over HTTP, until Ctrl-C (needs the extra `serve`).")
+    served = verb("serve", serve_model, "Serve a saved model over HTTP until Ctrl-C (needs the extra `serve`).")
     add_serving(served)
-    ranked = verb(
-        "run", run_ranks, "Run a program on several processes that talk by mg.distributed (-n > 1: extra `mpi`)."
-    )
-    ranked.add_argument("-n", type=int, default=2, metavar="N", help="processes, called ranks (default: 2)")
-    ranked.add_argument("--max-restarts", type=int, default=0, metavar="K", help="all start again when one has failed")
-    ranked.add_argument("script", help="a file of Python")
-    ranked.add_argument("arguments", nargs=argparse.REMAINDER, help="what comes after it is for the program")
+    ranked = verb("run", run_ranks, "Run a program on several processes that use mg.distributed (-n > 1: extra `mpi`).")
+    ranked.add_argument("-n", type=int, default=2, metavar="N", help="number of processes, called ranks (default: 2)")
+    ranked.add_argument("--max-restarts", type=int, default=0, metavar="K", help="times to restart all after one fails")
+    ranked.add_argument("script", help="a Python file")
+    ranked.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the program")
     copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
     for parsed in (opened, reset, told, examined):
         parsed.add_argument("--dir", type=Path, help=FOLDER)
@@ -88,36 +86,36 @@ def command_line() -> argparse.ArgumentParser:
 
 def add_grading(graded: argparse.ArgumentParser) -> None:
     graded.add_argument("submissions", type=Path, help="a folder, a zip from Canvas or Moodle, or one notebook")
-    graded.add_argument("--out", type=Path, required=True, help="where results go; a batch goes on there")
-    graded.add_argument("--exercise", default="", metavar="NAME", help="what all of them answer, whatever their name")
-    graded.add_argument("--answers", type=Path, metavar="DIR", help="answers of your own, under other probes")
-    graded.add_argument("--workers", type=int, default=0, metavar="N", help="at once (default: cores + 1)")
-    graded.add_argument("--cluster", default="", metavar="ADDRESS", help="on a dask cluster, as tcp://10.0.0.1:8786")
-    graded.add_argument("--unsafe", action="store_true", help="without a sandbox: submissions can do all that you can")
+    graded.add_argument("--out", type=Path, required=True, help="folder for the results; run again to resume")
+    graded.add_argument("--exercise", default="", metavar="NAME", help="the exercise that all of them answer")
+    graded.add_argument("--answers", type=Path, metavar="DIR", help="your own answers, made from your own probes")
+    graded.add_argument("--workers", type=int, default=0, metavar="N", help="jobs at once (default: cores + 1)")
+    graded.add_argument("--cluster", default="", metavar="ADDRESS", help="a dask cluster, such as tcp://10.0.0.1:8786")
+    graded.add_argument("--unsafe", action="store_true", help="use no sandbox: submissions can do all that you can")
 
 
 def add_serving(served: argparse.ArgumentParser) -> None:
-    served.add_argument("model", type=Path, help="a file of mg.save or ONNX; a folder of versions 1/ 2/ …, or of such")
-    served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in: nobody is asked who he is")
-    served.add_argument("--port", type=int, default=8501, help="0 takes a free one")
+    served.add_argument("model", type=Path, help="an mg.save or ONNX file, a folder of versions 1/ 2/ …, or of these")
+    served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 accepts other machines, unauthenticated")
+    served.add_argument("--port", type=int, default=8501, help="0 chooses a free port")
     served.add_argument(
-        "--max-batch", type=int, default=1, metavar="ROWS", help="that run at once; over 1, you say that rows are apart"
+        "--max-batch", type=int, default=1, metavar="ROWS", help="rows run at once; above 1, rows must be independent"
     )
-    served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="that a batch waits to be full")
-    served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that wait for one model")
-    served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="of one request")
+    served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="longest wait to fill a batch")
+    served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that may wait for one model")
+    served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="largest request body")
     served.add_argument(
-        "--max-memory", type=float, default=128.0, metavar="MB", help="of all requests: their bodies, arrays, answers"
+        "--max-memory", type=float, default=128.0, metavar="MB", help="memory of all requests: bodies, arrays, answers"
     )
     served.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="another name of this server, as in a URL"
+        "--allow-host", action="append", default=[], metavar="NAME", help="another host name of this server"
     )
     served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
-    served.add_argument("--page", type=Path, metavar="HTML", help="a page of yours, in place of the one to draw on")
-    served.add_argument("--poll", type=float, default=1.0, metavar="S", help="between two looks for new versions")
+    served.add_argument("--page", type=Path, metavar="HTML", help="your own page, instead of the drawing page")
+    served.add_argument("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")
 
 
-FOLDER = "the course folder (else: work/ in a checkout; this folder, if it is one or is empty; ~/minigrad-course)"
+FOLDER = "the course folder (default: this one; work/ in a checkout; this folder if empty; ~/minigrad-course)"
 
 
 def course_folder(arguments: argparse.Namespace) -> Path:
@@ -126,7 +124,7 @@ def course_folder(arguments: argparse.Namespace) -> Path:
 
 
 def rescued_folder(arguments: argparse.Namespace) -> Path:
-    """The course folder, after damaged notebooks were brought back and their names printed."""
+    """The course folder, after restoring damaged notebooks and printing their names."""
     folder = course_folder(arguments)
     for damaged in rescue.rescue(folder):
         print(damaged, file=sys.stderr if "json" in arguments and arguments.json else sys.stdout)
@@ -138,10 +136,10 @@ def open_course(arguments: argparse.Namespace) -> int:
     report(lessons.copy(folder))
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
     if presented and not lessons.has_slides(folder / presented):
-        print(f"{presented} has no slides of its own: each of its headings begins a page")
+        print(f"{presented} marks no slides: each heading begins a slide")
     for address in lab.addresses(folder):
-        print(f"This folder is open in a JupyterLab already: {address}")
-        print("Better use that one: two would edit the same notebooks. Here is another, on a port of its own.")
+        print(f"This folder is already open in JupyterLab: {address}")
+        print("Use that one if you can: two would edit the same notebooks. Starting another on its own port.")
     return lab.open_lab(folder, arguments.options, presented)
 
 
@@ -164,7 +162,7 @@ def report(copied: lessons.Copied) -> None:
     }
     print(f"Course folder: {copied.folder} ({', '.join(f'{n} {what}' for what, n in counts.items() if n)})")
     for name in copied.beside:
-        print(f"You have edited a file that has a new edition: the new one is {name}")
+        print(f"A file that you edited has a new edition, saved as {name}")
 
 
 def reset_lesson(arguments: argparse.Namespace) -> int:
@@ -172,13 +170,13 @@ def reset_lesson(arguments: argparse.Namespace) -> int:
     wanted = lessons.the_one(arguments.name, lessons.destination(folder))
     for damaged in rescue.rescue(folder):
         if damaged.name == wanted and damaged.well:
-            raise CourseError(f"{damaged} It was not reset: if it should be, give the same command again")
+            raise CourseError(f"{damaged} It was not reset: run the same command again to reset it")
         print(damaged, file=sys.stderr)
     name, backup = lessons.reset(folder, arguments.name)
     if arguments.json:
         print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
     else:
-        yours = f"yours is {backup}" if backup else "you had changed nothing in it"
+        yours = f"your copy is {backup}" if backup else "you had not changed it"
         print(f"{name} in {folder} is as it was shipped; {yours}")
         print("What you have locked, tried and passed is kept; `status` shows it.")
     return 0
@@ -195,7 +193,7 @@ def tell_status(arguments: argparse.Namespace) -> int:
 
 
 def grade_submissions(arguments: argparse.Namespace) -> int:
-    from minigrad.course.grading import command  # imported when asked for: a learner has no use for it
+    from minigrad.course.grading import command  # imported on use: learners do not need it
 
     options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster")}
     results = command.grade(arguments.submissions, arguments.out, **options)
@@ -215,7 +213,7 @@ def begin_exercise(arguments: argparse.Namespace) -> int:
 def serve_model(arguments: argparse.Namespace) -> int:
     try:
         from minigrad.files.serving.app import PAGE
-        from minigrad.files.serving.batcher import Limits  # imported when asked for: it is an extra
+        from minigrad.files.serving.batcher import Limits  # imported on use: it is an extra
         from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
         raise CourseError(f"serve needs {missing.name}: pip install 'minigrad-course[serve]'") from None
@@ -232,7 +230,7 @@ def serve_model(arguments: argparse.Namespace) -> int:
 
 
 def run_ranks(arguments: argparse.Namespace) -> int:
-    from minigrad.distributed import launcher  # imported when asked for: it needs NumPy
+    from minigrad.distributed import launcher  # imported on use: it needs NumPy
 
     try:
         launcher.run_script(arguments.script, arguments.arguments, arguments.n, arguments.max_restarts)

@@ -1,8 +1,8 @@
-"""What should have come and what came, as one picture: where a list of numbers is long enough that a picture says more.
+"""Plot expected against actual numbers, for lists long enough to make a picture useful.
 
-A ring is what a number should be, a diamond what it is. Where they agree the diamond lies in the ring; where they do
-not, a dashed line leads from one to the other, and a cross stands below. The same is said in words. Colours are those
-of the drawings' arrows, in a shade that can be read on white and on black.
+A ring marks the expected number, a diamond the actual one. Where they agree, the diamond lies in the ring. Where they
+differ, a dashed line joins them and a cross stands below. A text says the same. The colours are those of the arrows in
+drawings, in shades that can be read on white and on black.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeGuard
 
 from minigrad.course.probe import Outcome, equal
 
 Row = Sequence[float | None]
 FEWEST, MOST = 4, 200  # numbers in a picture
-CROWD = 24  # more than these are joined by lines
-MOST_NAMED = 5  # differences that are told one by one
+CROWD = 24  # more numbers than this are drawn as a line
+MOST_NAMED = 5  # differences listed in the text
 WANTED, CAME = "#2a85c4", "#d55e00"  # Okabe and Ito's blue and vermilion, the blue a little lighter
 FONT = 'font-family="Arimo, Arial, Helvetica, sans-serif" font-size="12"'
 LEFT, RIGHT, TOP, HEIGHT, WIDTH = 56, 12, 12, 130, 380
-BELOW = 40  # room for crosses and places
+BELOW = 40  # room for crosses and labels
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Two rows of numbers.
 
-    of        the expression that gave them
-    places    what each number is called: 3, or [0, 3] in a matrix, or x = 0.5 on a curve
-    xs        where it is drawn
-    wanted    what it should be; None where there should be none
-    came      what it is; None where there is none
+    of        the expression that returned them
+    places    the label of each number: 3, or [0, 3] in a matrix, or x = 0.5 on a curve
+    xs        its horizontal position
+    wanted    the expected number; None where the actual row is longer
+    came      the actual number; None where the expected row is longer
     """
 
     of: str
@@ -45,19 +45,18 @@ class Comparison:
 
     @property
     def apart(self) -> list[int]:
-        """The numbers that differ, by their order."""
+        """The indices of the numbers that differ."""
         return [i for i, (a, b) in enumerate(zip(self.wanted, self.came)) if not equal(a, b)]
 
     @property
     def words(self) -> str:
-        """The picture, told."""
+        """The differences in words."""
         named = [
             f"at {self.places[i]}: {said(self.came[i])} instead of {said(self.wanted[i])}"
             for i in self.apart[:MOST_NAMED]
         ]
-        more = len(self.apart) - len(named)
-        rest = [f"and {more} more"] if more else []
         n = len(self.apart)
+        rest = [f"and {n - MOST_NAMED} more"] if n > MOST_NAMED else []
         return f"Of {len(self.places)} numbers {n} {'differs' if n == 1 else 'differ'}: {'; '.join(named + rest)}."
 
     def svg(self) -> str:
@@ -65,13 +64,13 @@ class Comparison:
 
 
 def comparison(apart: tuple[tuple[str, Outcome, Outcome], ...]) -> Comparison | None:
-    """The first of some probes that can be drawn, which have not given what they should."""
+    """The comparison for the first of these failed probes whose values can be drawn."""
     both = ((of, wanted.value, came.value) for of, wanted, came in apart if wanted.kind == came.kind == "gave")
     return next((found for each in both if (found := compared(*each))), None)
 
 
 def compared(of: str, wanted: Any, came: Any) -> Comparison | None:
-    """The comparison of two lists of numbers, two matrices of one shape, or two curves; None of anything else."""
+    """The comparison of two lists of numbers, two matrices of equal shape or two curves; None for anything else."""
     if not isinstance(wanted, list) or not isinstance(came, list) or not wanted or not came:
         return None
     if is_curve(wanted) and is_curve(came) and [x for x, _ in wanted] == [x for x, _ in came]:
@@ -79,7 +78,7 @@ def compared(of: str, wanted: Any, came: Any) -> Comparison | None:
         return of_rows(of, [f"x = {said(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came])
     if all(map(is_row, wanted)) and all(map(is_row, came)) and list(map(len, wanted)) == list(map(len, came)):
         places = [f"[{i}, {j}]" for i, row in enumerate(wanted) for j in range(len(row))]
-        wanted, came = ([number for row in rows for number in row] for rows in (wanted, came))
+        wanted, came = [*chain.from_iterable(wanted)], [*chain.from_iterable(came)]
     else:
         places = [str(i) for i in range(max(len(wanted), len(came)))]
     return of_rows(of, places, list(map(float, range(len(places)))), wanted, came)
@@ -99,7 +98,7 @@ def is_row(x: Any) -> bool:
 
 
 def is_curve(x: list[Any]) -> bool:
-    """Whether these are pairs whose first numbers rise, four of them at least."""
+    """Whether these are at least four pairs of numbers whose first numbers increase."""
     pairs = len(x) >= FEWEST and all(is_row(pair) and len(pair) == 2 for pair in x)
     return pairs and all(a[0] < b[0] for a, b in pairwise(x))
 
@@ -119,7 +118,7 @@ def said(x: float | None) -> str:
 
 
 def drawn(c: Comparison) -> str:
-    """The picture as SVG, the same to the last byte each time, to be put into a page."""
+    """The picture as SVG for a page, with the same bytes each time."""
     low, high = bounds(c)
     across = [LEFT + 12 + (WIDTH - LEFT - RIGHT - 24) * share(x, c.xs[0], c.xs[-1]) for x in c.xs]
 
@@ -156,7 +155,7 @@ def ring(x: float, y: float) -> str:
 
 
 def bounds(c: Comparison) -> tuple[float, float]:
-    """The least and the most that is drawn; 0 is among them unless it is far away."""
+    """The limits of the vertical axis; they include 0 unless it is far away."""
     values = [v for v in (*c.wanted, *c.came) if is_seen(v)] or [0.0]
     low, high = min(values), max(values)
     if low > 0 and low < high / 2:
@@ -171,12 +170,12 @@ def is_seen(v: float | None) -> TypeGuard[float]:
 
 
 def share(x: float, low: float, high: float) -> float:
-    """How far x is from low to high, from 0 to 1; halves, lest the distance of two large numbers be infinite."""
+    """The position of x between low and high, from 0 to 1. It divides by 2 first, so that high - low is finite."""
     return (x / 2 - low / 2) / (high / 2 - low / 2)
 
 
 def axis(low: float, high: float, y: Callable[[float], float]) -> str:
-    """The three numbers at the left, and a line at 0 where 0 is in sight."""
+    """The numbers at the left, up to three, and a line at 0 if 0 is within the limits."""
     ticks = {high: y(high), low: y(low)}
     if low < 0 < high and min(abs(y(0.0) - at) for at in ticks.values()) > 14:
         ticks[0.0] = y(0.0)
@@ -187,7 +186,7 @@ def axis(low: float, high: float, y: Callable[[float], float]) -> str:
 
 
 def joined(across: list[float], values: Row, y: Callable[[float], float], dashes: str) -> str:
-    """A line through the points, with gaps where there is no number."""
+    """A line through the points, with gaps at missing, infinite and NaN values."""
     steps, pen = [], "M"
     for x, v in zip(across, values):
         steps.append(f"{pen}{x:.1f},{y(v):.1f}" if is_seen(v) else "")
@@ -200,7 +199,7 @@ def diamond(x: float, y: float) -> str:
 
 
 def marks(c: Comparison, across: list[float], bottom: float) -> str:
-    """Below the axis: a cross where a number differs, and its place; what came, if it has no height."""
+    """Labels and crosses below the axis, and the actual value where it is infinite or NaN."""
     n = len(across)
     roomy = n <= CROWD // 2 and max(map(len, c.places)) * n <= CROWD * 2
     named = range(n) if roomy else (0, n - 1)

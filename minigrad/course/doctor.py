@@ -1,6 +1,6 @@
-"""What this machine has and lacks for the course: one finding a line, each with its way out.
+"""Report what this machine has and lacks for the course: one finding a line, each with advice.
 
-A finding is a problem only if the course cannot do without; a machine with no GPU is well.
+A finding is a problem only if the course needs the thing; a machine without a GPU is fine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AGAIN = "run `python3 start.py` in the checkout, or `pip install --force-reinsta
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: what was found, and what to do about it unless it is well."""
+    """One check: what was found, and advice unless all is well."""
 
     about: str
     well: bool
@@ -40,7 +40,7 @@ class Finding:
 
 
 def examination(folder: Path) -> Iterator[Finding]:
-    """Every finding about this Python, this installation and this course folder."""
+    """All findings on this Python, this installation and this course folder."""
     yield python()
     yield minigrad()
     yield foreign()
@@ -54,7 +54,7 @@ def examination(folder: Path) -> Iterator[Finding]:
 
 
 def python() -> Finding:
-    return Finding("Python", True, f"{sys.version.split()[0]} at {sys.executable}")  # an older one could not be here
+    return Finding("Python", True, f"{sys.version.split()[0]} at {sys.executable}")  # an older one fails on import
 
 
 def minigrad() -> Finding:
@@ -66,18 +66,18 @@ def minigrad() -> Finding:
 
 
 def foreign() -> Finding:
-    """Another project's distribution is called minigrad, and would be imported in our place."""
+    """Another project's distribution is also called minigrad and would be imported instead of this one."""
     other = installed("minigrad")
     if other is None:
         return Finding("its name", True, "no other minigrad is installed")
-    found = f"minigrad {other}, another project's, is installed too"
+    found = f"another project's minigrad {other} is installed too"
     return Finding("its name", False, found, f"`pip uninstall minigrad`, then {AGAIN}")
 
 
 def packages() -> Finding:
-    """What the course requires, against what is installed."""
+    """Compare the required packages with the installed ones."""
     if find_spec("packaging") is None:
-        return Finding("packages", False, "`packaging` is missing, and so probably is JupyterLab", AGAIN)
+        return Finding("packages", False, "`packaging` is missing, so JupyterLab probably is too", AGAIN)
     from packaging.requirements import Requirement
 
     needed = [Requirement(line) for line in required()]
@@ -104,12 +104,12 @@ def installed(name: str) -> str | None:
 
 
 def drawing() -> Finding:
-    """A graph of two nodes, laid out: the proof that a layout engine was found and runs."""
+    """Lay out a graph of two nodes: this shows that a layout engine was found and runs."""
     try:
         from minigrad.draw.layout import engines, layout
 
         layout("digraph { x -> y }")
-    except Exception as error:  # whatever stops it is the finding
+    except Exception as error:  # any exception is the finding
         return Finding("drawing", False, f"no graph can be laid out: {error}", AGAIN)
     return Finding("drawing", True, f"graphs are laid out by {engines()[0]}")
 
@@ -126,32 +126,32 @@ def writable(folder: Path) -> Finding:
 
 def space(folder: Path) -> Finding:
     free = shutil.disk_usage(nearest(folder)).free / 1e9
-    advice = "" if free >= FREE_GB else f"free at least {FREE_GB} GB, or name one on another disk with --dir FOLDER"
+    advice = "" if free >= FREE_GB else f"free at least {FREE_GB} GB, or choose another disk with --dir FOLDER"
     return Finding("free disk", not advice, f"{free:.1f} GB", advice)
 
 
 def notebooks(folder: Path) -> Finding:
-    """Whether each notebook can be opened; those that JupyterLab was killed while saving are brought back."""
+    """Whether each notebook can be read. Restores those that JupyterLab was killed while saving."""
     damaged = rescue(folder)
     found = " ".join(map(str, damaged)) or "none is damaged"
     return Finding("notebooks", all(each.well for each in damaged), found)
 
 
 def nearest(folder: Path) -> Path:
-    """The folder itself, or what exists of the way to it."""
+    """The folder itself, or its nearest parent that exists."""
     return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
 
 
 def gpu() -> Finding:
     if find_spec("cupy") is None:
-        card = "an NVIDIA driver is here, CuPy is not" if shutil.which("nvidia-smi") else "none"
+        card = "an NVIDIA driver, but no CuPy" if shutil.which("nvidia-smi") else "none"
         return Finding("GPU", True, f"{card}; the CPU is enough for every lesson")
     try:
         import cupy
 
         cards = range(cupy.cuda.runtime.getDeviceCount())
         names = [cupy.cuda.runtime.getDeviceProperties(card)["name"].decode() for card in cards]
-    except Exception as error:  # CuPy raises a kind of its own for each layer of the driver
+    except Exception as error:  # CuPy has one for each layer of the driver
         return Finding("GPU", True, f"none that CuPy {installed_cupy()} can use ({error}); the CPU is enough")
     return Finding("GPU", True, f"{', '.join(names)}, by CuPy {installed_cupy()}, on {os.cpu_count()} CPU cores")
 
@@ -161,7 +161,7 @@ def native() -> Finding:
 
     with warnings.catch_warnings(action="ignore"):
         command = toolchain.compiler()
-    found = "no C++ compiler; NumPy runs what was to be native" if command is None else f"C++ by {' '.join(command)}"
+    found = "no C++ compiler; NumPy runs native code instead" if command is None else f"C++ by {' '.join(command)}"
     return Finding("native code", True, found)
 
 

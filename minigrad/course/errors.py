@@ -1,11 +1,11 @@
-"""What the course raises for the learner to read."""
+"""Exceptions whose message is for the learner."""
 
 from __future__ import annotations
 
 
 class CourseError(Exception):
-    """Something the learner can put right, told in one sentence with the way out; the command line prints no more."""
+    """An error that the learner can fix. The message says how; the command line prints it without a traceback."""
 
 
 class Stopped(CourseError):
-    """Somebody has ended a command before its end, and what it has done so far is kept."""
+    """The user interrupted a command. What it had done so far is kept."""

@@ -1,8 +1,8 @@
-"""What the course knows of an exercise, and the verdict on what its probes gave.
+"""The data of an exercise, and the verdict on the outcomes of its probes.
 
-Nothing here is written for one exercise. When the notebooks are built, the worked solution and each known-wrong answer
-are run against the probes, and what they gave is stored in answers/NAME.json. The verdict compares data with data: the
-same as the solution's is right; the same as a known-wrong answer's is that misconception, by name.
+Nothing here is specific to one exercise. The build of the notebooks runs the probes on the worked solution and on each
+known-wrong answer, and stores their outcomes in answers/NAME.json. The verdict compares outcomes: those of the solution
+are right; those of a known-wrong answer identify that misconception.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from minigrad.course.apart import observe
 from minigrad.course.probe import UNENDED, Outcome, Probe
 from minigrad.course.referee import beside, parsed
 
-SLIPS = ("NameError", "UnboundLocalError")  # a name that was mistyped: it costs no attempt and no hint
+SLIPS = ("NameError", "UnboundLocalError")  # a mistyped name: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong answer that is known: what it shows, the hint that helps, and what the probes give on it.
+    """A known-wrong answer: what it shows, the hint that helps, and the outcomes of the probes on it.
 
-    misconception    its id, where it has one
+    misconception    its id, if it has one
     """
 
     shows: str
@@ -40,15 +40,15 @@ class Part:
     """One task of an exercise.
 
     name        what the learner passes to check()
-    points      for getting it right
-    defines     the names that an answer gives a meaning
-    open        whether the learner is told what was expected: of a function yes; where the number is the answer, no
-    probes      the text of the probes
-    expected    what they give on the solution
-    hints       from a nudge to nearly all of it
-    minutes     about how long it takes; 0 where nobody said
-    solution    the worked one, as code; "" where it is kept elsewhere
-    manual      whether a person reads the answer, which is prose: it has no probes
+    points      for a right answer
+    defines     the names that an answer must define
+    open        whether the learner sees the expected value: yes for a function, no where the answer is a number
+    probes      the source text of the probes
+    expected    their outcomes on the solution
+    hints       from a nudge to nearly the whole answer
+    minutes     about how long it takes; 0 if unknown
+    solution    the code of the worked solution; "" if it is kept elsewhere
+    manual      whether a person reads the answer, which is prose: then there are no probes
     shows       what the right answer shows, in a sentence
     """
 
@@ -67,13 +67,13 @@ class Part:
 
     @property
     def patience(self) -> int:
-        """How many different wrong attempts bring the worked solution: one for each hint, and one more."""
+        """The number of different wrong attempts that unlock the worked solution: one for each hint, and one more."""
         return len(self.hints) + 1
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """name, as its notebook is called; title; parts in order"""
+    """An exercise. `name` is the stem of its notebook's file; the parts are in order."""
 
     name: str
     title: str
@@ -86,15 +86,15 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of an answer.
+    """The verdict on an answer.
 
     state    todo, fail, pass, or wait: for a person
-    says     sentences on what came out
+    says     sentences on the outcomes
     hint     what to think of next, if it failed
-    wrong    the known-wrong answer that it is
-    probe    the one that did not give what it should
-    attempt  what this wrong answer is known by when it comes again; "" if it is none, was stopped, or is a slip
-    apart    each probe that did not give what it should: its expression, what was wanted, and what came
+    wrong    the known-wrong answer that it matches
+    probe    the failed probe that `says` describes
+    attempt  a digest that identifies this wrong answer; "" if it is not wrong, was stopped, or only has a mistyped name
+    apart    each failed probe: its expression, the expected outcome and the actual one
     """
 
     part: Part
@@ -112,9 +112,9 @@ class Verdict:
 
 
 def named(name: str, answers: Path | None = None) -> Exercise:
-    """The exercise whose notebook is called so. Raises FileNotFoundError if there is none.
+    """Load the exercise of this name. Raises FileNotFoundError if there is none.
 
-    answers    the folder of what is expected, where it is not the package's own
+    answers    the folder of its data, if not the package's own
     """
     facts = json.loads(((answers or ANSWERS) / f"{name}.json").read_text("utf-8"))
     return Exercise(name, facts["title"], tuple(part_of(key, part) for key, part in facts["parts"].items()))
@@ -145,7 +145,7 @@ def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
 
 
 def judged(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict:
-    """Look at an answer, and say what it is. A wrong outcome that is new is added to `earlier`."""
+    """Run the probes on an answer. Returns the verdict; a new wrong attempt is appended to `earlier`."""
     missing = [f"no `{name}`" for name in part.defines if namespace.get(name, ...) is ...]
     if missing:
         names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
@@ -154,15 +154,20 @@ def judged(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict
 
 
 def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
-    """What these outcomes of the part's probes say of the answer."""
+    """The verdict on an answer, from the outcomes of the part's probes."""
     if part.manual:
-        return Verdict(part, "wait", ("A person reads this part, and gives its points.",))
+        return Verdict(part, "wait", ("A person reads this part and awards its points.",))
     for outcome in outcomes:
         if outcome.kind == "todo":
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
-    if alike(outcomes, part.expected):
-        right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
-        return Verdict(part, "pass", (right, *filter(None, [part.shows])))
+    if not alike(outcomes, part.expected):
+        return explain_failure(part, outcomes, earlier)
+    right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
+    return Verdict(part, "pass", (right, *filter(None, [part.shows])))
+
+
+def explain_failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
+    """The verdict on a wrong answer: its first failed probe, and a hint for the known-wrong answer or the attempt."""
     rows = [*zip((probe.expression for probe in parsed(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
     place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
@@ -172,12 +177,12 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes):
             return Verdict(part, "fail", (*says, wrong.shows), f"Hint: {wrong.hint}", wrong, probe, attempt, apart)
-    hint = next_hint(part, attempt, earlier) if attempt else ""  # what was said is hint enough
+    hint = next_hint(part, attempt, earlier) if attempt else ""  # without an attempt, `says` is hint enough
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
 
 
 def known_by(outcomes: list[Outcome]) -> str:
-    """A digest of what came out; "" if a probe had to be stopped, for then no attempt is spent."""
+    """A digest of the outcomes; "" if a probe had to be stopped, because that does not count as an attempt."""
     if any(outcome.kind in UNENDED for outcome in outcomes):
         return ""
     came = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
@@ -185,7 +190,7 @@ def known_by(outcomes: list[Outcome]) -> str:
 
 
 def next_hint(part: Part, attempt: str, earlier: list[str]) -> str:
-    """The hint for an attempt: the first for the first, and one more for each that came out differently."""
+    """The hint for an attempt: each different attempt brings the next hint."""
     if attempt not in earlier:
         earlier.append(attempt)
     number = min(earlier.index(attempt), len(part.hints) - 1)
@@ -198,10 +203,9 @@ def alike(outcomes: Any, others: Any) -> bool:
 
 
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
-    """What a probe should have given, and what came of it, in words."""
-    asked, got = shown(wanted.value), shown(came.value)
-    if asked == got:
-        asked, got = repr(wanted.value), repr(came.value)
+    """The expected and the actual outcome of a probe, in words."""
+    write = repr if shown(wanted.value) == shown(came.value) else shown
+    asked, got = write(wanted.value), write(came.value)
     if part.open:
         should = "raise" if wanted.kind == "raised" else "give"
         return f"`{probe}` should {should} {asked}, and {became(came, 'gave', got)}"
@@ -211,50 +215,46 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
 
 
 def became(came: Outcome, gave: str, got: str) -> str:
-    """What came of a probe, as the end of a sentence, and what that may come from.
-
-    gave    the verb: a function gave, and a name is
-    """
+    """The outcome of a probe as the end of a sentence, with its likely cause; `gave` is the verb, "gave" or "is"."""
     match came.kind:
         case "gave":
             return f"{gave} {got}." + (" Is a `return` missing?" if came.value is None else "")
         case "odd":
-            wanted = "where plain numbers, text or lists of them are wanted"
+            wanted = "where plain numbers, text or lists of them are expected"
             return f"{gave} an object, of type {came.value}, {wanted}.{unwrapped(came)}"
         case "endless":
             return "was still running after a few seconds, and was stopped: is there a loop that never ends?"
         case "stuck":
-            then = "restart the kernel, and look for a loop that never ends"
-            return f"is still running, and could not be stopped: {then}."
+            return "is still running, and could not be stopped: restart the kernel, and look for an endless loop."
         case "died":
-            return "ended the process it ran in: is there an exit(), or a structure without end?"
+            return "ended the process it ran in: is there an exit(), or an infinite structure?"
         case "raised" if came.value.endswith("MemoryError"):
-            return "needed more memory than a check has: is there something that grows without end?"
+            return "needed more memory than a check has: does something grow without limit?"
     told = f" ({came.told})" if came.told else ""
     missing = " Something is None there: is a `return` missing?" if "'NoneType'" in came.told else ""
     return f"raised {came.value}{told}.{missing}"
 
 
 def unwrapped(came: Outcome) -> str:
-    """Where the number is in an object of the engine's, which was handed in whole."""
+    """How to get the number out of a Value or Tensor that was given as the answer; "" for other types."""
     number = {"Value": ".data", "Tensor": ".item()"}.get(came.value)
     return f" The number in a {came.value} is its `{number}`." if number else ""
 
 
 def form(wanted: Outcome, came: Outcome) -> str:
-    """What is wrong with the form of a value, whatever it says; nothing if its form is right."""
+    """What is wrong with the form of a value, such as text instead of a number; "" if the form is right."""
     if isinstance(came.value, str) and isinstance(wanted.value, int | float):
         kind = "True or False" if isinstance(wanted.value, bool) else "a number"
-        return f" It is text, and {kind} is wanted: no quotation marks."
+        return f" It is text, and {kind} is expected: no quotation marks."
     if not (isinstance(came.value, str) and isinstance(wanted.value, str)):
         return ""
     if " " not in came.value and came.value != came.value.lower() and wanted.value == wanted.value.lower():
-        return " Write it as the question does, in small letters."
+        return " Write it as the question does, in lower case."
     return ""
 
 
 def shown(value: Any) -> str:
-    """Plain data in few characters: numbers to six digits, long lists cut."""
+    """Plain data as short text: floats to six digits, cut at 160 characters."""
     match value:
         case bool() | None | str():
             text = repr(value)

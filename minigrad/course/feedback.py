@@ -1,7 +1,7 @@
-"""check: the answer to an answer, in the notebook, at once.
+"""check: immediate feedback on an answer, in the notebook.
 
 It runs the probes on the learner's names, and shows a verdict: not attempted, not yet, right. It never raises, needs
-no network, and says the same of the same answer. `solution` shows how the part can be done, to whoever has tried.
+no network, and gives the same verdict on the same answer. `solution` shows a worked solution after enough attempts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minigrad.course.exercise import Part, Verdict
 from minigrad.course.notebook_state import state_of
 
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
-DEFINES = r"^(?:(?:async )?def|class) {0}\b|^{0}\b.*="  # a cell that gives this name a meaning
+DEFINES = r"^(?:(?:async )?def|class) {0}\b|^{0}\b.*="  # a cell that defines this name
 CODE = re.compile(r"`([^`]+)`")
 MARKS = {"todo": "○", "fail": "✗", "pass": "✓", "wait": "…"}
 COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d", "wait": "#767676"}
@@ -29,11 +29,11 @@ COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d", "wait": "#76
 
 @dataclass(frozen=True)
 class Note:
-    """Some sentences, the first of them the news, shown as text or as a box; read the same in light and dark.
+    """Sentences, the first of them the headline, displayed as text or as a box for light and dark themes.
 
-    code      what was run, for who wants to run it too
-    picture   of numbers that should be others
-    worked    a solution
+    code      the code of the failed probe, to run it again
+    picture   the plot of expected against actual numbers
+    worked    a worked solution
     """
 
     state: str
@@ -86,8 +86,8 @@ def check(part: str | None = None) -> Note:
 
 
 def unread(part: Part, namespace: dict[str, Any]) -> str:
-    """That the answer was not what was looked at, if the cell that was to define it last is no Python; or ""."""
-    inputs = namespace.get("In")  # what IPython was given, cell by cell
+    """Warn that an older definition was checked, if the last cell that defines the answer does not compile; or ""."""
+    inputs = namespace.get("In")  # IPython's list of the sources of all cells that were run
     for cell in reversed(inputs if isinstance(inputs, list) else []):
         if name := next(
             (name for name in part.defines if re.search(DEFINES.format(name), str(cell), re.MULTILINE)), ""
@@ -96,15 +96,13 @@ def unread(part: Part, namespace: dict[str, Any]) -> str:
                 compile(str(cell), "<cell>", "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT)
             except (SyntaxError, ValueError) as error:
                 where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-                return (
-                    f"The cell of `{name}` was run last with a SyntaxError{where}, so this is of what it said before."
-                )
+                return f"The cell of `{name}` was run last with a SyntaxError{where}, so its older version was checked."
             return ""
     return ""
 
 
 def solution(part: str | None = None) -> Note:
-    """How a part can be done: shown to whoever has tried, or has done it. solution() lists the parts."""
+    """Show a worked solution of a part, after it passed or after enough attempts. solution() lists the parts."""
     try:
         known = part_called(part)
     except DAMAGED as error:
@@ -114,7 +112,7 @@ def solution(part: str | None = None) -> Note:
     attempts = attempts_in(sys._getframe(1).f_globals)
     tried = attempts.at(known.name)
     if not known.solution:
-        return Note("todo", (f"{known.name}: no solution is kept with this exercise.",))
+        return Note("todo", (f"{known.name}: this exercise has no stored solution.",))
     if tried.passed:
         return Note("pass", (f"{known.name}: one way to do it.",), worked=known.solution)
     if not tried.revealed and len(tried.different) < known.patience:
@@ -126,10 +124,10 @@ def solution(part: str | None = None) -> Note:
 
 
 def not_yet(part: Part, tried: Tried) -> Note:
-    """Why the solution is not shown, and what brings it nearer. To have asked costs nothing."""
+    """Explain how many attempts are missing until the solution is shown. Asking costs nothing."""
     made = len(tried.different)
     news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {were(made)}."
-    then = f'`check("{part.name}")` gives a hint for each that comes out differently. To have asked costs nothing.'
+    then = f'`check("{part.name}")` gives a hint for each that comes out differently. Asking costs nothing.'
     return Note("todo", (news, then))
 
 
@@ -138,7 +136,7 @@ def were(n: int) -> str:
 
 
 def further(verdict: Verdict, tried: Tried) -> list[str]:
-    """What there is to say of an attempt in the light of those before it."""
+    """Sentences on an attempt that depend on the earlier ones."""
     part, made = verdict.part, len(tried.different)
     if verdict.state == "pass" and tried.revealed:
         return [f"The solution was shown before, so it counts 0 of {points(part)}. It is yours now all the same."]
@@ -155,7 +153,7 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
 
 
 def ahead(part: Part, attempts: Attempts) -> str:
-    """What comes after a part that is right: the next one of its exercise that is open, or the end of it."""
+    """What to do after a right part: the next unfinished part of its exercise, or nothing more."""
     mine = next(each for each in exercise.every() if part in each.parts)
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
@@ -167,7 +165,7 @@ def ahead(part: Part, attempts: Attempts) -> str:
 
 
 def attempts_in(namespace: dict[str, Any]) -> Attempts:
-    """Where the attempts of the notebook with these names are kept."""
+    """The attempts of the notebook with these names."""
     kept = state_of(namespace)
     if kept.attempts is None:
         kept.attempts = Attempts()
@@ -178,18 +176,18 @@ def part_called(name: Any) -> Part | None:
     return next((part for each in exercise.every() for part in each.parts if part.name == name), None)
 
 
-DAMAGED = (OSError, ValueError, KeyError, TypeError)  # what reading the package's own files can end in
+DAMAGED = (OSError, ValueError, KeyError, TypeError)  # what reading a broken file of the package can raise
 
 
 def damaged(error: Exception) -> Note:
-    """What there is to say when the package is broken: the learner has done nothing wrong."""
+    """The note for a broken installation, which is not the learner's fault."""
     where = getattr(error, "filename", None) or exercise.ANSWERS
     news = f"The course's own files cannot be read: {type(error).__name__} in {where}."
-    return Note("todo", (news, "Your work is as it was. Install minigrad-course again; `minigrad doctor` says more."))
+    return Note("todo", (news, "Your work is unchanged. Install minigrad-course again; `minigrad doctor` says more."))
 
 
 def note(verdict: Verdict) -> Note:
-    """A verdict as the learner reads it."""
+    """A verdict as the note that the learner sees."""
     part = verdict.part
     earned = "" if verdict.state in ("todo", "wait") else f"{verdict.points} of "
     news = f"{part.name}: {WORDS[verdict.state]} ({earned}{points(part)})."
@@ -204,7 +202,7 @@ def note(verdict: Verdict) -> Note:
 
 
 def figure(picture: Comparison) -> str:
-    """The picture with its key above it and its words below it."""
+    """The picture with its legend above and its text below."""
     key = (
         f'<span style="color:{WANTED}" aria-hidden="true">○ </span>should be, '
         f'<span style="color:{CAME}" aria-hidden="true">◆ </span>came, '
@@ -222,7 +220,7 @@ def points(part: Part) -> str:
 
 
 def parts_there_are(asked: Any, asker: str = "check") -> Note:
-    """The parts that can be checked, for somebody who asked for none of them."""
+    """The list of parts that can be checked, for a call without a valid name."""
     exercises = list(exercise.every())
     names = [part.name for each in exercises for part in each.parts]
     near = get_close_matches(str(asked), [name for name in names if name[0] == str(asked)[:1]], 1, 0.75)

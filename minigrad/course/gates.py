@@ -1,4 +1,4 @@
-"""Gates: what a piece of work must hold, one thing after the other, and what came where it does not."""
+"""Gates: named requirements of a piece of work. A failed gate shows what was expected and what came."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ HEAD = {"gate": "", "state": "<", "wanted": "<", "came": "<"}
 class Gates:
     """gates = Gates("learns", "fits"); gates("fits", size < 1000, "fewer than 1,000 bytes", size)
 
-    Shown, they are a table of all names, with what is not asked yet. A gate that is asked again has its last answer.
+    They are displayed as a table of all names. A gate that is checked again keeps its last result.
     """
 
     def __init__(self, *names: str):
         self.rows: dict[str, tuple[str, str, str]] = dict.fromkeys(names, ("not asked", "", ""))
 
     def __call__(self, name: str, holds: Any, wanted: str, came: Any = "") -> None:
-        """Say whether it holds. Printed is what came only where it does not: so a number may differ by machine."""
+        """Record and print whether it holds. A pass does not print `came`, so that outputs agree across machines."""
         self._refuse_unknown(name)
         self.rows[name] = ("passed", wanted, "") if holds else ("failed", wanted, str(came))
         print(f"gate passed: {name}" if holds else f"GATE FAILED: {name}: wanted {wanted}, and {came} came")
 
     def left_out(self, name: str, why: str) -> None:
-        """It cannot be asked here."""
+        """Record that the gate cannot be checked here."""
         self._refuse_unknown(name)
         self.rows[name] = ("left out", "", why)
         print(f"gate left out: {name}: {why}")
 
     def _refuse_unknown(self, name: str) -> None:
         if name not in self.rows:
-            raise KeyError(f"the gates are {', '.join(self.rows)}, and {name!r} was asked")
+            raise KeyError(f"there is no gate {name!r}; the gates are {', '.join(self.rows)}")
 
     @property
     def table(self) -> Table:

@@ -1,6 +1,6 @@
-"""Python in a browser (Pyodide): told when to stop.
+"""Let the browser interrupt a running cell (Pyodide).
 
-The kernel gives Pyodide no interrupt buffer, which may be any object with an element 0: ours asks the service worker of
+The kernel gives Pyodide no interrupt buffer. Any object with an element 0 can be one: ours asks the service worker of
 the page (decision 043).
 """
 
@@ -26,7 +26,7 @@ LISTEN = """(session) => {
 
 
 def hear_interrupts(shell: Any) -> None:
-    """Have a cell that runs ask twice a second whether it is to end: the service worker knows, and nobody else can."""
+    """Let a running cell ask the service worker twice a second whether to stop: nothing else can know it."""
     import js
     import pyodide_js  # type: ignore[import-not-found]
 

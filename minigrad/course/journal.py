@@ -1,8 +1,8 @@
-"""Lines of JSON that are added and never changed: how the course keeps what must not be lost.
+"""Append-only files of JSON lines, for records that must not be lost.
 
-Each line is on the disk before the next thing happens. A line that a crash has cut short is passed over, and the next
-one starts anew: so a crash costs at most the line that was being written. Two notebooks may write at once: a line goes
-to the end of the file in one piece, and a lock keeps others away from it for that long, where the disk has locks.
+Each line is on the disk before the call returns. A reader skips a line that a crash cut short, and the next line starts
+a new one, so a crash loses at most the line being written. Two notebooks may write at once: each line is appended in
+one write, under a lock where the file system has locks.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from minigrad.course.lessons import PACKAGE, STATE, checkout
 
 VERSION = 1
 PATIENCE = 1.0  # seconds to wait for another notebook's line; it takes milliseconds
-FAR = 1 << 40  # the byte that is locked on Windows, where what is locked cannot be read
+FAR = 1 << 40  # the byte to lock on Windows, where a locked byte cannot be read
 Record = dict[str, Any]
 
 
 def place(file: str) -> Path | None:
-    """Where a file is kept for the notebook that runs here: in its course folder, or, if it is in none, beside it.
+    """The path of a file for the running notebook: in its course folder, or next to the notebook if there is none.
 
-    None where the lessons come from: there they are built and tested, and a build must not depend on who worked there.
-    None, too, in a folder that is gone.
+    None in the repository, where the lessons are built and tested: a build must not depend on earlier work there.
+    Also None if the current folder is gone.
     """
     try:
         here = Path.cwd()
@@ -44,10 +44,10 @@ def place(file: str) -> Path | None:
 
 @dataclass
 class Journal:
-    """Records, and where they are written down.
+    """Records and the file that stores them.
 
-    path       None: they live as long as the kernel
-    unsaved    records that are in no file
+    path       None: the records last as long as the kernel
+    unsaved    records that are not in a file
     """
 
     path: Path | None = None
@@ -58,7 +58,7 @@ class Journal:
         return [*(lines(self.path, keys) if self.path else []), *self.unsaved]
 
     def write(self, record: Record) -> str:
-        """Write a record down; why it could not be put on the disk, or ""."""
+        """Store a record. Returns why it could not be saved, or ""."""
         record = {"version": VERSION, **record, "when": datetime.now(UTC).isoformat(timespec="seconds")}
         try:
             if self.path is None:
@@ -67,12 +67,12 @@ class Journal:
                 append(self.path, record)
         except OSError as error:
             self.unsaved.append(record)
-            return f"It could not be saved in {self.path} ({error.strerror}), and holds until the kernel is restarted."
+            return f"It could not be saved in {self.path} ({error.strerror}), and lasts until the kernel is restarted."
         return ""
 
 
 def append(path: Path, record: Record) -> None:
-    """Add a line, on the disk when this returns; behind a line that was cut short it starts on a new one."""
+    """Append a line and sync it to the disk. After a line that was cut short it begins a new one."""
     with path.open("a+b", buffering=0) as file, alone(file):
         line = json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n"
         whole = line if ends_well(file) else b"\n" + line
@@ -90,7 +90,7 @@ def ends_well(file: BinaryIO) -> bool:
 
 @contextmanager
 def alone(file: BinaryIO) -> Iterator[None]:
-    """Keep others from writing; go on without, where there are no locks, or after a second of waiting."""
+    """Hold a lock on the file; without one where locks do not work, or after waiting PATIENCE seconds."""
     deadline = time.monotonic() + PATIENCE
     held = locked(file)
     while not held and time.monotonic() < deadline:
@@ -118,7 +118,7 @@ if sys.platform == "win32":
         file.seek(FAR)
         msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
 
-elif sys.platform == "emscripten":  # one notebook, one process, one file of its own
+elif sys.platform == "emscripten":  # each notebook has one process and its own file
 
     def locked(file: BinaryIO) -> bool:
         return True
@@ -130,7 +130,7 @@ else:
     import fcntl
 
     def locked(file: BinaryIO) -> bool:
-        """Whether the file is ours now."""
+        """Whether this process has the lock now."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -142,7 +142,7 @@ else:
 
 
 def lines(path: Path, keys: set[str]) -> list[Record]:
-    """The records of a file that can be read: whole lines of a version that is known, with these keys."""
+    """The valid records of a file: whole lines of this version with these keys."""
     try:
         text = path.read_bytes().decode("utf-8", errors="replace")
     except OSError:

@@ -1,7 +1,7 @@
-"""JupyterLab, opened on the learner's folder.
+"""Start JupyterLab in the learner's folder.
 
-Started by this Python, whatever `jupyter` the PATH would have found, and with this Python's own kernel first, whatever
-kernels the user has elsewhere. It asks nothing of the network: no news, no update, no catalogue of extensions.
+It runs with this Python, not with the `jupyter` on the PATH, and this Python's own kernel comes before others that the
+user has installed. It makes no network requests: no news, no updates, no catalogue of extensions.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from minigrad.course.terminal import quietly
 
 
 def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> int:
-    """Become JupyterLab; on Windows, which has no way to, wait for it and return its exit status.
+    """Replace this process with JupyterLab; on Windows, which cannot, wait for it and return its exit status.
 
-    presented    the name of a notebook that begins as slides
+    presented    the name of a notebook to open as slides
     """
     if find_spec("jupyterlab") is None:
         raise CourseError(
@@ -31,35 +31,35 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> 
         )
     with writing_in(folder):
         log(folder).parent.mkdir(exist_ok=True)
-        log(folder).touch(mode=0o600)  # there is a token in it, which is the reader's alone
+        log(folder).touch(mode=0o600)  # readable by its owner only: it contains a token
     command = lab_command(folder, options, presented)
     environment = os.environ | lab_environment(folder)
     sys.stdout.flush()
     if os.name == "posix":
         os.execve(command[0], command, environment)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for JupyterLab, which asks whether it is meant
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to JupyterLab, which asks for confirmation
     return subprocess.call(command, env=environment)
 
 
 def log(folder: Path) -> Path:
-    """Where JupyterLab writes what it does not tell the terminal."""
+    """The file for the messages that JupyterLab does not print in the terminal."""
     return folder.absolute() / ".jupyter" / "log.txt"
 
 
 def lab_command(folder: Path, options: Sequence[str], presented: str = "") -> list[str]:
-    """The command line; the user's own options come last, and so win."""
+    """The command line. The user's own options come last and so take precedence."""
     shell = os.environ.get("SHELL") if os.name == "posix" else None
     return [
-        *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: a file json.py where the command is typed is not the module
+        *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: do not import json.py from the current folder
         *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
         f"--ServerApp.root_dir={folder.absolute()}",
         f"--LabApp.default_url=/lab/tree/{quote(presented or FIRST)}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
         f"--Application.logging_config={quietly(str(log(folder)))!r}",
-        # Without a tty its terminals would be login shells, with a PATH of their own, and no `minigrad` on it.
+        # Without a tty its terminals would be login shells, which set their own PATH, without `minigrad`.
         *([f"--ServerApp.terminado_settings={ {'shell_command': [shell]}!r}"] if shell else []),
-        # Not in the address: Jupyter prints it with a token after it.
+        # Not as part of the URL: Jupyter appends a token to it.
         *(
             [f"--ServerApp.tornado_settings={ {'page_config_data': {'minigradPresent': presented}}!r}"]
             if presented
@@ -70,9 +70,9 @@ def lab_command(folder: Path, options: Sequence[str], presented: str = "") -> li
 
 
 def lab_environment(folder: Path) -> dict[str, str]:
-    """What JupyterLab and its kernels find in their environment beyond the user's own.
+    """The environment variables to add for JupyterLab and its kernels.
 
-    The open tabs are remembered in the course's folder, so that those of another project do not turn up here.
+    Open tabs are stored in the course folder, so that those of another project do not appear here.
     """
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
@@ -83,7 +83,7 @@ def lab_environment(folder: Path) -> dict[str, str]:
 
 
 def addresses(folder: Path) -> list[str]:
-    """Where this folder is open in a running JupyterLab already."""
+    """The URLs of running JupyterLab servers that already show this folder."""
     if find_spec("jupyter_core") is None:
         return []
     from jupyter_core.paths import jupyter_runtime_dir

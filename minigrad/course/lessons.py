@@ -1,15 +1,15 @@
-"""The course in the learner's folder: copied there, brought up to date there, and never at the cost of their work.
+"""Copy the course to the learner's folder and update it there, without ever overwriting their work.
 
-Three editions of a file meet: the one the course ships now, the one it last shipped to this folder, and the one found:
+Three versions of a file are compared: that shipped now, that last shipped to this folder, and that found there:
 
-    found                what it is               what is done
-    nothing              new, or deleted          copied
+    found                meaning                  action
+    nothing              new, or deleted          copy
     = shipped now        up to date               nothing
-    = last shipped       never edited             replaced
-    anything else        the learner's own        left alone; a new edition is put beside it, once, as NAME.new.ipynb
+    = last shipped       never edited             replace
+    anything else        edited by the learner    keep; a new edition is written once next to it, as NAME.new.ipynb
 
-Equal means: equal in what a learner writes. Of a notebook that is the cells, not their outputs: running is not editing.
-Outputs are not copied, for JupyterLab shows no picture of a notebook it does not trust before the notebook is run.
+Versions are equal if what a learner writes is equal. In a notebook that is the cells without their outputs: running is
+not editing. Outputs are not copied, because JupyterLab shows no pictures in a notebook until it trusts or runs it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ SHIPPED = (
 )
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"
-FEW = 3  # names in a sentence
-KERNEL_SAYS = {  # of this Python; JupyterLab writes it into a notebook that has it not, and then asks to save that
+FEW = 3  # names listed in a message
+KERNEL_SAYS = {  # what the kernel reports; JupyterLab adds it if it is missing, and then asks to save the notebook
     "name": "python",
     "version": sys.version.split()[0],
     "mimetype": "text/x-python",
@@ -57,7 +57,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Copied:
-    """What copying did, by name; `beside` are new editions put next to files that the learner has edited."""
+    """The names of the files, by what copy() did; `beside` are new editions next to files that the learner edited."""
 
     folder: Path
     new: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Copied:
 
 
 def checkout() -> Path | None:
-    """The repository this package is run from, or None when it is installed on its own."""
+    """The repository this package runs from, or None for an installed package."""
     return None if (PACKAGE / "_course").is_dir() else PACKAGE.parent
 
 
@@ -79,17 +79,17 @@ def course() -> Path:
 
 
 def shipped() -> list[str]:
-    """The name of every file the course ships, as it is called in the learner's folder too."""
+    """The names of all shipped files, relative to the course folder."""
     files = {path for pattern in SHIPPED for path in course().glob(pattern) if path.is_file()}
     names = sorted(path.relative_to(course()).as_posix() for path in files)
     return [name for name in names if not any(part.startswith((".", "__")) for part in name.split("/"))]
 
 
 def default_folder() -> Path:
-    """The folder used when none is named: the course folder that the command is typed in, or whose JupyterLab it is.
+    """The default course folder: the one around the current folder, or the one that this JupyterLab was opened in.
 
-    Elsewhere a checkout has its own, work/; for an installed course an empty folder becomes one, and from
-    anywhere else it is minigrad-course in the home folder.
+    Otherwise a checkout uses its work/. An installed package uses the current folder if it is empty, else
+    minigrad-course in the home folder.
     """
     repository, here = checkout(), Path.cwd()
     opened = os.environ.get("JUPYTER_SERVER_ROOT")  # set in JupyterLab's own terminals, which start elsewhere
@@ -123,7 +123,7 @@ def copy(folder: Path) -> Copied:
 
 
 def fate_of(path: Path, now: str, last: str | None) -> str:
-    """What is to be done with the learner's file: new, restored, same, updated or kept."""
+    """What copy() does with the learner's file: new, restored, same, updated or kept."""
     if not path.exists():
         return "new" if last is None else "restored"
     found = digest(path)
@@ -133,7 +133,7 @@ def fate_of(path: Path, now: str, last: str | None) -> str:
 
 
 def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
-    """Write the new edition next to the learner's, under the first name they have not worked in; that name."""
+    """Write the new edition next to the learner's file, under the first name they have not edited. Returns the name."""
     stem, dot, suffix = name.rpartition(".")
     for edition in count(1):
         beside = f"{stem}.new{edition if edition > 1 else ''}{dot}{suffix}"
@@ -146,9 +146,9 @@ def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
 
 
 def reset(folder: Path, name: str) -> tuple[str, Path | None]:
-    """Give a lesson back as it was shipped; its full name, and where the learner's own went, if it was edited.
+    """Restore a lesson as it was shipped. Returns its full name, and the path of the backup if it was edited.
 
-    The lesson is exchanged at once, after everything is on the disk; where that fails, it is as it was.
+    The replacement is atomic, after all data is on the disk; if that fails, the lesson is unchanged.
     """
     name = the_one(name, destination(folder))
     path, now = folder / name, digest(course() / name)
@@ -163,7 +163,7 @@ def reset(folder: Path, name: str) -> tuple[str, Path | None]:
 
 @contextmanager
 def back_up(folder: Path, name: str) -> Iterator[Path]:
-    """Link a file into a new folder of backup/, or copy it; remove that folder if the disk fails in the block."""
+    """Link or copy a file into a new folder of backup/. Remove that folder if the block raises OSError."""
     moment = make_backup_folder(folder)
     backup = moment / name
     try:
@@ -173,29 +173,29 @@ def back_up(folder: Path, name: str) -> Iterator[Path]:
         except OSError:
             shutil.copy2(folder / name, backup)
         yield backup
-    except OSError:  # after Ctrl-C the lesson may be exchanged already
+    except OSError:  # not on Ctrl-C: the lesson may be replaced already
         shutil.rmtree(moment, ignore_errors=True)
         raise
 
 
 def notebook(folder: Path, wanted: str) -> str:
-    """The name, below the folder, of a notebook in it: one of the course's by its beginning, or any by its path."""
+    """The name of a notebook relative to the folder, from the start of a shipped name or from any path."""
     path = Path(wanted).absolute() if Path(wanted).exists() else folder.absolute() / wanted
     if path.suffix == ".ipynb" and path.is_file() and path.is_relative_to(folder.absolute()):
         return path.relative_to(folder.absolute()).as_posix()
     name = the_one(wanted, folder)
     if not name.endswith(".ipynb"):
-        raise CourseError(f"{name} is no notebook, and has no slides: present one such as {FIRST}")
+        raise CourseError(f"{name} is not a notebook, and has no slides: choose one such as {FIRST}")
     return name
 
 
 def has_slides(path: Path) -> bool:
-    """Whether its author has said which cells begin a page."""
+    """Whether the notebook marks the cells that begin a slide."""
     return re.search(rb'"slide_type": *"(sub)?slide"', path.read_bytes()) is not None
 
 
 def the_one(wanted: str, folder: Path) -> str:
-    """The shipped name that was meant by `exercises/01_slopes.ipynb`, by its beginning, or by a path to the file."""
+    """The shipped name that matches `exercises/01_slopes.ipynb`, the start of it, or a path to the file."""
     names = shipped()
     path = Path(wanted).absolute()
     if path.is_relative_to(folder.absolute()):
@@ -207,14 +207,14 @@ def the_one(wanted: str, folder: Path) -> str:
         return found[0]
     if not found:
         near = [name for name in names if get_close_matches(wanted, [name, name.rpartition("/")[2]], 1)]
-        meant = f"did you mean {' or '.join(near)}?" if near else f"names begin as {names[0]} does."
+        meant = f"did you mean {' or '.join(near)}?" if near else f"an example is {names[0]}."
         raise CourseError(f"the course has no file {wanted!r}: {meant} All are in {folder}")
     few = " or ".join(found[:FEW]) + (f", or {len(found) - FEW} more" if len(found) > FEW else "")
     raise CourseError(f"{wanted!r} could be {few}: name one of them")
 
 
 def make_backup_folder(folder: Path) -> Path:
-    """Make a folder named for the present time, which no other command uses."""
+    """Make a new folder named after the current time."""
     moment = folder / "backup" / time.strftime("%Y-%m-%d_%H-%M-%S")
     for n in count(1):
         path = moment.with_name(f"{moment.name}_{n}" if n > 1 else moment.name)
@@ -226,7 +226,7 @@ def make_backup_folder(folder: Path) -> Path:
 
 def destination(folder: Path) -> Path:
     if folder.resolve() == course():
-        raise CourseError(f"{folder} is where the lessons come from: name another folder for your own copies")
+        raise CourseError(f"{folder} is the source of the lessons: choose another folder for your own copies")
     if not shipped():
         raise CourseError(f"{course()} has no lessons: install minigrad-course again, or get the whole repository")
     return folder
@@ -245,16 +245,16 @@ def writing_in(folder: Path) -> Iterator[None]:
 
 
 def digest(path: Path) -> str:
-    """A fingerprint of what a learner can write in a file."""
+    """A hash of what a learner can write in a file."""
     data = path.read_bytes()
     cells = cell_sources(data) if path.suffix == ".ipynb" else None
     return hashlib.sha256(data if cells is None else json.dumps(cells).encode()).hexdigest()
 
 
 def cell_sources(data: bytes) -> list[tuple[str, str]] | None:
-    """Kind and source of each cell that has any, or None if this is no notebook.
+    """The kind and source of each cell that is not empty, or None if this is not a notebook.
 
-    Running the last cell makes JupyterLab append an empty one; so empty cells do not count.
+    Empty cells do not count, because JupyterLab appends one when the last cell is run.
     """
     try:
         cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(data)["cells"]]
@@ -264,7 +264,7 @@ def cell_sources(data: bytes) -> list[tuple[str, str]] | None:
 
 
 def pristine(name: str) -> bytes:
-    """A file as the learner gets it: a notebook without outputs, and ready for this Python; anything else as it is."""
+    """A file as it is shipped: a notebook without outputs and with this Python's metadata; other files unchanged."""
     data = (course() / name).read_bytes()
     if not name.endswith(".ipynb"):
         return data
@@ -278,13 +278,13 @@ def pristine(name: str) -> bytes:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Put a whole file in place, in a folder that is made if need be."""
+    """Write a file atomically. Makes its folder if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, [data])
 
 
 def last_shipped(folder: Path) -> dict[str, str]:
-    """What remember() wrote; nothing if it is lost or damaged, and then every file that differs is the learner's."""
+    """What remember() wrote; {} if it is lost or damaged: then every file that differs counts as edited."""
     try:
         state = json.loads((folder / STATE).read_text("utf-8"))
     except (FileNotFoundError, ValueError):

@@ -1,7 +1,7 @@
-"""A new exercise, begun: a source that builds, with an example of every kind of cell, and words on what to do with it.
+"""Write a new exercise from a template: a source that builds, with an example of every kind of cell and instructions.
 
-What the cells mean is said in scripts/notebooks/exercise.py, which makes the notebooks. This is for authors, in a
-checkout of the course.
+scripts/notebooks/exercise.py, which makes the notebooks, explains the cells. This is for authors, in a checkout of the
+course.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ LONGEST = 40
 
 
 def exercise(name: str, root: Path | None = None) -> Path:
-    """Write the source of a new exercise; where it is. Raises CourseError, and then nothing is written.
+    """Write the source of a new exercise. Returns its path. Raises CourseError before it writes anything.
 
-    root    the checkout; else the one that this package runs from
+    root    the checkout; by default the one that this package runs from
     """
     root = root or checkout()
     if root is None:
-        raise CourseError("exercises are written in a checkout of the course, and this is an installed copy: clone it")
+        raise CourseError("exercises are written in a checkout of the course, but this is an installed copy: clone it")
     if not NAME.fullmatch(name) or len(name) > LONGEST:
         raise CourseError(
-            f"{name!r} is no name for an exercise: two digits, the number of its lesson, and words in small letters, "
+            f"{name!r} is not a valid exercise name: use the two digits of its lesson, then words in lower case, "
             f"as in 04_convolution; {LONGEST} characters at most"
         )
     path = root / "solutions" / "source" / f"{name}.py"
     if path.exists():
-        raise CourseError(f"there is {path} already: it is left as it is; choose another name")
+        raise CourseError(f"{path} exists already and is unchanged: choose another name")
     function = name.partition("_")[2]
     taken = {part.name for each in every() for part in each.parts} & {f"{function}_slopes", f"{function}_count"}
     if taken:
-        raise CourseError(f"a part of the course is called {taken.pop()!r} already: choose another name")
+        raise CourseError(f"the course already has a part named {taken.pop()!r}: choose another name")
     text = begun(name, lesson(name[:2], root))
     try:
         write(path, text.encode())
@@ -63,14 +63,14 @@ def lesson(number: str, root: Path) -> str:
 
 def what_next(path: Path) -> str:
     return f"""\
-{path} is a whole exercise of two small parts: read it from top to bottom, and write yours in its place.
+{path} is a complete exercise of two small parts: read it from top to bottom, and replace it with yours.
   1. Fill in the header: title, minutes, the ids of the concepts.
   2. Write each part: the task, the answer, the probes, the hints, what it shows; and the wrong answers that you have
-     seen people give.
-  3. Run `python3 start.py python scripts/build`: it makes the notebooks, and says what the probes cannot tell apart.
-     The start page lists all exercises, and so changes with them.
+     seen.
+  3. Run `python3 start.py python scripts/build`: it makes the notebooks, and reports answers that the probes cannot
+     distinguish. The start page changes too, because it lists all exercises.
   4. Run `python3 start.py test tests/course/test_exercises.py -k {path.stem}`.
-  5. Do it as a learner would: `python3 start.py`, and exercises/{path.stem}.ipynb."""
+  5. Solve it as a learner would: `python3 start.py`, and exercises/{path.stem}.ipynb."""
 
 
 TEMPLATE = """\
@@ -98,8 +98,8 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. A function to write
 #
-# **6 points, 10 minutes.** The Markdown before an answer is its task. It says what is given, what is wanted, and in
-# which form: `NAME_slopes(xs)` is the list of the slopes of x³ at the numbers `xs`.
+# **6 points, 10 minutes.** The Markdown before an answer is its task. It states the input, the result, and in which
+# form: `NAME_slopes(xs)` is the list of the slopes of x³ at the numbers `xs`.
 
 
 # %% answer="NAME_slopes" points=6 minutes=10
@@ -118,30 +118,30 @@ NAME_slopes([-2.0, -1.0, 0.0, 1.0, 2.0])
 NAME_slopes([])
 
 # %% [markdown] hints="NAME_slopes"
-# 1. A nudge: which way to look, and not what is there.
+# 1. A nudge: where to look, but not what is there.
 # 2. The rule: the slope of xⁿ is n · xⁿ⁻¹.
 # 3. Nearly all of it: `[3 * x**2 for x in xs]`.
 
 # %% [markdown] shows="NAME_slopes"
-# What the right answer shows, in one sentence that can be carried elsewhere: whoever has it reads this.
+# What the right answer shows, in one sentence that applies elsewhere: learners see it when they pass.
 
 
 # %% wrong="NAME_slopes"
-# Shows: The exponent came down in front and stayed up there as well.
-# Hint: What comes down is taken off: from x³ there is x² left.
+# Shows: The exponent became a factor, but was not lowered.
+# Hint: Lower the exponent by one: x³ becomes x².
 def NAME_slopes(xs):
     return [3 * x**3 for x in xs]
 
 
 # %% wrong="NAME_slopes"
-# Shows: The exponent was lowered, and did not come down in front.
+# Shows: The exponent was lowered, but did not become a factor.
 # Hint: x² is the shape. At x = 1 a nudge of x moves x³ by three nudges.
 def NAME_slopes(xs):
     return [x**2 for x in xs]
 
 
 # %% wrong="NAME_slopes"
-# Shows: These are the values of x³, and not its slopes.
+# Shows: These are the values of x³, not its slopes.
 # Hint: A slope says how much x³ moves for a small nudge of x.
 def NAME_slopes(xs):
     return [x**3 for x in xs]
@@ -150,8 +150,8 @@ def NAME_slopes(xs):
 # %% [markdown]
 # ## 2. A number to find
 #
-# **4 points, 5 minutes.** Where numbers are asked for, and no function, what was expected is not shown. At how many
-# numbers is the slope of x³ equal to 3? Call it `NAME_count`.
+# **4 points, 5 minutes.** Where the answer is a number and not a function, the expected value is not shown. At how
+# many numbers is the slope of x³ equal to 3? Call it `NAME_count`.
 
 # %% answer="NAME_count" points=4 minutes=5
 ### BEGIN SOLUTION
@@ -169,7 +169,7 @@ NAME_count
 # 2. 3x² = 3. Which numbers have the square 1?
 
 # %% [markdown] shows="NAME_count"
-# A square has two roots, and so a curve may have the same slope in two places.
+# A square has two roots, so a curve may have the same slope in two places.
 
 # %% wrong="NAME_count"
 # Shows: The negative number is missing.
@@ -182,14 +182,14 @@ NAME_count = 1
 NAME_count = 3
 
 # %% wrong="NAME_count"
-# Shows: A square is thought to be never 1.
+# Shows: The equation x² = 1 does have solutions.
 # Hint: Try x = 1: what is the slope there?
 NAME_count = 0
 
 # %% [markdown]
 # ## What you have now
 #
-# What was learned, in one sentence that can be carried elsewhere.
+# What was learned, in one sentence that applies elsewhere.
 #
 # **Next**: [LESSON](../lessons/LESSON.ipynb).
 """

@@ -1,6 +1,6 @@
-"""What a learner's notebook has told the course since its kernel was started.
+"""The course's state in one notebook since its kernel started.
 
-It is kept among the notebook's own names, so that it lives exactly as long as they do, and two notebooks never mix.
+It is stored among the notebook's own names, so it lives as long as they do, and notebooks never share it.
 What must outlive the kernel is in files: see progress.py and attempts.py.
 """
 
@@ -20,7 +20,7 @@ NAME = "_minigrad_memory"
 
 @dataclass
 class NotebookState:
-    """predictions: by name, and the ledger where they are kept; attempts: at the exercises."""
+    """The predictions by name, the ledger that stores them, and the attempts at exercises."""
 
     predictions: dict[str, Prediction] = field(default_factory=dict)
     ledger: Ledger | None = None

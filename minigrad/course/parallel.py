@@ -1,9 +1,9 @@
-"""`%%parallel` in a lesson, which goes on where no ranks can be started: it shows the run that the lesson came with.
+"""`%%parallel` for lessons: where no ranks can be started, it shows the recorded outputs of the lesson instead.
 
     %load_ext minigrad.course.parallel
 
-The record is the lesson itself, as it is shipped: its cell of the same text, with what the ranks printed and, in the
-output's metadata, what -o named.
+The recording is in the shipped lesson: the cell of the same text has what the ranks printed and, in the output's
+metadata, the values of the names given by -o.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .lessons import course
 
 
 def parallel(line: str, cell: str) -> None:
-    """Run the cell on several ranks, processes of their own; without MPI, show what it did when it was recorded."""
+    """Run the cell on several ranks, each a process. Without MPI, show its recorded outputs."""
     magic: Any = magic_arguments
     try:
         starter(magic.parse_argstring(cells.parallel, line).n)
@@ -32,7 +32,7 @@ def parallel(line: str, cell: str) -> None:
 
 
 def recorded(source: str, error: NoRanksError) -> list[Any]:
-    """The outputs that the cell has in the lessons as they are shipped. Raises CellError if none has this text."""
+    """The outputs of the cell with this source in the shipped lessons. Raises CellError if there is none."""
     for notebook in sorted((course() / "lessons").glob("*.ipynb")):
         for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
             if "".join(cell["source"]).strip() == source.strip() and cell.get("outputs"):

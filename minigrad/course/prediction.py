@@ -1,10 +1,10 @@
-"""Predict, run, and measure the gap: an answer is locked before it is computed, and stays what it was.
+"""Predict, run, and measure the gap: a prediction is locked before the answer is computed, and cannot change later.
 
-    Predict("boxes", "How many boxes will the picture have?")     the widget, widgets/predict.py; it is told no answer
-    reveal("boxes", len(history(z)))                              a later cell: what the learner's own code has found
+    Predict("boxes", "How many boxes will the picture have?")     the widget, widgets/predict.py; it holds no answer
+    reveal("boxes", len(history(z)))                              a later cell: the result of the learner's own code
 
-A guess that was written down before the answer teaches; one made up after it does not. So the answer comes from the
-learner's cell, and is in no file above it; and after it was shown nothing can be locked until the kernel is restarted.
+A guess teaches only if it was written down before the answer. So the answer comes from the learner's cell and is
+stored nowhere before; once it was shown, nothing can be locked until the kernel is restarted.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from minigrad.course.question import CONFIDENCE, Question, question
 
 AGAIN = "To predict, restart the kernel and run from the top, cell by cell."
 NOT_LOCKED = "No prediction was locked."
-FEWEST = 3  # answers of one confidence, before their share is worth telling
+FEWEST = 3  # answers of one confidence, before the share of right ones is shown
 
-# By whether it was right, and how sure the learner was.
+# (was it right, how sure was the learner) -> note
 NOTES = {
     (True, "guess"): "You called it a guess: say now why it is so, and next time you will know.",
     (True, "fairly sure"): "",
     (True, "certain"): "",
     (False, "guess"): "A guess that is off costs nothing: find the step that you had no rule for.",
     (False, "fairly sure"): "Find the step at which you and the code part.",
-    (False, "certain"): "You were certain, so a rule of yours is wrong, and not a sum: find that rule.",
+    (False, "certain"): "You were certain, so one of your rules is wrong, not your arithmetic: find that rule.",
 }
 
 
 @dataclass(frozen=True)
 class Told:
-    """Sentences on a prediction, shown as text or as a box."""
+    """Sentences on a prediction, displayed as text or as a box."""
 
     name: str
     sentences: tuple[str, ...]
@@ -52,17 +52,17 @@ class Told:
 
 @dataclass
 class Prediction:
-    """What is known of one prediction in a kernel.
+    """The state of one prediction in a kernel.
 
-    came    what the learner's code gave, once it was shown; `...` before
-    face    the widget that shows it, with refresh()
+    came    the result of the learner's code, once it was revealed; `...` before
+    face    the widget that displays it, with refresh()
     """
 
     question: Question
     ledger: Ledger
     came: Any = ...
     face: Any = None
-    guard: RLock = field(default_factory=RLock)  # a button may be heard on another thread than a cell's
+    guard: RLock = field(default_factory=RLock)  # a button click may arrive on another thread than the cell's
 
     @property
     def locked(self) -> Record | None:
@@ -70,12 +70,12 @@ class Prediction:
 
     @property
     def other(self) -> Question | None:
-        """The question of this name that is locked, where its answer is none to this one: nothing locked is lost."""
+        """The locked question of this name, if its answer does not fit this question."""
         was = asked_in(self.locked) if self.locked else self.question
         return None if was.answers_like(self.question) else was
 
     def lock(self, answer: Any, confidence: str) -> str:
-        """Lock an answer, for good. What there is to say beyond that. Raises ValueError if it cannot be locked."""
+        """Lock an answer for good. Returns why it could not be saved, or "". Raises ValueError if it cannot be."""
         with self.guard:
             kept = self.locked
             if kept:
@@ -92,7 +92,7 @@ class Prediction:
         return trouble
 
     def show(self, actual: Any) -> None:
-        """Set what came out beside what was locked, and write down whether it was right."""
+        """Show the actual result with the locked answer, and store whether the answer was right."""
         with self.guard:
             self.came = self.question.came(actual)
             kept = self.locked
@@ -113,7 +113,7 @@ class Prediction:
 
     @property
     def outcome(self) -> dict[str, str]:
-        """What was predicted, what came, the gap and a note; {} while the answer is not known."""
+        """The prediction, the result, the gap and a note, as text; {} until the result is known."""
         kept = self.locked
         if self.came is ...:
             return {}
@@ -130,7 +130,7 @@ class Prediction:
         return {"predicted": self.question.shown(kept["answer"]), "came": came, "gap": gap, "note": note}
 
     def calibration(self, confidence: str) -> str:
-        """How often the learner was right when that sure."""
+        """How often the learner was right at this confidence."""
         known = [r["right"] for r in self.ledger.records() if r["confidence"] == confidence and r["right"] is not None]
         if len(known) < FEWEST:
             return ""
@@ -139,7 +139,7 @@ class Prediction:
 
 
 def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
-    """The prediction of that name in the notebook with these names; one that was locked before is locked."""
+    """The prediction for this question in the notebook with these names. An earlier lock still holds."""
     kept = state_of(namespace)
     if kept.ledger is None:
         kept.ledger = Ledger()
@@ -151,17 +151,17 @@ def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
 
 
 def asked_in(record: Record) -> Question:
-    """The question that was locked."""
+    """The question in a stored record."""
     return question({**record, "text": record["question"]})
 
 
 def reveal(name: str, actual: Any) -> Told:
-    """Set what the code gave beside what was locked under this name."""
+    """Compare the code's result with the prediction locked under this name."""
     return revealed(name, actual, sys._getframe(1).f_globals)
 
 
 def revealed(name: str, actual: Any, namespace: dict[str, Any]) -> Told:
-    """reveal, for the notebook with these names."""
+    """reveal() for the notebook with these names."""
     kept = state_of(namespace)
     found = kept.predictions.get(name)
     if found is None:

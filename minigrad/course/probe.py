@@ -1,15 +1,15 @@
-"""Probes in, plain data out: how a learner's work is looked at, and never trusted.
+"""Evaluate probes on a learner's work, which is never trusted, and return plain data.
 
-A probe is an expression over the learner's names, as `product(3, -2)`. What it gives is copied into plain data
-(numbers, strings, lists, dictionaries) through the base types themselves, and everything after that is a comparison of
-data. So a class that claims to be equal to everything is just a class, and a verdict can be reached far from the code
-that is judged.
+A probe is an expression over the learner's names, such as `product(3, -2)`. Its value is copied into plain data
+(numbers, strings, lists, dictionaries) by the methods of the base types, and only that data is compared later. So a
+class that claims to be equal to everything gains nothing, and the verdict can be computed far from the code that is
+judged.
 
-Each probe runs on a thread of its own, in a scope of its own, with its output discarded and nobody to ask, and is
-stopped when its time is up; where no thread can be started, as in a browser, it looks at the clock itself. What cannot
-be stopped so: one call into C that never returns, code that catches every exception for ever, and os._exit. Whoever
-looks does so in a process that can be ended: apart.py does it in a notebook, and the grader in its sandbox. There
-this file is loaded for each submission, so it imports no typing, ast or traceback: they take longer than most probes.
+Each probe runs on its own thread, in its own scope, without output or input, and is stopped when its time is up. Where
+no thread can be started, as in a browser, a trace function checks the clock. Three things cannot be stopped this way:
+a call into C that never returns, code that catches every exception for ever, and os._exit. So callers use a process
+that can be killed: a fork in a notebook (apart.py), the sandbox in the grader. The sandbox loads this file for each
+submission, so it does not import typing, ast or traceback: they take longer than most probes.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-BUSY = 10  # times as long by the clock as in work, at most
-SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
-SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
-GRACE = 2.0  # seconds of work that code may take to stop when told to: so long does it take to leave 10⁵ calls
-UNENDED = ("endless", "stuck", "died")  # kinds of outcomes: it was stopped, could not be, or ended its process
+BUSY = 10  # the wall-clock limit, as a multiple of the limit on CPU time
+SLEEPING = 0.02  # share of a core below which a thread is blocked, not starved
+SECONDS = 2.0  # for a probe: most take milliseconds, but a slow disk may have to load a module first
+GRACE = 2.0  # CPU seconds for code to unwind after Stop is raised: unwinding 10⁵ calls takes that long
+UNENDED = ("endless", "stuck", "died")  # kinds of outcomes: stopped, unstoppable, or ended its process
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
@@ -45,23 +45,23 @@ compile_cached = lru_cache(2)(compile)  # probes of one part share their prepara
 
 
 class Outcome(namedtuple("Outcome", ("kind", "value", "told"), defaults=(None, ""))):
-    """What became of a probe.
+    """The outcome of a probe.
 
-    kind     gave, raised, odd (no plain data), todo (not written yet), endless (stopped), stuck (could not be stopped),
-             died (it ended the process it ran in)
-    value    what it gave; or the name of the exception, or of the odd type
-    told     the exception's own words, and where in the learner's code it came from
+    kind     gave, raised, odd (not plain data), todo (not written yet), endless (stopped), stuck (could not be
+             stopped), died (it ended the process it ran in)
+    value    the value; or the name of the exception, or of the odd type
+    told     the exception's message, and the line of the learner's code that raised it
     """
 
     __slots__ = ()
 
     def matches(self, other: Outcome) -> bool:
-        """Whether both came out the same, whatever words an exception had."""
+        """Whether both outcomes are equal; the messages of exceptions do not count."""
         return self.kind == other.kind and equal(self.value, other.value)
 
 
 class Probe(namedtuple("Probe", ("preparation", "expression"))):
-    """An expression, and the statements that it needs to have run; texts, both."""
+    """An expression, and the statements to run before it, both as source text."""
 
     __slots__ = ()
 
@@ -71,18 +71,18 @@ class Stop(BaseException):
 
 
 class Odd(Exception):
-    """A value that is no plain data; its argument is the name of its type."""
+    """Raised for a value that is not plain data. The argument is the name of its type."""
 
 
 class Nowhere(io.TextIOBase):
-    """A stream that keeps nothing, however much is printed."""
+    """A stream that discards all output."""
 
     def write(self, text: str) -> int:
         return len(text)
 
 
 def observe(probes: Iterable[Probe], namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
-    """What each probe gives on these names. After one that had to be stopped, the rest are not run."""
+    """The outcome of each probe on these names. After a probe that had to be stopped, the rest are not run."""
     outcomes: list[Outcome] = []
     for probe in probes:
         outcomes.append(limited(partial(evaluated, probe, namespace), seconds))
@@ -92,7 +92,7 @@ def observe(probes: Iterable[Probe], namespace: dict[str, Any], seconds: float =
 
 
 def evaluated(probe: Probe, namespace: dict[str, Any]) -> Outcome:
-    """One probe. A name such as `sum` is Python's own here, whatever the learner has put under it."""
+    """Evaluate one probe. A builtin name such as `sum` is Python's here, even if the learner has redefined it."""
     scope = {name: value for name, value in namespace.items() if not hasattr(builtins, name)}
     try:
         exec(compile_cached(probe.preparation, "<probe>", "exec"), scope)
@@ -103,45 +103,45 @@ def evaluated(probe: Probe, namespace: dict[str, Any]) -> Outcome:
     except Stop:
         return Outcome("endless")
     except BaseException as error:  # sys.exit in an answer must end neither the kernel nor the check
-        if type(error) is NotImplementedError and not error.args:  # a stub's; the engine's own says what is missing
+        if type(error) is NotImplementedError and not error.args:  # a stub's; the engine's has arguments
             return Outcome("todo", None, place(error, namespace)[0])
         return Outcome("raised", type(error).__name__, words(error, namespace))
 
 
 def words(error: BaseException, namespace: dict[str, Any]) -> str:
-    """What an exception says, and the line of the learner's code it came from."""
+    """The message of an exception, and the line of the learner's code that raised it."""
     try:
         said = " ".join(str(error).split())[:300]
     except Exception:
         said = ""
-    said = said.encode("utf-8", "backslashreplace").decode()  # half a character cannot be shown, or sent
+    said = said.encode("utf-8", "backslashreplace").decode()  # a lone surrogate cannot be shown or sent
     function, line = place(error, namespace)
     where = f"in line {line} of the cell of `{function}`" if function else ""
     return ", ".join(filter(None, [said, where]))
 
 
 def place(error: BaseException, namespace: dict[str, Any]) -> tuple[str, int]:
-    """The innermost function of the learner's that an exception came through, and the line; "" if there is none."""
+    """The learner's innermost function that the exception passed through, and the line; ("", 0) if there is none."""
     calls = [(frame.f_code.co_name, line) for frame, line in walk(error.__traceback__) if frame.f_globals is namespace]
     return calls[-1] if calls else ("", 0)
 
 
 def walk(traceback: Any) -> Iterator[tuple[Any, int]]:
-    """The frames that an exception came through, the outermost first, each with its line."""
+    """The frames of a traceback with their lines, the outermost first."""
     while traceback is not None:
         yield traceback.tb_frame, traceback.tb_lineno
         traceback = traceback.tb_next
 
 
 def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bool] = bool) -> Outcome:
-    """What the call gives on a thread of its own, silently; `endless` if it had to be stopped.
+    """Run a call on its own thread, without output. Returns its outcome; `endless` if it had to be stopped.
 
-    seconds    of work, where the system counts a thread's: on a busy machine it may take longer by the clock
-    enough     whether to stop it before
+    seconds    of CPU time, if the system counts it for each thread: on a busy machine it may take longer by the clock
+    enough     whether to stop the call earlier
     """
     outcomes: list[Outcome] = []
     clocks: list[int] = []
-    done = threading.Event()  # a join that is interrupted takes the thread for ended, and so cannot be relied on
+    done = threading.Event()  # not join(): after an interrupt it takes the thread for ended
 
     def work() -> None:
         try:
@@ -149,21 +149,21 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
                 clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
             outcomes.append(call())
         except BaseException:
-            outcomes.append(Outcome("endless"))  # the word to stop came a moment after the end
+            outcomes.append(Outcome("endless"))  # Stop arrived just after the call ended
         finally:
             done.set()
 
-    if sys.excepthook is None:  # a learner's code set it; threading cannot start a thread without it
+    if sys.excepthook is None:  # the learner's code set it to None; threading needs it to start a thread
         sys.excepthook = sys.__excepthook__
     thread = threading.Thread(target=work, daemon=True)
     with silent(), said_again():
         try:
             thread.start()
-        except RuntimeError:  # there is no other thread, as in a browser
+        except RuntimeError:  # no thread can be started, as in a browser
             return timed(call, seconds)
         try:
             wait(done, clocks, seconds, enough)
-        finally:  # also when the learner interrupts the kernel
+        finally:  # also if the learner interrupts the kernel
             for _ in range(5):
                 if not done.is_set():
                     stop(thread)
@@ -172,7 +172,7 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
 
 
 def timed(call: Callable[[], Outcome], seconds: float) -> Outcome:
-    """The same where there is but one thread: it looks at the clock before each line. Code that catches all goes on."""
+    """The same without threads: check the clock before each line. Code that catches every exception goes on."""
     until = time.monotonic() + seconds
 
     def look(frame: Any, event: str, argument: Any) -> Any:
@@ -191,9 +191,9 @@ def timed(call: Callable[[], Outcome], seconds: float) -> Outcome:
 
 
 def wait(done: threading.Event, clocks: list[int], seconds: float, enough: Callable[[], bool] = bool) -> None:
-    """Until it is done, or has had so many seconds; what sleeps, or waits for others, has them by the wall clock.
+    """Wait until the call is done or has used its seconds: of CPU time, or of wall time while it sleeps.
 
-    Where a thread's work is known, a look that comes ten times too late tells that the machine stood still.
+    If its CPU time is known, a gap of over ten intervals counts as ten: the machine itself had stopped.
     """
     look, most = seconds / 40, seconds / 4 if hasattr(time, "pthread_getcpuclockid") else math.inf
     past, looked, before = 0.0, time.monotonic(), worked(clocks) if clocks else 0.0
@@ -206,22 +206,22 @@ def wait(done: threading.Event, clocks: list[int], seconds: float, enough: Calla
 
 
 def worked(clocks: list[int]) -> float:
-    """Seconds that a thread has had of a core; infinite where that is not known."""
+    """The CPU seconds of a thread; infinite if unknown."""
     try:
         return time.clock_gettime(clocks[0]) if clocks else float("inf")
-    except OSError:  # it has ended in this moment
+    except OSError:  # the thread has just ended
         return float("inf")
 
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """A block in which what is printed is kept nowhere, and `input` raises as it does in a sandbox.
+    """A block without output, in which `input` raises, as it does in the sandbox.
 
-    A box in the notebook would outlive the probe.
+    An input box in the notebook would outlive the probe.
     """
 
     def ask(prompt: object = "") -> str:
-        raise EOFError("input() has nobody to ask in a check: what a function needs comes in as its arguments")
+        raise EOFError("input() does not work in a check: pass what the function needs as arguments")
 
     before, builtins.input = builtins.input, ask
     try:
@@ -232,12 +232,12 @@ def silent() -> Iterator[None]:
 
 
 def stop(thread: threading.Thread) -> None:
-    """Raise Stop in another thread, at its next step in Python."""
+    """Raise Stop in another thread, at its next bytecode."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Stop))
 
 
 def halt(thread: threading.Thread, seconds: float) -> None:
-    """Stop another thread: it is told again and again for so many seconds, for it may catch the word and go on."""
+    """Stop another thread. It may catch Stop and go on, so Stop is raised five times within so many seconds."""
     with said_again():
         for _ in range(5):
             if thread.is_alive():
@@ -247,7 +247,7 @@ def halt(thread: threading.Thread, seconds: float) -> None:
 
 @contextlib.contextmanager
 def said_again() -> Iterator[None]:
-    """A block in which a Stop that arrives in a finalizer, where Python drops it, is not reported: another follows."""
+    """A block that silences Python's report of a Stop raised in a finalizer, where it is lost: another follows."""
 
     def report(dropped: Any) -> None:
         if dropped.exc_type is not Stop:
@@ -264,17 +264,17 @@ def said_again() -> Iterator[None]:
 
 
 def plain(value: Any) -> Any:
-    """A copy of the value in base types. Raises Odd for what is none: an object, a class, too much of anything."""
+    """Copy a value into base types. Raises Odd for anything else: an object, a class, too many items."""
     return copied(value, count(), 0)
 
 
 def copied(x: Any, items: Iterator[int], depth: int) -> Any:
-    kind = type(x)  # the true one: x.__class__ is the learner's to write
+    kind = type(x)  # not x.__class__, which a learner's class can fake
     if next(items) > MOST_ITEMS or depth > DEEPEST:
         raise Odd(f"{kind.__name__} of more than {MOST_ITEMS} items or {DEEPEST} levels")
     if kind is float or x is None or kind is bool:
         return x
-    if kind is int or kind is str:  # as most are
+    if kind is int or kind is str:  # the most common types
         return short(x)
     if issubclass(kind, SEQUENCES):
         return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
@@ -287,7 +287,7 @@ def copied(x: Any, items: Iterator[int], depth: int) -> Any:
 
 
 def short(x: Any) -> Any:
-    """A number or a text, of no more than can be written down. Raises Odd."""
+    """The number or text itself. Raises Odd if it is too long."""
     if isinstance(x, int) and x.bit_length() > MOST_BITS:
         raise Odd(f"int of {x.bit_length()} bits")
     if isinstance(x, str) and len(x) > MOST_ITEMS:
@@ -306,7 +306,7 @@ def from_numpy(x: Any) -> Any:
 
 
 def equal(expected: Any, came: Any) -> bool:
-    """Whether two plain data are the same: numbers to six digits, whole numbers exactly, True not 1, NaN only NaN."""
+    """Whether two plain data are equal: floats to six digits, integers exactly; True is not 1; NaN equals only NaN."""
     if isinstance(expected, bool) or isinstance(came, bool):
         return expected is came
     if isinstance(expected, int | float) and isinstance(came, int | float):

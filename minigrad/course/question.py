@@ -1,12 +1,12 @@
-"""A question with a structured answer: what can be asked, how an answer is read, and how far off it was.
+"""A question with a structured answer: its kinds, how an answer is parsed, and how far off it was.
 
     number    a finite number, with a unit and a tolerance
     option    one of several
     truth     true or false
     shape     a tuple of whole numbers
-    order     the options, put in order
+    order     the options, sorted
 
-Never free text: an answer must be comparable by a program. A question does not hold its right answer.
+There is no free text, because a program must compare answers. A question does not hold its right answer.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from minigrad.course.probe import Odd, equal, plain
 
 KINDS = ("number", "option", "truth", "shape", "order")
 CONFIDENCE = ("guess", "fairly sure", "certain")
-LONGEST = 60  # characters of an answer that is typed
+LONGEST = 60  # characters of a typed answer
 TRUTH = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked. Raises ValueError where no answer could be given.
+    """A question. Raises ValueError for a question that nobody could answer.
 
-    name         what the answer is kept under
-    options      what to choose from, or to put in order
-    unit         of a number, as it is written behind it
-    tolerance    how far a number may be off and still be right, in that unit
+    name         the key of the stored answer
+    options      the options to choose from, or to sort
+    unit         the unit written after a number
+    tolerance    the largest error of a right number, in that unit
     """
 
     name: str
@@ -45,21 +45,21 @@ class Question:
     def __post_init__(self) -> None:
         asked = f"the question {self.name!r}"
         if not isinstance(self.name, str) or not self.name:
-            raise ValueError(f"a question has a name to be kept under, and not {self.name!r}")
+            raise ValueError(f"a question needs a name that is a non-empty string, got {self.name!r}")
         if self.kind not in KINDS:
-            raise ValueError(f"{asked} is one of {', '.join(KINDS)}, and not {self.kind!r}")
+            raise ValueError(f"{asked} must be one of {', '.join(KINDS)}, got {self.kind!r}")
         object.__setattr__(self, "options", tuple(map(str, self.options)))
         if self.kind in ("option", "order") and len(set(self.options)) != max(len(self.options), 2):
-            raise ValueError(f"{asked} needs at least two options, all different, and has {list(self.options)}")
+            raise ValueError(f"{asked} needs at least two options, all different; got {list(self.options)}")
         if not 0 <= self.tolerance < math.inf:
-            raise ValueError(f"{asked} has a finite tolerance of 0 or more, and not {self.tolerance!r}")
+            raise ValueError(f"{asked} needs a finite tolerance of 0 or more, got {self.tolerance!r}")
 
     def answers_like(self, other: Question) -> bool:
-        """Whether an answer to the one could be an answer to the other: in other words, it may be the same question."""
+        """Whether an answer to one question also fits the other, which may be the same question reworded."""
         return (self.kind, self.options, self.unit) == (other.kind, other.options, other.unit)
 
     def read(self, answer: Any) -> Any:
-        """The answer as plain data, from text or from a value. Raises ValueError saying what is wanted instead."""
+        """Parse an answer from text or a value into plain data. Raises ValueError that states the expected form."""
         try:
             given = plain(answer)
         except Odd:
@@ -71,7 +71,7 @@ class Question:
 
     @property
     def wanted(self) -> str:
-        """What an answer is, in words."""
+        """The expected form of an answer, in words."""
         wanted = {
             "number": "a number, such as 2 or 0.5",
             "option": f"one of {', '.join(map(repr, self.options))}",
@@ -82,13 +82,13 @@ class Question:
         return wanted[self.kind]
 
     def right(self, answer: Any, actual: Any) -> bool:
-        """Whether an answer is what came: numbers up to six digits, or to the tolerance."""
+        """Whether an answer equals the result: numbers to six digits, or within the tolerance."""
         if equal(actual, answer):
             return True
         return are_numbers(answer, actual) and abs(answer - actual) <= self.tolerance
 
     def shown(self, value: Any) -> str:
-        """An answer, or what came, as it is written."""
+        """An answer or a result as text."""
         if self.kind == "shape" and isinstance(value, list):
             return str(tuple(value))
         if self.kind == "order" and isinstance(value, list):
@@ -99,7 +99,7 @@ class Question:
         return f"{words} {self.unit}" if self.unit and are_numbers(value) else words
 
     def came(self, actual: Any) -> Any:
-        """What came out, as plain data: a tensor's array, a Value's number, a shape as a list."""
+        """The result as plain data: a tensor's array, a Value's number, a shape as a list."""
         if hasattr(actual, "numpy"):
             actual = actual.numpy()
         try:
@@ -111,7 +111,7 @@ class Question:
         return list(value) if isinstance(value, tuple) else value
 
     def gap(self, answer: Any, actual: Any) -> str:
-        """How far an answer is from what came, in words."""
+        """The difference between an answer and the result, in words."""
         it_is = f"it is {self.shown(actual)}"
         if equal(actual, answer):
             return "and so it is."
@@ -126,12 +126,12 @@ class Question:
         return f"{it_is}."
 
     def plain(self) -> dict[str, Any]:
-        """The question as JSON can say it."""
+        """The question as data for JSON."""
         return {**asdict(self), "options": list(self.options)}
 
 
 def question(said: dict[str, Any]) -> Question:
-    """A question from what plain() gave; what else is in the data is left out."""
+    """A question from the data of plain(). Other keys are ignored."""
     names = {field.name for field in fields(Question)}
     return Question(**{key: value for key, value in said.items() if key in names})
 
@@ -188,7 +188,7 @@ READERS = {
 
 
 def remark(given: Any) -> str:
-    """What often goes wrong with what was typed."""
+    """A hint on a frequent mistake in a typed answer, or ""."""
     if isinstance(given, str) and re.fullmatch(r"\s*[-−]?\d+,\d+\s*", given):
         return f" A decimal fraction has a point: {given.strip().replace(',', '.')}."
     return ""
@@ -199,7 +199,7 @@ def are_numbers(*values: Any) -> bool:
 
 
 def distance(guess: float, came: float) -> str:
-    """The difference of two numbers, and their quotient where it means something."""
+    """The difference of two numbers, and their ratio if both have the same sign."""
     away = guess - came
     whole = isinstance(guess, int) and float(came).is_integer()
     side = ("too many" if away > 0 else "too few") if whole else ("too much" if away > 0 else "too little")

@@ -1,18 +1,18 @@
-"""The questions at the end of a lesson: what is right, and which misconception a wrong answer shows.
+"""The questions at the end of a lesson: the right answers, and the misconception that each wrong answer shows.
 
-They are in quizzes/NAME.toml, in the package, and in no notebook. A digest in the notebook would hide nothing: of four
-options one tries all four. So the browser is told what is right when all is locked, by the kernel, and not before.
-Whoever opens the package's file finds it there: a quiz is for whoever wants to know what they know.
+They are in quizzes/NAME.toml in the package, not in a notebook. A hash in the notebook would hide nothing, because four
+options are quickly tried. So the kernel sends the right answers to the browser only when all answers are locked. A
+learner can still read them in the package's file: a quiz is for those who want to know what they know.
 
     [[questions]]
     name = "dot"
     ask = "…"
-    kind = "option"                  as in question.py; options, unit and tolerance too
+    kind = "option"                  as in question.py; so are options, unit and tolerance
     options = ["…", "…"]
     right = "…"
-    why = "…"                        said with the right answer
+    why = "…"                        shown with the right answer
 
-    [[questions.wrong]]              one for each wrong option; of other kinds, for the mistakes that are known
+    [[questions.wrong]]              required for each wrong option; for other kinds, for known mistakes
     answer = "…"
     shows = "…"                      the misconception
     hint = "…"
@@ -33,7 +33,7 @@ FOLDER = Path(__file__).parent / "quizzes"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong answer, what it shows of whoever gives it, and what helps."""
+    """A wrong answer, the misconception it shows, and a hint."""
 
     answer: Any
     shows: str
@@ -42,7 +42,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Item:
-    """A question with its key."""
+    """A question with its right answer and known mistakes."""
 
     question: Question
     right: Any
@@ -50,7 +50,7 @@ class Item:
     wrong: tuple[Mistake, ...]
 
     def said_of(self, answer: Any) -> list[str]:
-        """What there is to say to somebody who gave this answer."""
+        """The sentences shown for this answer."""
         if self.question.right(answer, self.right):
             return ["Right.", self.why]
         known = [mistake for mistake in self.wrong if self.question.right(answer, mistake.answer)]
@@ -59,18 +59,18 @@ class Item:
 
 
 def quiz(name: str, path: Path | None = None) -> list[Item]:
-    """The questions of a quiz, with their keys. Raises CourseError naming what a file lacks.
+    """Read the questions of a quiz with their answers. Raises CourseError that names what a file lacks.
 
-    path    a file of one's own, in the place of the package's
+    path    another file to read instead of the package's
     """
     path = FOLDER / f"{name}.toml" if path is None else Path(path)
     if not path.is_file():
         known = ", ".join(sorted(each.stem for each in FOLDER.glob("*.toml")))
-        raise CourseError(f"there is no quiz {name!r} ({path.name}); known are: {known}")
+        raise CourseError(f"there is no quiz {name!r} ({path.name}); there are: {known}")
     try:
         return [item(name, said) for said in tomllib.loads(path.read_text("utf-8"))["questions"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise CourseError(f"{path.name} is no quiz: {error}") from error
+        raise CourseError(f"{path.name} is not a quiz: {error}") from error
 
 
 def item(quiz_name: str, said: dict[str, Any]) -> Item:

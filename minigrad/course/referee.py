@@ -1,4 +1,4 @@
-"""Referees: functions that judge what a probe sends, where none of the learner's code runs.
+"""Referees: functions that judge the data a probe sends, where none of the learner's code runs.
 
 Each probe is split in two. The inner half uses the learner's names: it runs beside the learner's code and sends plain
 data. Comparisons, `and`, `or`, `not` and referees are the outer half, which runs on that data: the grader runs it
@@ -34,7 +34,7 @@ from typing import Any
 
 from minigrad.course.probe import Odd, Outcome, Probe, plain
 
-MARK = "referee"  # the decorator; it is only read, and never called
+MARK = "referee"  # the name of the decorator that marks a referee
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Halves:
 
 @lru_cache(256)
 def split(probes: str) -> Halves:
-    """The halves of these probes, each with the definitions that it uses."""
+    """Split probes into their halves, each with the definitions that it uses."""
     body = ast.parse(probes).body
     referees = {each.name: each for each in body if isinstance(each, ast.FunctionDef) and is_referee(each)}
     rest = [each for each in body if each not in referees.values()]
@@ -109,7 +109,7 @@ class Cut:
         return self.slot(node)
 
     def call(self, probe: ast.Call, sent: ast.expr) -> ast.Call:
-        """The referee's call: with what was sent, and with the arguments that it has parameters for."""
+        """The call of the referee: the data sent, then the arguments that it has parameters for."""
         parameters = self.referees[probe.func.id].args  # type: ignore[attr-defined]
         _, *names = [each.arg for each in parameters.args]
         own = [ast.Constant(None) if name == "_" else each for name, each in zip(names, probe.args)]
@@ -126,7 +126,7 @@ class Cut:
         return self.slots[-1]
 
     def compile(self) -> tuple[CodeType, int] | None:
-        """The rule as a function with a parameter for each slot, and how many these are."""
+        """The rule compiled as a function with a parameter for each slot, and the number of slots."""
         if self.rule is None:
             return None
         names = [ast.arg(f"_{i}") for i in range(len(self.slots))]
@@ -135,7 +135,7 @@ class Cut:
 
 
 def dependencies(setup: list[ast.stmt], roots: list[ast.expr]) -> list[ast.stmt]:
-    """The statements of the setup that the roots depend on, directly or through others, in their order."""
+    """The statements of the setup that the roots depend on, directly or indirectly, in their order."""
     names, kept = {name for each in roots for name in uses(each)}, set[ast.stmt]()
     while more := {each for each in setup if each not in kept and not names.isdisjoint(definitions(each))}:
         kept |= more
@@ -177,7 +177,7 @@ def probes_of(body: list[ast.stmt]) -> list[Probe]:
 
 
 def inside(probes: str) -> list[Probe]:
-    """The half that runs beside the learner's code; judge() takes the outcomes of its probes."""
+    """The half of the probes that runs with the learner's code; judge() takes their outcomes."""
     return split(probes).inside
 
 
@@ -189,14 +189,14 @@ def beside(probes: str, place: int) -> Probe:
 
 
 def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:
-    """The outcomes of the probes, from those of their inner halves."""
+    """The outcomes of the probes, computed from the outcomes of their inner halves."""
     halves = split(probes)
-    calm = contextvars.Context()  # where no block of a notebook's is open: no_grad, errstate, a graph
+    calm = contextvars.Context()  # outside the notebook's open blocks: no_grad, errstate, a graph
     with suppress(ModuleNotFoundError):  # the browser edition may have no NumPy, and `minigrad --version` needs none
         import numpy as np
 
-        calm.run(np.seterr, all="ignore")  # what is sent may overflow: a warning would appear in the notebook
-    scope: dict[str, Any] = {MARK: lambda function: function}  # a new one each time: what is sent may change it
+        calm.run(np.seterr, all="ignore")  # the data may overflow, and a warning would appear in the notebook
+    scope: dict[str, Any] = {MARK: lambda function: function}  # new for each call, because judging may change it
     calm.run(exec, halves.setup, scope)
     return [calm.run(decide, rule, came, scope) for rule, came in zip_longest(halves.rules[: len(sent)], sent)]
 
@@ -211,7 +211,7 @@ def decide(rule: tuple[CodeType, int] | None, came: Outcome, scope: dict[str, An
         return Outcome("gave", plain(function(came.value) if slots == 1 else function(*came.value)))
     except Odd as odd:
         return Outcome("odd", str(odd))
-    except AssertionError as broken:  # its words are the referee's own
+    except AssertionError as broken:  # the message is the referee's own
         return Outcome("raised", "AssertionError", " ".join(str(broken).split())[:300])
     except Exception as error:
         return Outcome("raised", type(error).__name__)

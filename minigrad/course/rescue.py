@@ -1,9 +1,8 @@
-"""Brings back notebooks that JupyterLab was killed while saving.
+"""Restore notebooks that JupyterLab was killed while saving.
 
 JupyterLab copies NAME.ipynb to .~NAME.ipynb, writes into NAME.ipynb, and then removes the copy. A kill in between
-leaves a notebook of 0 bytes, or the beginning of one, beside a copy that is whole. A power cut can leave an empty
-notebook and no copy; then JupyterLab's last checkpoint is what there is. The damaged file goes to backup/, so both are
-kept.
+leaves an empty or truncated notebook, and a complete copy. A power cut can leave an empty notebook and no copy; then
+only JupyterLab's last checkpoint is left. The damaged file goes to backup/, so both versions are kept.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from pathlib import Path
 
 from minigrad.course.lessons import back_up, cell_sources, shipped, write
 
-MOMENT = 1.0  # seconds; a save that lives ends, or goes on, within them
+MOMENT = 1.0  # seconds in which a running save ends or makes progress
 PREFIX = ".~"
 
 
 @dataclass(frozen=True)
 class Damaged:
-    """A notebook that was damaged.
+    """A damaged notebook.
 
-    name       below the course folder
-    well       whether it is a notebook again
+    name       its path below the course folder
+    well       whether it was restored
     sentence   what happened to it, and what to do
     """
 
@@ -39,44 +38,44 @@ class Damaged:
 
 
 def rescue(folder: Path) -> list[Damaged]:
-    """Bring back every damaged notebook of a course folder that has a whole copy; all that were damaged."""
+    """Restore each damaged notebook of a course folder that has a complete copy. Returns all damaged ones."""
     return [found for path in candidates(folder) if (found := rescue_notebook(folder, path))]
 
 
 def candidates(folder: Path) -> list[Path]:
-    """The notebooks in the folder and in those of the course, by name, with those of which only a copy is there."""
+    """The sorted paths of all notebooks in the course folder, including those of which only a copy exists."""
     places = {folder, *(folder / Path(name).parent for name in shipped())}
     found = {path for place in places for path in place.glob("*.ipynb")}
     return sorted(path.with_name(path.name.removeprefix(PREFIX)) for path in found)
 
 
 def rescue_notebook(folder: Path, path: Path) -> Damaged | None:
-    """Bring one notebook back if it is damaged; None if it is well, or is being saved right now."""
+    """Restore one notebook if it is damaged; None if it is not, or is being saved right now."""
     name = path.relative_to(folder).as_posix()
     if is_whole(path) or is_being_saved(path):
         return None
     size = path.stat().st_size if path.exists() else 0
     copy = next(whole_copies(path), None)
     if copy is None:
-        way = f"`minigrad reset {name}` gives it back as it was shipped"
-        said = f"is no notebook ({size} bytes), and JupyterLab has left no copy of it: {way}."
+        way = f"`minigrad reset {name}` restores it as it was shipped"
+        said = f"is not a notebook ({size} bytes), and JupyterLab left no copy of it: {way}."
         return Damaged(name, False, said) if name in shipped() and path.exists() else None
     try:
         with back_up(folder, name) if path.exists() else nullcontext() as backup:
             write(path, copy.read_bytes())
     except OSError as error:
-        said = f"was cut short while JupyterLab saved it. {copy} is whole, and could not be put in its place"
-        return Damaged(name, False, f"{said} ({error.strerror}): make room, or copy it there.")
+        said = f"was cut short while JupyterLab saved it. {copy} is complete, but could not replace it"
+        return Damaged(name, False, f"{said} ({error.strerror}): free disk space, or copy it by hand.")
     if copy.name.startswith(PREFIX):
         with suppress(OSError):
             copy.unlink()
-    kept = f"; what was in its place is {backup}" if backup else ""
+    kept = f"; the damaged file is {backup}" if backup else ""
     of = "the copy from before that save" if copy.name.startswith(PREFIX) else "JupyterLab's last checkpoint of it"
     return Damaged(name, True, f"was cut short ({size} bytes) while JupyterLab saved it: {of} is back{kept}.")
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a notebook can be read there, or nothing can because this user may not."""
+    """Whether the file is a readable notebook, or this user has no permission to read it."""
     try:
         return cell_sources(path.read_bytes()) is not None
     except FileNotFoundError:
@@ -86,7 +85,7 @@ def is_whole(path: Path) -> bool:
 
 
 def whole_copies(path: Path) -> Iterator[Path]:
-    """The copies of a damaged notebook that are whole, the newest first; of an empty one the checkpoint, too."""
+    """The complete copies of a damaged notebook, the newest first; for an empty one also the checkpoint."""
     place = Path(os.path.realpath(path))
     copies = [place.with_name(f"{PREFIX}{place.name}")]
     if path.exists() and not path.read_bytes().strip(b"\0 \n"):
@@ -95,7 +94,7 @@ def whole_copies(path: Path) -> Iterator[Path]:
 
 
 def is_being_saved(path: Path) -> bool:
-    """Whether a living JupyterLab writes it: the file is new, and changes or becomes whole within a moment."""
+    """Whether JupyterLab is saving it now: the file is recent, and changes or becomes complete within MOMENT."""
     try:
         before = path.stat()
         if abs(time.time() - before.st_mtime) > 3 * MOMENT:

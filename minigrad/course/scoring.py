@@ -1,7 +1,7 @@
-"""score: what check says of a whole notebook, as data.
+"""score: the verdicts of check on a whole notebook, as data.
 
-The notebook runs in this process, with your rights: score work that you trust. That of others is graded by
-minigrad.course.grading, in a sandbox.
+The notebook runs in this process with your permissions, so score only work that you trust. minigrad.course.grading
+grades the work of others in a sandbox.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ CELL_SECONDS = 10.0
 
 
 def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[str, Any]:
-    """The points of an exercise, from its notebook or from the names it left, as plain data.
+    """The points of an exercise, from its notebook or from the names that it defined, as plain data.
 
-    status    graded, or why it could not be: never a silent 0
-    points    of: the most there are
-    parts     part → state, points, of, and what check says of it
+    status    "graded", or why it could not be graded: never a silent 0
+    points    the points; `of` is the maximum
+    parts     part → state, points, of, and the text of check
     cells     number of a cell → the error it ended with
     """
     if isinstance(work, dict):
         if name is None:
-            raise ValueError("to score names, say of which exercise: score(globals(), '01_…')")
+            raise ValueError("to score names, give the exercise too: score(globals(), '01_…')")
         return marks(exercise.named(name), work)
     path = Path(work)
     try:
@@ -41,10 +41,10 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
         name = name or notebook["metadata"].get("minigrad", {}).get("exercise", path.stem)
         the_exercise = exercise.named(str(name))
     except FileNotFoundError:
-        return unscored(f"there is no {path}" if not path.exists() else f"{path.name} is of no exercise we know")
+        return unscored(f"there is no {path}" if not path.exists() else f"{path.name} belongs to no known exercise")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return unscored(f"{path.name} is no notebook: {type(error).__name__}: {error}")
-    # A memory of its own, that no file keeps: what is scored here was tried by somebody else.
+        return unscored(f"{path.name} is not a notebook: {type(error).__name__}: {error}")
+    # Attempts that no file stores: the scored work is somebody else's.
     namespace: dict[str, Any] = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     cells = {n: ran for n, source in enumerate(sources, 1) if (ran := run(source, namespace))}
     return {**marks(the_exercise, namespace), "cells": cells}
@@ -66,13 +66,13 @@ def unscored(why: str) -> dict[str, Any]:
 
 
 def source_of(cell: dict[str, Any]) -> str:
-    """A cell's Python: what is for IPython alone is left out."""
+    """The Python code of a cell, without magics and shell commands."""
     lines = "".join(cell["source"]).splitlines()
     return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
 
 
 def run(source: str, namespace: dict[str, Any]) -> str:
-    """Run a cell, going on after any error; what became of it, if it did not end well."""
+    """Run a cell and catch any error. Returns the kind of the error, or ""."""
     file = f"<cell {crc32(source.encode()):x}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # AutoGraph reads the source
 

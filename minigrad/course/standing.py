@@ -1,7 +1,7 @@
-"""How far a learner has come: read off what their folder keeps, as data, as text and as a table with bars.
+"""The learner's progress, read from the files in their folder: as data, as text and as a table with bars.
 
-`minigrad status` prints it, and `dashboard()` shows it on the start page. Nothing is counted that was not written down
-when it happened; what the course has no longer is not told of.
+`minigrad status` prints it, and `dashboard()` shows it on the start page. It counts only recorded events, and skips
+exercises and quizzes that the course no longer has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MARKS = {"passed": "✓", "broken": "✗", "revealed": "◇", "tried": "…", "u
 
 @dataclass(frozen=True)
 class PartStanding:
-    """state: untried, tried, passed, broken (passed, and wrong now) or revealed (the solution came before a pass)."""
+    """state: untried, tried, passed, broken (passed before, wrong now) or revealed (solution shown before a pass)."""
 
     name: str
     state: str
@@ -41,7 +41,7 @@ class PartStanding:
 
 @dataclass(frozen=True)
 class Work:
-    """An exercise."""
+    """The progress in one exercise."""
 
     name: str
     title: str
@@ -60,9 +60,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Answered:
-    """Questions of one lesson or one quiz: how many are locked, are known to be right, and are there.
+    """The counts of questions in one lesson or quiz: locked, known to be right, and in total.
 
-    of    None where nobody has counted them
+    of    the total; None for predictions, whose number is unknown
     """
 
     name: str
@@ -73,9 +73,9 @@ class Answered:
 
 @dataclass(frozen=True)
 class Standing:
-    """All that is kept of one learner.
+    """The whole progress of one learner.
 
-    home    the way from the notebook that runs here to the course folder, for links
+    home    the path from the running notebook to the course folder, for links
     """
 
     exercises: tuple[Work, ...]
@@ -84,7 +84,7 @@ class Standing:
     home: str = ".."
 
     def plain(self) -> dict[str, Any]:
-        """The same as data, with how many parts are passed."""
+        """The same as data, with the number of passed parts."""
         data = asdict(self)
         del data["home"]
         for said, work in zip(data["exercises"], self.exercises):
@@ -93,7 +93,7 @@ class Standing:
 
     @property
     def next(self) -> str:
-        """The notebook to go on with: a lesson; its exercise, once either is begun; "" when all is done."""
+        """The notebook to continue with: a lesson, or its exercise once either is begun; "" when all is done."""
         begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked}
         for work in self.exercises:
             if work.points + work.revealed < work.of:
@@ -118,7 +118,7 @@ class Standing:
 
 
 def dashboard() -> Standing:
-    """How far you have come, in the course folder that this notebook is in."""
+    """Your progress in the course folder of this notebook."""
     file = place(attempts.FILE)
     if file is None:
         return standing(None)
@@ -126,7 +126,7 @@ def dashboard() -> Standing:
 
 
 def standing(folder: Path | None) -> Standing:
-    """What a course folder keeps of its learner; of no folder, nothing is done."""
+    """The progress stored in a course folder; without a folder, nothing is done."""
     tried = [] if folder is None else attempts.attempts(folder)
     answers = [] if folder is None else progress.answers(folder)
     quizzes = {path.stem: len(quiz.quiz(path.stem)) for path in sorted(quiz.FOLDER.glob("*.toml"))}
@@ -140,7 +140,7 @@ def standing(folder: Path | None) -> Standing:
 
 
 def quiz_of(record: Record, quizzes: dict[str, int]) -> str | None:
-    """The quiz that a question is of; None if it is a prediction."""
+    """The quiz that a question belongs to; None for a prediction."""
     name = str(record["name"]).rpartition("/")[0]
     return name if name in quizzes else None
 
@@ -160,11 +160,11 @@ def counted(name: str, records: Sequence[Record], of: int | None = None) -> Answ
     return Answered(name, len(records), sum(record["right"] is True for record in records), of)
 
 
-# -- shown ------------------------------------------------------------------------------------
+# -- display ----------------------------------------------------------------------------------
 
 
 def text(standing: Standing) -> list[str]:
-    """The same in lines of text."""
+    """The progress as lines of text."""
     width = max((len(work.name) for work in standing.exercises), default=0)
     lines = [f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises."]
     for each in standing.exercises:
@@ -186,7 +186,7 @@ def answered(each: Answered) -> str:
 
 
 def table(standing: Standing) -> str:
-    """The same as a table with bars; the words are all there, so that the bars may be skipped."""
+    """The progress as an HTML table. The text alone is complete, so a reader can skip the bars."""
     rows = [
         row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}"),
             bar(work.points, work.revealed, work.of), f"{work.points} of {work.of} points",
@@ -226,7 +226,7 @@ def row(title: str, bar: str, said: str, parts: str) -> str:
 
 
 def bar(done: int, shown: int, of: int) -> str:
-    """A bar: what is done solid, what was shown, or locked and not right, hatched by its outline."""
+    """A bar as SVG: a solid part for `done`, and a dashed outline for `shown` (or locked but not right)."""
     step = WIDTH / max(of, 1)
     marks = f'<rect x="1" y="1" width="{done * step:.1f}" height="{HEIGHT}" fill="{DONE}"/>' if done else ""
     if shown:

@@ -1,10 +1,10 @@
-"""How many times as long one way takes as another, on a machine that does other things, too.
+"""Compare the running times of several functions on a machine that also runs other programs.
 
     times = in_turns(eager=f, traced=g)
     print(f"{times['eager'] / times['traced']:.1f} times as long")
 
-Whatever else runs slows down who has the turn. So the ways take turns, and each round is a measurement of its own:
-where the rounds disagree there is no verdict, and the text is `somewhere between 0.9 and 3.1`.
+Another program slows down whichever function is running. So the functions take turns, and each round is a separate
+measurement. If the rounds disagree there is no verdict, and the text is `somewhere between 0.9 and 3.1`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from statistics import quantiles
 from minigrad.profiler.clock import calls_for, seconds
 
 ROUNDS = 7
-TRIES = 3  # in a round, of which the fastest counts
-LEAST = 1e-3  # seconds: what takes less is timed several calls at a time, for a clock has ticks
-STABLE = 1.5  # times as much, at most, in the upper quartile as in the lower
+TRIES = 3  # in a round; the fastest counts
+LEAST = 1e-3  # seconds; shorter calls are timed several at once, because the clock ticks
+STABLE = 1.5  # the largest ratio of the upper to the lower quartile
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """A number for each round: seconds, or what is computed of them, round by round."""
+    """A number for each round: seconds, or a difference or ratio of them."""
 
     each: tuple[float, ...]
 
@@ -46,7 +46,7 @@ class Rounds:
         return low > 0 and high <= STABLE * low
 
     def among(self, *limits: float) -> int | None:
-        """How many of these ascending limits it is above; None where the rounds disagree."""
+        """The number of these ascending limits that it exceeds; None if the rounds disagree."""
         low, _, high = (bisect(limits, quartile) for quartile in self.quartiles)
         return low if low == high else None
 
@@ -58,12 +58,12 @@ class Rounds:
 
 
 def in_turns(rounds: int = ROUNDS, **ways: Callable[[], object]) -> dict[str, Rounds]:
-    """Seconds of one call of each way, in each round; what a first call prepares is not counted."""
+    """The seconds of one call of each function, in each round. A first call, which may compile, is not counted."""
     return {name: Rounds(times) for name, times in measure(rounds, ways).items()}
 
 
 def measure(rounds: int, ways: dict[str, Callable[[], object]]) -> dict[str, tuple[float, ...]]:
-    """The times of in_turns. nbval, which compares no times, calls each way once instead."""
+    """The times for in_turns(). Under nbval, which compares no times, each function is called once instead."""
     calls = {}
     for name, way in ways.items():
         way()

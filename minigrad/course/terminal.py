@@ -1,6 +1,6 @@
-"""What a person reads in the terminal that JupyterLab runs in: one address, how to stop, and what goes wrong.
+"""Limit JupyterLab's output in the terminal to one address, how to stop it, and errors.
 
-All else goes into a file: JupyterLab's own log has the address three times among 40 lines, and each kernel adds to it.
+The rest goes into a file: JupyterLab's own log repeats the address three times in 40 lines, and each kernel adds more.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import sys
 from functools import cache
 from typing import TextIO
 
-AND_THEN = ", and then y" if os.name == "posix" and sys.stdin and sys.stdin.isatty() else ""  # where Jupyter asks
+AND_THEN = ", and then y" if os.name == "posix" and sys.stdin and sys.stdin.isatty() else ""  # Jupyter asks
 ADDRESS = re.compile(r"https?://(127\.0\.0\.1|\[::1\]):\d+/\S*")
 
 
 class Quiet(logging.FileHandler):
-    """A log file, which tells the terminal what a person needs."""
+    """A log file handler that also prints the address and errors in the terminal."""
 
     def __init__(self, filename: str, **_: object) -> None:
         super().__init__(filename, encoding="utf-8")
@@ -34,7 +34,7 @@ class Quiet(logging.FileHandler):
 
 @cache
 def terminal(log: str) -> TextIO:
-    """Standard error, kept for this process: kernels and browsers, which inherit it, write to the log instead."""
+    """The original stderr, for this process only: kernels and browsers inherit the log file as their stderr."""
     kept = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND), 2)
     sys.stderr = kept
@@ -42,5 +42,5 @@ def terminal(log: str) -> TextIO:
 
 
 def quietly(log: str) -> dict[str, object]:
-    """How a Jupyter application is told to log: `--Application.logging_config`."""
+    """The value of the Jupyter option `--Application.logging_config`."""
     return {"handlers": {"console": {"class": f"{__name__}.{Quiet.__name__}", "filename": log}}}

@@ -309,7 +309,7 @@ def test_who_could_not_be_read_waits_for_a_person(reader, results):
     reader.open(f"gradebook/{prose.NAME}/{prose.NAME}")
     reader.page.wait_for_load_state("networkidle")
     reader.open(f"submissions/{submission(results, 'unreadable')}/?index=0")
-    assert "unreadable the file is no notebook" in reader.page.locator(".rendered_html").first.inner_text()
+    assert "unreadable the file is not a notebook" in reader.page.locator(".rendered_html").first.inner_text()
     reader.open(f"manage_submissions/{prose.NAME}")
     row = reader.page.get_by_role("row", name="unreadable")
     expect(row).to_contain_text("needs manual grading")

@@ -165,7 +165,7 @@ def test_whoever_has_passed_may_see_the_solution_and_keeps_the_points(home):
 )
 def test_a_part_that_was_solved_and_then_broken_says_so_until_it_is_right_again(home, wrong):
     """`status` said passed, `check` said not yet, and `grade` gave no point."""
-    broken = "visits: passed before; what is in the notebook now is wrong"
+    broken = "visits: passed before, but the current answer is wrong"
     assert in_a_new_kernel(RIGHT).passed
     for _ in range(2):  # the second time the attempt is known
         said = in_a_new_kernel(wrong)

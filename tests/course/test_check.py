@@ -90,7 +90,7 @@ ANSWERS = {  # what it is → (the answer, the state of its part, what is said, 
         "def double(x):\n    y = x\n    return y / 0", "fail",
         "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`).",
     ),
-    "text for a truth": ("n = 'True'", "fail", "It is text, and True or False is wanted", part("n", True)),
+    "text for a truth": ("n = 'True'", "fail", "It is text, and True or False is expected", part("n", True)),
 }  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_an_answer_cannot_ask_whoever_sits_there(monkeypatch):
     verdict = answered("def double(x):\n    return 2 * int(input('how many? '))")
 
     assert asked == []
-    assert "raised EOFError (input() has nobody to ask" in verdict.says[0]
+    assert "raised EOFError (input() does not work in a check" in verdict.says[0]
     assert input() == "3"
 
 
@@ -221,9 +221,9 @@ def test_an_object_where_a_number_is_wanted_is_not_called_text():
 
 def test_small_letters_are_asked_for_where_a_word_has_a_large_one_and_none_is_wanted():
     """What a probe said of an answer, "Mul reads t, …", was once told to begin with a small letter."""
-    assert "small letters" in answered("n = 'Exact'", part("n", "zero")).says[0]
-    assert "small letters" not in answered("n = 'Mul reads t'", part("n", "zero")).says[0]
-    assert "small letters" not in answered("n = 'C'", part("n", "B")).says[0]
+    assert "lower case" in answered("n = 'Exact'", part("n", "zero")).says[0]
+    assert "lower case" not in answered("n = 'Mul reads t'", part("n", "zero")).says[0]
+    assert "lower case" not in answered("n = 'C'", part("n", "B")).says[0]
 
 
 def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():
@@ -344,6 +344,6 @@ def test_after_a_syntax_error_check_says_that_it_looked_at_the_answer_before():
     said_now = said(f"In = {cells!r}\ndef order(y): return [y]\nNode = str\nsaid = check('order')")
     said_after = said(f"In = {[*cells, 'x = 1', 'order = list']!r}\norder = list\nNode = str\nsaid = check('order')")
 
-    old = "The cell of `order` was run last with a SyntaxError in line 1, so this is of what it said before."
+    old = "The cell of `order` was run last with a SyntaxError in line 1, so its older version was checked."
     assert old in said_now.sentences
     assert "SyntaxError" not in repr(said_after)

@@ -248,14 +248,14 @@ def test_a_name_that_fits_two_files_or_none_is_refused_with_the_choice(checkout:
     assert f"'01' could be exercises/01_graph.ipynb or {GRAPH}: name one" in checkout.refused("reset", "01")
     misspelt = checkout.refused("reset", "01_grahp")
     assert f"no file '01_grahp': did you mean exercises/01_graph.ipynb or {GRAPH}?" in misspelt
-    assert "no file '07': names begin as exercises/01_graph.ipynb does. All are in " in checkout.refused("reset", "07")
+    assert "no file '07': an example is exercises/01_graph.ipynb. All are in " in checkout.refused("reset", "07")
 
 
 def test_the_course_is_not_copied_onto_itself(checkout: Checkout) -> None:
     before = (checkout.root / FIRST).read_bytes()
 
-    assert "name another folder" in checkout.refused("copy", checkout.root)
-    assert "name another folder" in checkout.refused("reset", "00", "--dir", ".")
+    assert "choose another folder" in checkout.refused("copy", checkout.root)
+    assert "choose another folder" in checkout.refused("reset", "00", "--dir", ".")
     assert (checkout.root / FIRST).read_bytes() == before
 
 

@@ -47,7 +47,7 @@ def test_what_is_said_to_people_is_a_line_for_each_finding(checkout: Checkout) -
             "minigrad",
             "0.0.6",
             "its name",
-            "minigrad 0.0.6, another project's, is installed too",
+            "another project's minigrad 0.0.6 is installed too",
             "pip uninstall minigrad",
         ),
         ("numpy", "1.26.4", "packages", "needed: numpy>=2 (found 1.26.4)", "start.py"),

@@ -95,7 +95,7 @@ def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
     second.stop()
 
     assert other != port
-    assert re.search(rf"open in a JupyterLab already: http://localhost:{port}/lab\?token=\w+\n", second.printed)
+    assert re.search(rf"already open in JupyterLab: http://localhost:{port}/lab\?token=\w+\n", second.printed)
     assert f"port {port} is already in use, trying another port" in (checkout.work / LOG).read_text("utf-8")
 
 
@@ -140,9 +140,9 @@ def test_what_has_no_slides_is_said_before_it_is_presented(checkout: Checkout) -
 
     said = checkout.minigrad("lab", "--present", "exercises/01", "--version").stdout
 
-    assert "exercises/01_graph.ipynb has no slides of its own: each of its headings begins a page\n" in said
+    assert "exercises/01_graph.ipynb marks no slides: each heading begins a slide\n" in said
     assert checkout.minigrad("lab", "--present", "lessons/GLOSS").stderr == (
-        "minigrad: lessons/GLOSSARY.md is no notebook, and has no slides: present one such as "
+        "minigrad: lessons/GLOSSARY.md is not a notebook, and has no slides: choose one such as "
         "lessons/00_start_here.ipynb\n"
     )
 

@@ -261,10 +261,10 @@ def test_what_cannot_be_scored_says_why(tmp_path):
 
     status = {name: score(tmp_path / f"{name}.ipynb")["status"] for name in ("no", "empty", "list", "other", "missing")}
 
-    assert all(status[name].startswith(f"{name}.ipynb is no notebook: ") for name in ("no", "empty", "list")), status
-    assert status["other"] == "other.ipynb is of no exercise we know"
+    assert all(status[name].startswith(f"{name}.ipynb is not a notebook: ") for name in ("no", "empty", "list")), status
+    assert status["other"] == "other.ipynb belongs to no known exercise"
     assert status["missing"].startswith("there is no ")
-    with pytest.raises(ValueError, match="of which exercise"):
+    with pytest.raises(ValueError, match="give the exercise"):
         score({})
     assert score({}, NAME)["points"] == 0
 

@@ -40,5 +40,5 @@ def test_a_gate_that_is_asked_again_has_its_last_answer():
 def test_a_name_that_is_none_of_them_is_refused():
     gates = Gates("small", "quick")
     for ask in (lambda: gates("smal", True, "a size"), lambda: gates.left_out("smal", "no reason")):
-        with pytest.raises(KeyError, match="the gates are small, quick, and 'smal' was asked"):
+        with pytest.raises(KeyError, match="there is no gate 'smal'; the gates are small, quick"):
             ask()

@@ -70,7 +70,7 @@ def test_what_is_begun_is_laid_out_as_it_should_be(root):
      "02_" + "a" * 60, "02_a\n"],
 )  # fmt: skip
 def test_a_name_that_is_none_is_refused_and_nothing_is_written(root, name):
-    with pytest.raises(CourseError, match="no name for an exercise"):
+    with pytest.raises(CourseError, match="is not a valid exercise name"):
         new.exercise(name, root)
 
     assert not (root / "solutions").exists()
@@ -80,7 +80,7 @@ def test_an_exercise_that_is_there_is_left_as_it_is(root):
     path = new.exercise("02_slopes", root)
     path.write_text("mine", "utf-8")
 
-    with pytest.raises(CourseError, match="left as it is"):
+    with pytest.raises(CourseError, match="is unchanged"):
         new.exercise("02_slopes", root)
 
     assert path.read_text("utf-8") == "mine"
@@ -104,7 +104,7 @@ def test_the_command_begins_one_and_says_what_is_next(checkout):
     said = checkout.minigrad("new", "exercise", "02_slopes").stdout
 
     assert (checkout.root / "solutions" / "source" / "02_slopes.py").is_file()
-    assert "solutions/source/02_slopes.py is a whole exercise".replace("/", str(Path("/"))) in said
+    assert "solutions/source/02_slopes.py is a complete exercise".replace("/", str(Path("/"))) in said
     assert "already" in checkout.refused("new", "exercise", "02_slopes")
 
 

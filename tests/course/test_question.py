@@ -116,12 +116,12 @@ def test_a_number_within_the_tolerance_is_right_and_one_beyond_is_not():
 @table(
     "said, words",
     [
-        ({"kind": "essay"}, "number, option, truth, shape, order, and not 'essay'"),
+        ({"kind": "essay"}, "number, option, truth, shape, order, got 'essay'"),
         ({"kind": "option", "options": ("a",)}, "at least two options"),
-        ({"tolerance": float("nan")}, "tolerance of 0 or more, and not nan"),
-        ({"tolerance": -1.0}, "tolerance of 0 or more, and not -1"),
+        ({"tolerance": float("nan")}, "tolerance of 0 or more, got nan"),
+        ({"tolerance": -1.0}, "tolerance of 0 or more, got -1"),
         ({"kind": "order", "options": ("a", "a")}, "at least two options"),
-        ({"name": ""}, "a name to be kept under"),
+        ({"name": ""}, "needs a name"),
     ],
 )
 def test_a_question_without_an_answer_is_refused(said, words):

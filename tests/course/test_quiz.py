@@ -126,7 +126,7 @@ def test_what_is_no_answer_is_told_beside_its_question(two):
         (("answer = 22", "answer = 4"), "a wrong answer to 'sum' is right"),
         (('answer = "down"', 'answer = "sideways"'), "sideways"),
         (('["up", "down"]', '["up", "down", "left"]'), "does not say what 'left' shows"),
-        (("name", "= name"), "two.toml is no quiz"),
+        (("name", "= name"), "two.toml is not a quiz"),
     ],
 )
 def test_a_file_that_is_no_quiz_is_refused_with_what_it_lacks(two, tmp_path, change, words):

@@ -99,7 +99,7 @@ def test_a_copy_that_is_cut_short_itself_is_not_taken(checkout):
     process = checkout.minigrad("doctor")
 
     assert process.returncode == 1
-    assert f"{FIRST} is no notebook (0 bytes)" in process.stdout
+    assert f"{FIRST} is not a notebook (0 bytes)" in process.stdout
     assert f"`minigrad reset {FIRST}`" in process.stdout
     assert (checkout.work / COPY).exists()
 
@@ -145,7 +145,7 @@ def test_on_a_full_disk_nothing_is_lost_and_it_says_where_the_copy_is(killed):
 
     process = killed.minigrad("status", preexec_fn=tiny_files)
 
-    assert "could not be put in its place" in process.stdout, process.stderr
+    assert "could not replace it" in process.stdout, process.stderr
     assert sources(killed.work / COPY) == ["my own"]
 
 

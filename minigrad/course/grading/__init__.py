@@ -1,6 +1,6 @@
-"""Grading of what others have handed in: programs of strangers, run where they can do no harm, judged elsewhere.
+"""Grade submissions: programs of strangers, run in a sandbox and judged outside it.
 
-In the order of reading: `submission` reads a file, `sandbox` is where it runs, `inside` is what runs there, `grade` is
-the verdict; `collect` finds many, `batch` grades them; `tables`, `pages` and `gradebook` tell, in `letters` that are
-letters and no more; `command` is all of it.
+In reading order: `submission` reads a file, `sandbox` runs it, `inside` is the program that runs there, `grade` makes
+the result; `collect` finds the files, `batch` grades them; `tables`, `pages` and `gradebook` write the results, with
+text made safe by `letters`; `command` is the whole command.
 """

@@ -1,8 +1,8 @@
-"""Which answers are nearly the same, whatever their names are called.
+"""Find answers that are nearly equal, even if their names differ.
 
-An answer is read as a list of tokens, in which every name of its own is the same word; its fingerprint is the set of
-runs of tokens in it (Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", 2003,
-without the winnowing: exercises are short). Two are compared by the share of runs that they have in common.
+An answer is split into tokens, with each name that it defines replaced by the same word. Its fingerprint is the set of
+its runs of RUN tokens (Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", 2003,
+without the winnowing: exercises are short). The similarity of two answers is the share of runs that both have.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from itertools import combinations, islice
 
 RUN = 8  # tokens
-SHORTEST = 60  # tokens; below, everybody writes the same
-LONGEST = 20_000  # tokens; a program of so many is nobody's answer
-ALIKE = 0.85  # of the runs in both, to those in either
+SHORTEST = 60  # tokens; shorter answers are all alike
+LONGEST = 20_000  # tokens; no real answer is longer
+ALIKE = 0.85  # the least ratio of the runs in both to those in either
 KNOWN = {*keyword.kwlist, *dir(builtins)}
 SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def groups(sources: dict[str, str]) -> list[tuple[set[str], float]]:
-    """(who, the least share in common with the nearest of the group), the largest groups first."""
+    """Groups of similar answers: (their keys, the least share with the nearest member), the largest group first."""
     prints = {who: runs for who, source in sources.items() if (runs := fingerprint(source))}
     group = {who: frozenset([who]) for who in prints}
     nearest: dict[str, float] = {}
@@ -39,10 +39,10 @@ def groups(sources: dict[str, str]) -> list[tuple[set[str], float]]:
 
 
 def fingerprint(source: str) -> set[int]:
-    """The runs of tokens of an answer; empty where it is short, or no Python."""
+    """The hashes of the token runs in an answer; empty if it is short or not Python."""
     try:
         words = list(islice(tokens(source.encode("utf-8", "backslashreplace").decode()), LONGEST))
-    except Exception:  # what is no Python, each version refuses in its own way
+    except Exception:  # Python versions raise different exceptions for invalid source
         return set()
     return {hash(tuple(words[i : i + RUN])) for i in range(len(words) - RUN + 1)} if len(words) >= SHORTEST else set()
 

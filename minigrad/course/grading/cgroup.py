@@ -1,7 +1,7 @@
-"""A control group for each sandbox, where this process may make one: what all its processes use together has an end.
+"""A control group for each sandbox, if this process may make one: it limits the use of all its processes together.
 
-Version 2 of the kernel's interface is one tree, version 1 has a tree for each controller. A group is made in this
-process's own, or else in the nearest above it in which this process may.
+Version 2 of the kernel's interface is one tree; version 1 has a tree for each controller. A group is made in this
+process's own group, or in the nearest parent group that this process may write to.
 https://docs.kernel.org/admin-guide/cgroup-v2.html
 """
 
@@ -19,21 +19,21 @@ from pathlib import Path
 from secrets import token_hex
 
 CONTROLLERS = {"memory", "pids", "cpu", "cpuacct"}
-PERIOD = 100_000  # µs, of which one processor has as many
-OWN = 4  # processes of bubblewrap's and of the shell
+PERIOD = 100_000  # µs; a quota of the same length is one processor
+OWN = 4  # processes of bubblewrap and the shell
 JOIN = 'for door; do shift; [ "$door" = -- ] && break; echo $$ > "$door" || exit 1; done; exec "$@"'
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use: told to the kernel, to bubblewrap, to who watches from outside, and to the inside.
+    """The limits of a submission, enforced by the kernel, bubblewrap, the watcher outside and the program inside.
 
-    cell, part, all    seconds: for one cell, for the probes of one part, for everything
-    patience           how many times as long everything may take by the clock, where others keep the machine busy
+    cell, part, all    CPU seconds: for one cell, for the probes of one part, for everything
+    patience           the wall-clock limit as a multiple of `all`, for a machine that others keep busy
     memory             bytes, of all its processes together
-    disk               bytes, in each of three folders that are kept in memory
+    disk               bytes, in each of the three folders in memory
     processes          at once
-    files              and folders, in the three folders together
+    files              files and folders, in the three folders together
     """
 
     cell: float = 10.0
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Group:
-    """What a sandbox is put in.
+    """The control group of one sandbox.
 
     folders    controller → the folder of the group
     """
@@ -56,7 +56,7 @@ class Group:
     folders: dict[str, Path]
 
     def limit(self, limits: Limits) -> None:
-        settings = {  # of version 2, and of version 1, in which the order matters
+        settings = {  # of version 2, then of version 1, where the order matters
             "memory.max": limits.memory, "memory.swap.max": 0,
             "memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory,
             "pids.max": limits.processes + OWN, "cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD,
@@ -67,23 +67,23 @@ class Group:
                 (folder / name).write_text(str(value))
 
     def joined(self, command: list[str]) -> list[str]:
-        """A command, begun in the group."""
+        """The command wrapped to start in the group."""
         doors = sorted({str(folder / "cgroup.procs") for folder in self.folders.values()})
         return command if not doors else ["/bin/sh", "-c", JOIN, "sh", *doors, "--", *command]
 
     def seconds(self) -> float | None:
-        """What it has used of processors; None where nobody counts."""
+        """The CPU seconds of the group; None if they are not counted."""
         if "cpuacct" in self.folders:
             return int(told(self.folders["cpuacct"] / "cpuacct.usage") or 0) / 1e9
         counts = (re.search(r"usage_usec (\d+)", told(folder / "cpu.stat")) for folder in self.folders.values())
         return next((int(count[1]) / 1e6 for count in counts if count), None)
 
     def processes(self) -> list[int]:
-        """The ids of the processes in it."""
+        """The ids of the processes in the group."""
         return [int(number) for folder in [*self.folders.values()][:1] for number in lines(folder / "cgroup.procs")]
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel has ended a process of it for want of memory."""
+        """Whether the kernel has killed a process of the group for lack of memory."""
         files = (self.folders.get("memory", Path()) / name for name in ("memory.events", "memory.oom_control"))
         return any(re.search(r"^oom_kill [1-9]", told(file), re.MULTILINE) for file in files)
 
@@ -97,7 +97,7 @@ def told(file: Path) -> str:
 
 @contextlib.contextmanager
 def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
-    """A group of its own for one sandbox; one without folders where there are no places for any."""
+    """Make a group for one sandbox; a group without folders if there are no places to make one."""
     name = f"minigrad-{os.getpid()}-{token_hex(4)}"
     group = Group({controller: place / name for controller, place in places.items()})
     try:
@@ -107,7 +107,7 @@ def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
         yield group
     finally:
         for folder in {*group.folders.values()}:
-            for wait in (0.0, 0.001, 0.01, 0.1, 1.0):  # until the last process in it is gone
+            for wait in (0.0, 0.001, 0.01, 0.1, 1.0):  # until its last process is gone
                 time.sleep(wait)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
@@ -116,10 +116,10 @@ def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
 
 @cache
 def places() -> dict[str, Path]:
-    """Controller → the folder in which a group can be made; none where none can, or where nothing can be put in it."""
+    """Controller → the folder in which groups can be made and joined; {} if that fails here."""
     found = {controller: folder for tree in trees() for controller, folder in tree.items()}
     for left in (group for folder in {*found.values()} for group in folder.glob("minigrad-*-*")):
-        if not Path("/proc", left.name.split("-")[1]).exists():  # whoever made it was killed
+        if not Path("/proc", left.name.split("-")[1]).exists():  # the grader that made it was killed
             with contextlib.suppress(OSError):
                 left.rmdir()
     try:
@@ -131,7 +131,7 @@ def places() -> dict[str, Path]:
 
 
 def trees() -> Iterator[dict[str, Path]]:
-    """Controller → the nearest folder, from this process's group up, in which a group can be made; of each tree."""
+    """For each tree: controller → the nearest folder, from this process's group upwards, that allows new groups."""
     own = {names: path for _, names, path in (line.split(":", 2) for line in lines("/proc/self/cgroup"))}
     for line in lines("/proc/self/mountinfo"):
         place, _, kind = line.partition(" - ")
@@ -145,7 +145,7 @@ def trees() -> Iterator[dict[str, Path]]:
 
 
 def offered(folder: Path, controllers: set[str]) -> dict[str, Path]:
-    """Controller → the folder, if a group can be made in it; of version 2 it says itself which it gives on."""
+    """Controller → the folder, if it allows new groups. In version 2 a file lists the controllers they can use."""
     able = os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
     given = controllers or {*told(folder / "cgroup.subtree_control").split()} & CONTROLLERS
     return dict.fromkeys(given, folder) if able else {}
@@ -156,8 +156,8 @@ def lines(file: str | Path) -> list[str]:
 
 
 def missing() -> list[str]:
-    """What the kernel does not limit for all processes of a submission together."""
+    """The limits that the kernel does not enforce here for a submission as a whole, in words."""
     limited = {"memory": "memory", "pids": "the number of processes", "cpu": "processor time"}
     lacking = ", ".join(what for controller, what in limited.items() if controller not in places())
-    way = ": systemd-run --user --scope minigrad grade ... may do it" if os.geteuid() else ""
+    way = ": try systemd-run --user --scope minigrad grade ..." if os.geteuid() else ""
     return [f"{lacking}: no control group here limits them for a submission as a whole{way}"] if lacking else []

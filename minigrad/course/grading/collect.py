@@ -1,8 +1,7 @@
-"""Finding what was handed in: in a folder, or in a zip as Canvas and Moodle give it, or in nbgrader's exchange.
+"""Find submissions in a folder, in a zip from Canvas or Moodle, or in nbgrader's exchange.
 
-Whose a file is, the outermost name tells, that of a folder, a zip or a file in the place itself: a system or whoever
-grades has given it. All names further in are the student's own, and are only labels. Nothing is unpacked: files are
-read where they are, up to a size, and no link is followed on the way.
+The outermost name, of a folder, a zip or a file, identifies the student: the system or the grader chose it. Names
+further in are the student's own and only labels. Nothing is unpacked; reads have a size limit and follow no links.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from .submission import LARGEST, Unreadable
 
 LARGEST_ZIP = 40 << 20  # bytes of a student's zip, and of all zips in it
 MOST_FILES = 20_000  # in a student's zip, and in the zips in it
-MOST_NOTEBOOKS = 100  # of a student
+MOST_NOTEBOOKS = 100  # of one student
 MOST_BYTES = 4 * LARGEST  # of a student's notebooks, unpacked
 MOST_ZIPS = 20  # in a student's zip
-NOTEBOOKS = (".ipynb", ".zip")  # how names of files end that are one, or may hold one
+NOTEBOOKS = (".ipynb", ".zip")  # endings of files that are notebooks or may contain one
 DEEPEST = 20  # folders in folders
 TOO_DEEP = f"it lies in more than {DEEPEST} folders"
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<student>\d+)_(?:(?P<when>\d+)_(?P<file>.+)|text|link)")
@@ -45,26 +44,26 @@ BRIGHTSPACE = re.compile(
     r"(?P<student>\d+)-\d+ *- *(?P<name>.+?) *- *(?P<when>\w{3} \d{1,2}, \d{4} \d{3,4} [AP]M)(?: *- *(?P<file>.+))?"
 )
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
-AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # what a system adds to the name of a second try
+AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # the suffix that a system adds to a second submission
 
-Read = Callable[[int], bytes]  # so many bytes of a file, and one more if there are more
+Read = Callable[[int], bytes]  # reads up to n bytes of a file, or n + 1 if it is longer
 Files = list[tuple[PurePosixPath, Read]]
 
 
 class NothingFound(Exception):
-    """There is no submission where one was looked for."""
+    """No submission was found."""
 
 
 @dataclass(frozen=True)
 class Handed:
-    """One file that was handed in.
+    """One submitted file.
 
-    path        where it lies in the place
-    kind        file; closed, a folder that is not entered; or none, a link or an empty folder
-    student     an id, or what stands for one; its name, where the system tells it
-    file        the name of the notebook, without what a system has added
-    when        it was handed in, as text that sorts, which Canvas's number of a file is too
-    besides     other files of the student that answer the same exercise, and are not looked at
+    path        its path in the place
+    kind        "file"; "closed", a folder that is not entered; or "none", a link or an empty folder
+    student     an id, or a replacement for it; `name` is the student's name, if the system gives it
+    file        the name of the notebook, without additions of the system
+    when        the submission time as text that sorts; for Canvas its number of the file, which sorts too
+    besides     other files of the student for the same exercise, which are not graded
     """
 
     path: PurePosixPath
@@ -87,7 +86,7 @@ class Handed:
 
     @property
     def may_be(self) -> bool:
-        """A notebook, or what holds one: a zip or a folder is here only because it cannot be opened."""
+        """Whether it is or may contain a notebook: zips and folders are listed only if they cannot be opened."""
         return self.kind != "file" or self.path.name.lower().endswith(NOTEBOOKS)
 
     @property
@@ -102,10 +101,10 @@ class Handed:
         return self.when, len(digits), digits, self.where
 
     def data(self) -> bytes:
-        """The file. Raises Unreadable, whatever is wrong with it."""
+        """The content of the file. Raises Unreadable for any failure."""
         try:
             return self.read(LARGEST)
-        except Exception as error:  # a broken zip raises what it likes
+        except Exception as error:  # a broken zip raises many kinds
             raise Unreadable(f"{self.where} cannot be read: {reason(error)}"[:300]) from error
 
 
@@ -120,17 +119,16 @@ def submissions(
 ) -> list[Handed]:
     """The newest file of each student for each subject, sorted by student. Raises NothingFound.
 
-    A student who handed in no notebook is listed with another file, which is unreadable.
+    A student without a notebook is listed with another file, which is unreadable.
 
-    warn       called with a sentence about files that belong to nobody, or about names that look alike
-    subject    what a file is for; called if a student has several
-    rank       of several files of a subject the highest counts, of those the newest
+    warn       called with a warning about files of no student, or about names that look alike
+    subject    returns what a file is for; called if a student has several
+    rank       a sort key: of several files of a subject the highest counts, then the newest
     """
-    tops: dict[str, list[Handed]] = {}
-    for each in chain.from_iterable(attempt(partial(expand, entry), entry) for entry in entries(place)):
-        tops.setdefault(each.path.parts[0] if each.student else "", []).append(each)
+    files = chain.from_iterable(attempt(partial(expand, entry), entry) for entry in entries(place))
+    tops = group_by(lambda each: each.path.parts[0] if each.student else "", files)
     if nobodys := [each.where for each in tops.pop("", []) if not hidden(each.where)]:
-        warn(f"not looked at, as no notebook and in no student's folder: {shortened(nobodys)}")
+        warn(f"ignored, as neither notebooks nor in a student's folder: {shortened(nobodys)}")
     found = [each for mine in tops.values() for each in [each for each in mine if each.is_notebook] or mine[:1]]
     if not any(each.is_notebook for each in found):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
@@ -143,7 +141,7 @@ def submissions(
 
 
 def lookalikes(names: Iterable[str]) -> list[list[str]]:
-    """Groups of names that differ only in case, spaces or invisible characters; each name as its repr."""
+    """Groups of names that differ only in case, spaces or invisible characters. Each name is given as its repr."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
         letters = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cf", "Zs"))
@@ -151,8 +149,16 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
     return [names for names in found.values() if len(names) > 1]
 
 
+def group_by(key: Key, files: Iterable[Handed]) -> dict[Any, list[Handed]]:
+    """The files grouped by their keys, in order."""
+    groups: dict[Any, list[Handed]] = {}
+    for each in files:
+        groups.setdefault(key(each), []).append(each)
+    return groups
+
+
 def attempt(stage: Callable[[], list[Handed]], first: Handed) -> list[Handed]:
-    """What a stage returns for one student; if it raises, one unreadable file, so that no other student is lost."""
+    """Run a stage for one student. If it raises, return one unreadable file, so that no other student is affected."""
     try:
         return stage()
     except Exception as error:
@@ -161,17 +167,14 @@ def attempt(stage: Callable[[], list[Handed]], first: Handed) -> list[Handed]:
 
 
 def newest(place: Path, subject: Key, rank: Key, mine: list[Handed]) -> list[Handed]:
-    """Of one student's notebooks the newest for each subject, which names the others; where there is none, a file."""
+    """The newest notebook of one student for each subject; it lists the others. Without a notebook, another file."""
     notebooks = [each for each in mine if each.is_notebook]
-    if len(notebooks) < 2:  # it need not be read
+    if len(notebooks) < 2:  # no need to read it
         chosen = notebooks or mine[-1:]
     elif why := excess(notebooks):
         chosen = [replace(notebooks[0], read=partial(fail, why))]
     else:
-        subjects: dict[str, list[Handed]] = {}
-        for each in notebooks:
-            subjects.setdefault(subject(each), []).append(each)
-        chosen = [latest(rank, several) for several in subjects.values()]
+        chosen = [latest(rank, several) for several in group_by(subject, notebooks).values()]
     return [replace(each, warnings=several_students(place, each.path.parts[0], notebooks)) for each in chosen]
 
 
@@ -181,39 +184,39 @@ def latest(rank: Key, several: list[Handed]) -> Handed:
 
 
 def excess(notebooks: list[Handed]) -> str:
-    """The limit that the notebooks of one student exceed together, in words; "" if they exceed none."""
+    """The limit that all notebooks of one student together exceed, in words; "" if there is none."""
     if len(notebooks) > MOST_NOTEBOOKS:
-        return f"{len(notebooks)} notebooks of one student are more than {MOST_NOTEBOOKS}: hand in those that count"
+        return f"the student has {len(notebooks)} notebooks; the limit is {MOST_NOTEBOOKS}: submit those that count"
     left = MOST_BYTES
     for each in notebooks:
         with suppress(Unreadable):
             left -= len(each.data())
         if left < 0:
-            return f"the notebooks of one student exceed {MOST_BYTES >> 20} MB together: hand in those that count"
+            return f"the student's notebooks together exceed {MOST_BYTES >> 20} MB: submit those that count"
     return ""
 
 
-# -- what lies in a place -----------------------------------------------------------------------------
+# -- the files in a place -----------------------------------------------------------------------------
 
 
 def entries(place: Path) -> Iterable[Handed]:
-    """The files in a folder or in the zip of a class; or the one that is meant. Raises NothingFound."""
+    """The files in a folder or in the zip of a class, or a single file. Raises NothingFound."""
     try:
         if place.is_dir():
             return walk(place)
-        if is_zip(place):  # a class's: read where it is, for it may be large
+        if is_zip(place):  # of a class: read in place, because it may be large
             return [Handed(path, read) for path, read in members(zipfile.ZipFile(place))]
         file = place.resolve(strict=True)
         read = partial(read_in_folder, file.parent, PurePosixPath(file.name))
         return [Handed(PurePosixPath(spell_name(place.name)), read)]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
-    except Exception as error:  # a broken zip raises what it likes
+    except Exception as error:  # a broken zip raises many kinds
         raise NothingFound(f"{place} cannot be opened: {reason(error)}") from error
 
 
 def walk(place: Path) -> Iterator[Handed]:
-    """The files of a folder; for a folder that is not entered a file that cannot be read, and says why."""
+    """The files of a folder. A folder that is not entered is yielded as an unreadable file that says why."""
     closed: list[OSError] = []
     for folder, folders, names in os.walk(place, onerror=closed.append):
         inner = PurePosixPath(Path(folder).relative_to(place).as_posix())
@@ -222,7 +225,7 @@ def walk(place: Path) -> Iterator[Handed]:
         for name in sorted({*names, *links}):
             path = PurePosixPath(spell_name(str(inner / name)))
             if name in links:
-                yield Handed(path, partial(fail, "it is a link, and none is followed"), "none")
+                yield Handed(path, partial(fail, "it is a link, and links are not followed"), "none")
             else:
                 yield Handed(path, partial(read_in_folder, place, inner / name))
         if inner.parts and not (folders or names):
@@ -238,19 +241,18 @@ def walk(place: Path) -> Iterator[Handed]:
 
 
 def is_link(path: Path) -> bool:
-    """Whether it is a link to a folder or to nothing; if it is called as a notebook, it is one that cannot be read."""
+    """Whether it links to a folder, or to nothing unless it is named as a notebook, which is then unreadable."""
     return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
 
 
 def expand(entry: Handed) -> list[Handed]:
-    """A file, or those in a student's zip, each of which is unpacked when it is read; labelled with whose they are."""
+    """A file, or the files in a student's zip, labelled with their student. They are unpacked when they are read."""
     if not is_zip(entry.path):
         return [identify(entry)]
     try:
-        files = [
-            (entry.path / path, partial(read_from_zip, entry.read, i)) for i, (path, _) in enumerate(unpack(entry.read))
-        ]
-    except Exception as error:  # a broken zip raises what it likes
+        paths = enumerate(path for path, _ in unpack(entry.read))
+        files = [(entry.path / path, partial(read_from_zip, entry.read, i)) for i, path in paths]
+    except Exception as error:  # a broken zip raises many kinds
         files = [(entry.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
     return [identify(Handed(path, read)) for path, read in files]
 
@@ -259,9 +261,9 @@ def read_from_zip(read: Read, i: int, most: int) -> bytes:
     return unpack(read)[i][1](most)
 
 
-@lru_cache(1)  # else each of its files would read the whole zip again
+@lru_cache(1)  # otherwise each file would read the whole zip again
 def unpack(read: Read) -> Files:
-    """The files in a student's zip, and in the zips in it. Raises Unreadable before it takes much memory."""
+    """The files in a student's zip and in the zips inside it. Raises Unreadable before it uses much memory."""
     outer = open_zip(read(LARGEST_ZIP), LARGEST_ZIP, MOST_FILES)
     count = sum(is_zip(path) for path, _ in outer)
     if count > MOST_ZIPS:
@@ -275,7 +277,7 @@ def unpack(read: Read) -> Files:
             data, most = inner(left), left
             left = max(left - len(data), 0)
             found = open_zip(data, most, MOST_FILES - len(files))
-            why = partial(fail, "a zip in a zip in a zip is not opened")
+            why = partial(fail, "a zip inside a zip inside a zip is not opened")
             files += [(path / name, why if is_zip(name) else file) for name, file in found]
         except Exception as error:
             files.append((path, partial(fail, f"the zip cannot be opened: {reason(error)}")))
@@ -283,11 +285,11 @@ def unpack(read: Read) -> Files:
 
 
 def open_zip(data: bytes, most: int, most_files: int) -> Files:
-    """The files of a zip. Raises Unreadable if it has more bytes, or more files, than are allowed, or none."""
+    """The files of a zip. Raises Unreadable if it has too many bytes or files, or no file."""
     if len(data) > most:
-        raise Unreadable(f"it has more than {LARGEST_ZIP >> 20} MB, all that a student may hand in")
-    if data.count(b"PK\x01\x02") > most_files:  # each file in its list begins so
-        raise Unreadable(f"it has more than {MOST_FILES} files: hand in the notebook alone")
+        raise Unreadable(f"it has more than {LARGEST_ZIP >> 20} MB, the limit for a student")
+    if data.count(b"PK\x01\x02") > most_files:  # the signature of each file in its directory
+        raise Unreadable(f"it has more than {MOST_FILES} files: submit the notebook alone")
     if not (files := members(zipfile.ZipFile(io.BytesIO(data)))):
         raise Unreadable("there is no file in it")
     return files
@@ -298,7 +300,7 @@ def is_zip(path: PurePath) -> bool:
 
 
 def members(archive: zipfile.ZipFile) -> Files:
-    """The files of a zip, each with how to read it; no name leads out of it."""
+    """The files of a zip, each with a function that reads it. No path leads out of the zip."""
     files = Files()
     for info in archive.infolist():
         names = PurePosixPath(spell_name(info.filename.replace("\\", "/"))).parts
@@ -311,29 +313,29 @@ def members(archive: zipfile.ZipFile) -> Files:
 
 
 def inflate(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-    """A file of a zip, up to a size: what it says of its own is not believed."""
+    """Read a file of a zip, up to a size; the size in its header is not trusted."""
     with archive.open(info) as file:
         return file.read(most + 1)
 
 
 def read_in_folder(place: Path, inner: PurePosixPath, most: int) -> bytes:
-    """A file in a folder, up to a size. No link is followed below the folder, whenever it was put there."""
+    """Read a file in a folder, up to a size. No link below the folder is followed, even one made just now."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         with ExitStack() as until:
             at, names = None, (str(place), *inner.parts)
-            if os.open not in os.supports_dir_fd:  # Windows, where a link needs an administrator
+            if os.open not in os.supports_dir_fd:  # Windows, where making a link needs an administrator
                 names = (str(place / inner),)
             for name in names[:-1]:
                 at = os.open(name, (os.O_RDONLY if at is None else flags) | os.O_DIRECTORY, dir_fd=at)
                 until.callback(os.close, at)
             file = until.enter_context(open(names[-1], "rb", opener=lambda name, _: os.open(name, flags, dir_fd=at)))
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Unreadable("it is no file, but a pipe, a folder or a device")
+                raise Unreadable("it is not a file, but a pipe, a folder or a device")
             return file.read(most + 1)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise Unreadable("there is a link on the way to it, and none is followed") from error
+            raise Unreadable("its path contains a link, and links are not followed") from error
         raise
 
 
@@ -341,15 +343,15 @@ def fail(why: str, most: int) -> bytes:
     raise Unreadable(why)
 
 
-# -- whose it is --------------------------------------------------------------------------------------
+# -- the student of a file ----------------------------------------------------------------------------
 
 
 def identify(each: Handed) -> Handed:
-    """A file with whose it is; nobody's, if it lies in the place itself, and is no notebook and from no system."""
+    """Label a file with its student. A loose file that is no notebook and has no system's name gets no student."""
     student, told = owner(each.path, bool(each.folders))
     if hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
         return each
-    read = each.read if each.may_be else partial(fail, "it is no notebook: the .ipynb file is wanted")
+    read = each.read if each.may_be else partial(fail, "it is not a notebook: submit the .ipynb file")
     file = AGAIN.sub("", "" if each.folders else told.get("file", "")) or AGAIN.sub("", each.path.stem)
     return replace(each, read=read, student=student, name=told.get("name", ""), file=file, when=moment(told))
 
@@ -364,7 +366,7 @@ def moment(told: dict[str, str]) -> str:
 
 
 def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
-    """Whose the first name of a path is, and what it tells if a system has given it: to a folder, or a file or zip."""
+    """The student in the first name of a path, and the fields of the name if it has the form of a known system."""
     first = PurePosixPath(path.parts[0])
     is_folder = in_a_folder and not is_zip(first)
     files = (FLAT, ANONYMOUS, BLACKBOARD, BRIGHTSPACE, CANVAS)
@@ -375,19 +377,18 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
 
 
 def by_student(files: list[Handed]) -> Iterable[list[Handed]]:
-    """The files of each student. A number that stands beside two names is no student's, and each name is one."""
+    """The files grouped by student. An id that occurs with two names is not used: each name is then a student."""
     names = Counter(student for student, _ in {(each.student, each.name) for each in files})
-    students: dict[str, list[Handed]] = {}
-    for each in files:
-        stem = PurePosixPath(each.path.parts[0]).stem
-        mine = each if names[each.student] == 1 else replace(each, student=stem, name="")
-        students.setdefault(mine.student, []).append(mine)
-    return students.values()
+    mine = (
+        each if names[each.student] == 1 else replace(each, student=PurePosixPath(each.path.parts[0]).stem, name="")
+        for each in files
+    )
+    return group_by(attrgetter("student"), mine).values()
 
 
 def several_students(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...]:
-    """A warning, if names in a folder may be students': they hold the same notebook, or are as a system gives them."""
-    holders: dict[str | None, set[str]] = defaultdict(set)  # of a notebook, or of names as a system gives them
+    """A warning if a folder may hold several students: its folders share a notebook, or have names of a system."""
+    holders: dict[str | None, set[str]] = defaultdict(set)  # notebook → its folders; None → names of a known system
     for each in mine:
         top, *inner = each.path.parts
         if len(inner) > 1 and top == first:
@@ -403,7 +404,7 @@ def several_students(place: Path, first: str, mine: list[Handed]) -> tuple[str, 
 
 
 def hidden(name: str) -> bool:
-    """Whether it is what editors and systems keep for themselves."""
+    """Whether it is a hidden file or folder of an editor or a system."""
     return name.startswith((".", "__MACOSX"))
 
 
@@ -416,5 +417,5 @@ def reason(error: Exception) -> Any:
 
 
 def spell_name(name: str) -> str:
-    """A name in letters, and in one line: what the disk has in no encoding is written as \\udcff is."""
+    """A file name as one printable line. Bytes that are not valid text are written as escapes such as \\udcff."""
     return spelled(name).replace("\n", "\\n").replace("\t", "\\t")

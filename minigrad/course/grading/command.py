@@ -1,11 +1,11 @@
-"""`minigrad grade submissions/ --out results/`: everything that grading a class writes, in one folder.
+"""`minigrad grade submissions/ --out results/`: grade a class and write everything into one folder.
 
 results/        a JSON for each submission: what the batch resumes from
 feedback/       a page for each; for nbgrader's exchange also as STUDENT/EXERCISE/EXERCISE.html
-moodle_*.zip    the pages of an exercise as Moodle takes them back
+moodle_*.zip    the pages of an exercise, in the form that Moodle imports
 scores.csv, canvas.csv, moodle.csv, results.json
 class.html      the class report
-gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrader formgrader` opens this folder
+gradebook.db, autograded/, source/    for nbgrader, if it is installed: `nbgrader formgrader` opens this folder
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def grade(
     unsafe: bool = False,
     cluster: str = "",
 ) -> list[Result]:
-    """Grade what lies in a place. Raises CourseError where it cannot begin."""
+    """Grade the submissions in a place. Raises CourseError if it cannot start."""
     course = Course(lessons.course() / "exercises", answers, exercise)
     startable(course, place, out, workers)
     try:
         with ExitStack() as until:
-            if threading.current_thread() is threading.main_thread():  # SIGTERM, of a system that goes down, is Ctrl-C
+            if threading.current_thread() is threading.main_thread():  # treat SIGTERM, as at a shutdown, like Ctrl-C
                 before = signal.signal(signal.SIGTERM, signal.default_int_handler)
                 until.callback(signal.signal, signal.SIGTERM, before)
             sandbox = Cluster(cluster, unsafe=unsafe) if cluster else found(unsafe, Limits())
@@ -73,31 +73,31 @@ def grade(
         raise CourseError(str(error)) from error
     except KeyboardInterrupt:
         done = len([*(out / "results").glob("*.json")])
-        kept = f"{done} submissions are graded, and kept in {out}: the same command goes on with the rest"
+        kept = f"{done} submissions are graded and saved in {out}: the same command continues with the rest"
         raise Stopped(f"stopped. {kept}") from None
     except OSError as error:
-        way = "what is graded is kept, and the same command goes on once there is room and the right to write"
+        way = "finished results are kept, and the same command continues once there is space and permission to write"
         raise CourseError(f"cannot write {error.filename or out} ({error.strerror}): {way}") from error
 
 
 def startable(course: Course, place: Path, out: Path, workers: int) -> None:
-    """Raises CourseError where an option says what cannot be, or a place lies where submissions read or lie."""
+    """Raise CourseError for an invalid option, or for a folder that submissions could read or that holds them."""
     names = Course(course.exercises).names()
     if course.only not in ("", *names):
         raise CourseError(f"there is no exercise {course.only!r}: there are {', '.join(names)}")
     if workers < 0:
         raise CourseError(
-            f"--workers says how many work at once, or 0 for one more than there are cores, and not {workers}"
+            f"--workers must be the number of jobs at once, or 0 for one more than the cores; got {workers}"
         )
     if course.answers and not any((course.answers / f"{name}.json").is_file() for name in course.names()):
         first = f"{course.names()[0]}.json"
-        raise CourseError(f"--answers is a folder of files such as {first}, and {course.answers} has none")
+        raise CourseError(f"--answers must be a folder of files such as {first}, but {course.answers} has none")
     for mine in filter(None, (place, out, course.answers)):
         if folder := seen(mine):
-            why = f"{mine} lies in {folder}, which submissions can read, as this Python runs from it"
-            raise CourseError(f"{why}: move it out, or grade with a Python that is installed elsewhere")
+            why = f"{mine} lies in {folder}, which submissions can read because this Python runs from it"
+            raise CourseError(f"{why}: move it out, or grade with a Python installed elsewhere")
     if place.is_dir() and out.resolve().is_relative_to(place.resolve()):
-        raise CourseError(f"{out} lies in {place}, and what is written there would be graded next time: name another")
+        raise CourseError(f"{out} lies in {place}, so its files would be graded next time: choose another --out")
 
 
 def warned(sentence: str) -> None:
@@ -106,22 +106,22 @@ def warned(sentence: str) -> None:
 
 @contextmanager
 def only_one(out: Path) -> Iterator[None]:
-    """A block in which nobody else grades into a folder, which is made. The lock goes with the process."""
+    """A block that holds the lock on the results folder, and makes the folder. The lock ends with the process."""
     try:
         (out / "results").mkdir(parents=True, exist_ok=True)
         file = (out / LOCK).open("ab")
     except OSError as error:
-        raise CourseError(f"cannot write in {out} ({error.strerror}): name another folder with --out") from error
+        raise CourseError(f"cannot write in {out} ({error.strerror}): choose another folder with --out") from error
     with file:
         if not journal.locked(file):
-            raise CourseError(f"somebody else is grading into {out} now: wait for the end, or name another --out")
+            raise CourseError(f"another grader is writing into {out} now: wait for it, or choose another --out")
         yield
 
 
 def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing: Sequence[str] = ()) -> list[Result]:
-    """Write all that is made of the results, and of what people have given; the results with that.
+    """Write all files made from the results and from people's grades. Returns the results with those grades.
 
-    missing    what was not enforced while they were reached
+    missing    the limits that were not enforced during grading
     """
     read_again = {each.where: understood(each) for each in handed}
     results = with_gradebook(out, results, read_again)
@@ -130,7 +130,7 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
     titles = {name: named(name).title for name in notebooks}
 
     def write_pages(result: Result) -> str:
-        """Write the pages of one submission. Returns the code in it that is its author's."""
+        """Write the pages of one submission. Returns the code that its author wrote."""
         submission = read_again[result["where"]]
         with isolate_failure(result):
             title = titles.get(result["exercise"], str(result["file"]))
@@ -140,43 +140,43 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
             return "\n".join(cell.source for cell in submission.cells if cell.name not in given) if submission else ""
         return ""
 
-    with ThreadPoolExecutor() as pool:  # the disk takes longer for each file than we do
+    with ThreadPoolExecutor() as pool:  # each file waits for the disk most of the time
         answers = dict(zip((result["where"] for result in results), pool.map(write_pages, results)))
     for name, text in tables(results).items():
         write(out / name, text)
     write(out / "class.html", class_report(results, answers, missing))
-    for name, path in notebooks.items() if gradebook.is_there() else ():  # formgrader lists what has a source
+    for name, path in notebooks.items() if gradebook.is_there() else ():  # formgrader lists exercises with a source
         write(out / "source" / name / f"{name}.ipynb", path.read_text("utf-8"))
     return results
 
 
 def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.Submissions) -> list[Result]:
-    """The results, entered, and with what people have given. Raises CourseError where the gradebook cannot be used."""
+    """Enter the results in the gradebook. Returns them with people's grades. Raises CourseError if it is unusable."""
     try:
         if gradebook.is_there():
             gradebook.write(out, results, submissions)
         return gradebook.with_readers(results, gradebook.given(out))
     except OSError:
         raise
-    except Exception as error:  # of SQLite's, or of a notebook beside it that somebody has edited
+    except Exception as error:  # from SQLite, or from an edited notebook next to it
         why = str(error).partition("\n")[0][:200]
-        way = "close what has it open, or put a copy in its place: points that people gave are in it alone"
+        way = "close the program that has it open, or restore a copy: only it holds the points that people gave"
         raise CourseError(f"{out / gradebook.FILE} cannot be used ({why}), and no table was written: {way}") from error
 
 
 def understood(handed: Handed) -> Submission | None:
     try:
         return read(handed.data())
-    except Exception:  # what is wrong with it has been said
+    except Exception:  # reported already
         return None
 
 
 def summary(results: Sequence[Result], out: Path) -> str:
-    """What a person at the terminal is told."""
+    """The summary for the terminal."""
     counts = Counter(r["status"] for r in results)
     about = [(r["status"], r, cut(in_a_line(" ".join(r["notes"])), 160)) for r in results if r["status"] != "graded"]
     for r in results:
-        besides = [f"{r['where']} was graded, and not {shortened(r['besides'])}"] if r["besides"] else []
+        besides = [f"{r['where']} was graded, not {shortened(r['besides'])}"] if r["besides"] else []
         about += [("look", r, sentence) for sentence in (*besides, *r["warnings"])]
     return "\n".join([
         f"{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}",

@@ -1,5 +1,5 @@
--- Bring a gradebook up to date with the table `came`, which has a row for each part of each submission.
--- What a person gave stays; where the answer has changed since, it is to be looked at again.
+-- Update a gradebook from the table `came`, which has a row for each part of each submission.
+-- Grades that a person gave stay; if the answer has changed since, it needs manual grading again.
 BEGIN;
 
 INSERT OR IGNORE INTO course (id) VALUES ('default_course');

@@ -1,7 +1,7 @@
-"""What `nbgrader export` writes in a folder of results: its own columns, and no score where nothing was graded.
+"""The exporter of `nbgrader export` in a folder of results: nbgrader's columns, but no score where nothing was graded.
 
-nbgrader's own exporter gives 0.0 to whoever has handed in nothing, or what could not be read; and it writes names as
-they are, so that one with a comma is two columns, and one with an end of line is another student.
+nbgrader's own exporter gives 0.0 to students without a submission or with an unreadable one. It also does not quote
+names, so a comma in a name makes another column, and a line break makes another student.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SCORES = Path(__file__).with_name("export.sql")
 
 
 class Scores(ExportPlugin):
-    """nbgrader export --exporter=minigrad.course.grading.export.Scores: nbgrader_config.py of the results says so."""
+    """nbgrader export --exporter=minigrad.course.grading.export.Scores; nbgrader_config.py in the results sets this."""
 
     def export(self, gradebook: Any) -> None:
         found = gradebook.db.connection().exec_driver_sql(SCORES.read_text("utf-8"))

@@ -1,5 +1,5 @@
--- A row for each assignment and student, in nbgrader's columns. Points are a person's, unless the answer has changed
--- since, or else ours; where points are missing, or nothing was handed in, there is no score.
+-- A row for each assignment and student, in nbgrader's columns. A person's points take precedence over ours, unless the
+-- answer has changed since. Without points for every part, or without a submission, there is no score.
 WITH given AS (
     SELECT
         submitted_notebook.assignment_id AS submission,

@@ -1,4 +1,4 @@
--- What people gave: points, unless they are to be looked at again, and words. Of a part of code they lie in two cells.
+-- Grades by people: points, unless they must be checked again, and comments. A part of code keeps them in two cells.
 SELECT
     student_id, assignment.name,
     CASE WHEN base_cell.name LIKE 'check-%' THEN substr(base_cell.name, 7) ELSE base_cell.name END AS part,

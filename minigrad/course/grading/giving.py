@@ -1,4 +1,4 @@
-"""Feedback as the system that submissions came from takes it back: a zip for Moodle, a folder for nbgrader."""
+"""Write feedback in the form that the source of the submissions imports: a zip for Moodle, a folder for nbgrader."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .batch import Result, label
 from .collect import MOODLE, read_in_folder
 from .submission import LARGEST, Unreadable
 
-LONGEST_NAME = 255  # bytes of a folder's name on a disk; names in a zip may be longer
-OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # beside each submission; nbgrader releases nothing without
+LONGEST_NAME = 255  # bytes of a folder's name on a disk; a name in a zip may be longer
+OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # in each submission; nbgrader needs them to release it
 
 
 def give(place: Path, out: Path, results: Sequence[Result]) -> None:
-    """Lay out the pages that have been written, where submissions say that they came from such a system."""
+    """Copy the written pages into Moodle's and nbgrader's layouts, for submissions whose paths match these systems."""
     pages = [(result, page) for result in results if (page := out / "feedback" / f"{label(result)}.html").exists()]
     for_moodle = defaultdict(list)
     for result, page in pages:
@@ -35,7 +35,7 @@ def give(place: Path, out: Path, results: Sequence[Result]) -> None:
 
 @contextmanager
 def isolate_failure(result: Result) -> Iterator[None]:
-    """A block about one submission: its exceptions become a warning, except OSError, as of a full disk."""
+    """A block for one submission. Its exceptions become a warning, except OSError, such as a full disk."""
     try:
         yield
     except OSError:
@@ -53,7 +53,7 @@ def zip_of(files: dict[str, Path]) -> bytes:
 
 
 def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
-    """A page of STUDENT/EXERCISE/, with what nbgrader has put beside the submission."""
+    """Write the page of STUDENT/EXERCISE/, with the files that nbgrader put into the submission."""
     inner = PurePosixPath(result["where"]).parent
     files = {}
     for name in OF_NBGRADER if len(inner.parts) == 2 else ():

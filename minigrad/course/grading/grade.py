@@ -1,14 +1,14 @@
-"""grade(data, exercise) → a result: plain data, the same for the same bytes, wherever it is computed.
+"""grade(data, task, sandbox) returns a result: plain data, the same for the same bytes on every machine.
 
-The submission runs in a sandbox, and the verdict is reached here, by comparing data with data. A status tells how it
-went, so that no 0 is silent:
+The submission runs in a sandbox, and the verdict is computed here by comparing data. A status explains each score, so
+that no 0 is silent:
 
-    graded        every part was looked at
+    graded        every part was checked
     crashed       a cell or a part ended the process, was stopped, or used too much memory; the rest was graded
-    failed        nothing could be looked at: out of time or memory as a whole
-    unreadable    there is no notebook in the file
+    failed        nothing could be checked: the submission as a whole ran out of time or memory
+    unreadable    the file is not a notebook
 
-Under "stopped" stand the cells and parts that were stopped or ended, of which a busy machine may be the cause.
+"stopped" lists the cells and parts that were stopped or died, perhaps because the machine was busy.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from .sandbox import Limits, Reply, Sandbox
 from .submission import Cell, Released, Submission, Unreadable, edited, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
-MOST_WORDS = 500  # characters of what an exception said
-MOST_NAME = 100  # characters of what a type is called
+MOST_WORDS = 500  # characters of an exception's message
+MOST_NAME = 100  # characters of a type's name
 MOST_NOTES = 20  # on cells
 STOPPED = {"ended the process", "was stopped: its time was up"}
 ERROR = re.compile(r"(?P<kind>\w{1,40})(?:: .*?)?(?:, in line (?P<line>\d{1,6}))?", re.DOTALL)
 BUILTIN = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
-EDITED = "Cell {!r} is the exercise's own, and came back changed: it was run as it is, and then as the exercise has it."
+EDITED = "Cell {!r} belongs to the exercise but was changed: the changed cell ran first, and then the original."
 ENDED = {
-    "died": "Looking at it ended the process: is there an exit(), or a structure without end?",
-    "memory": "Its processes together used more memory than there is, and the largest of them was ended.",
+    "died": "Checking it ended the process: is there an exit(), or an infinite structure?",
+    "memory": "Its processes together exceeded the memory limit, and the largest of them was killed.",
 }
 
 
 @dataclass(frozen=True)
 class Task:
-    """What submissions are graded against.
+    """What a submission is graded against.
 
-    exercise    its parts, and what is expected of them
-    released    the notebook as it was given out
-    private     whether nobody is told what was asked
+    exercise    its parts, with the expected outcomes
+    released    the notebook as it was released
+    private     whether the probes are secret
     """
 
     exercise: Exercise
@@ -57,22 +57,22 @@ class Task:
 
 
 def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
-    """The task of that name. Raises FileNotFoundError if there is none.
+    """The task of this name. Raises FileNotFoundError if there is none.
 
-    answers    a folder of answers of one's own: the same exercises under probes that nobody has seen
+    answers    a folder of the grader's own answers: the same exercises with secret probes
     """
     return Task(named(name, answers), released(exercises / f"{name}.ipynb"), answers is not None)
 
 
 def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
-    """The result of a submission; it never raises for anything that is in the data."""
+    """The result of a submission. No content of the data makes it raise."""
     result = unseen(task)
     try:
         submission = read(data)
     except Unreadable as error:
         return result | {"status": "unreadable", "notes": [str(error)]}
     if (said := submission.exercise[:80]) not in ("", task.exercise.name):
-        result["notes"] = [f"It says that it answers {said!r}, and is graded as {task.exercise.name}."]
+        result["notes"] = [f"Its metadata names the exercise {said!r}, but it is graded as {task.exercise.name}."]
     result["minutes"] = submission.minutes
     changed = dict.fromkeys(cell.name for cell in submission.cells if edited(cell, task.released))
     result["notes"] += [EDITED.format(name) for name in changed]
@@ -86,7 +86,7 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
 
 
 def unseen(task: Task) -> dict[str, Any]:
-    """A result before anything was looked at: each part waits for a person, and none has a 0."""
+    """A result before grading: each part waits for a person, so none has a 0."""
     return {
         "exercise": task.exercise.name,
         "status": "graded",
@@ -104,7 +104,7 @@ def nothing(part: Part) -> dict[str, Any]:
 
 
 def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]:
-    """A part that a person reads: it waits, unless nothing was written where the answer goes."""
+    """A part that a person reads: it waits, unless the student wrote nothing for it."""
     written = [cell.source.strip() for cell in submission.texts if cell.name == part.name]
     untouched = "", task.released.prose.get(part.name, "").strip()
     waits = not written or any(text not in untouched for text in written)
@@ -112,10 +112,7 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]
 
 
 def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> dict[str, Any]:
-    """The result, once the sandbox has answered.
-
-    run    the cells that it was asked to run: it is asked about no others
-    """
+    """The result, from the reply of the sandbox on the cells that it was asked to run; it may report no others."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     asked = [part for part in task.exercise.parts if not part.manual]
@@ -132,14 +129,17 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     points = sum(each["points"] for each in entries.values())
     ended = [cell.name[:80] for cell, said in errors.items() if said in STOPPED][:MOST_NOTES]
     ended += [name for name, each in entries.items() if each["state"] == "died"]
-    late = [reply.why] if reply.why else []
-    late += [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
-    status, stopped = "crashed" if ended else "graded", ended + late
+    status, stopped = "crashed" if ended else "graded", [*ended, *filter(None, [reply.why]), *stopped_parts(came)]
     return result | {"status": status, "points": points, "parts": result["parts"] | entries, "stopped": stopped}
 
 
+def stopped_parts(came: dict[str, list[Outcome]]) -> list[str]:
+    """The parts with a probe that was stopped or ended its process."""
+    return [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
+
+
 def told(cell: Cell, said: str, task: Task) -> str:
-    """What is said of an error in a cell: where probes stay secret its kind and its line, for words may tell them."""
+    """An error in a cell, in words. With secret probes only its kind and line: a message could reveal the probes."""
     if not task.private or said in STOPPED:
         return cut(spelled(said), MOST_WORDS)
     found = ERROR.fullmatch(said)
@@ -150,14 +150,14 @@ def told(cell: Cell, said: str, task: Task) -> str:
 
 def trouble(why: str, limits: Limits) -> str:
     reasons = {
-        "cpu": f"it had used {limits.all:g} s of processor time, and was stopped",
-        "late": f"it was still running after {limits.patience * limits.all:g} s, and was stopped",
-        "asleep": f"it had waited for {limits.all:g} s, and not worked, and was stopped",
-        "memory": f"it used more than {limits.memory >> 20} MB of memory, and was stopped",
-        "files": f"it made more than {limits.files} files, and was stopped",
-        "ended": "its process ended before anything could be looked at",
+        "cpu": f"it used {limits.all:g} s of processor time and was stopped",
+        "late": f"it was still running after {limits.patience * limits.all:g} s and was stopped",
+        "asleep": f"it slept for {limits.all:g} s and was stopped",
+        "memory": f"it used more than {limits.memory >> 20} MB of memory and was stopped",
+        "files": f"it made more than {limits.files} files and was stopped",
+        "ended": "its process ended before any part could be checked",
     }
-    return f"Nothing could be looked at: {reasons[why]}."
+    return f"Nothing could be checked: {reasons[why]}."
 
 
 def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
@@ -167,15 +167,14 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     if forged or any(outcome.kind == "died" for outcome in came):
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came, [])
-    counted = f"Of {wanted} probes that are not shown, {right} give what they should."
-    says = [counted] if private else list(judged.says)
+    says = [f"{right} of {wanted} hidden probes give what they should."] if private else list(judged.says)
     shows = judged.wrong.shows if judged.wrong else ""
     said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint, "shows": shows}
     return nothing(part) | said
 
 
 def outcomes(part: Part, said: Any) -> list[Outcome]:
-    """The outcomes of a part, from what the sandbox sent for it; none if that has another form than it should."""
+    """The outcomes of a part, from the data that the sandbox sent for it; [] if the data is malformed."""
     sent = []
     for each in said if isinstance(said, list) else []:
         match each:
@@ -187,7 +186,7 @@ def outcomes(part: Part, said: Any) -> list[Outcome]:
 
 
 def outcome(kind: str, value: Any, words: str) -> Outcome:
-    """One outcome; what no probe gives, for it has no end or no bottom, is odd here too."""
+    """One outcome. A value that is too long or too deep is odd here as well."""
     try:
         value = plain(value)
     except Odd as odd:

@@ -1,11 +1,11 @@
-"""Scores in nbgrader's gradebook, where `nbgrader formgrader` shows them and takes points that a person gives.
+"""Enter scores into nbgrader's gradebook, where `nbgrader formgrader` shows them and a person can change the points.
 
-A result on the disk is what the grader found. What somebody typed lies in the gradebook and stays there; tables and
-pages are made of both.
+A result file holds what the grader found. The gradebook holds what a person entered, and keeps it. Tables and pages
+combine both.
 
-The gradebook is a file of SQLite's, and a class is entered in it in one transaction, by `enter.sql`. For the person
-there is a notebook of each submission, of its code and its words and nothing else: no output, no HTML, no link, each
-of which may be a program for the browser of whoever looks.
+The gradebook is an SQLite file; `enter.sql` enters a class in one transaction. For the person there is a notebook of
+each submission, with only its code and text: outputs, HTML and links are removed, because they could run programs in
+the reader's browser.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from .submission import Submission, source_of, within
 
 Result = dict[str, Any]
 Submissions = Mapping[str, Submission | None]
-Given = Mapping[tuple[str, str, str], tuple[float | None, str]]  # student, exercise, part → points, words
+Given = Mapping[tuple[str, str, str], tuple[float | None, str]]  # student, exercise, part → points, comment
 FILE = "gradebook.db"
 SCHEMA, ENTER, GIVEN = (Path(__file__).with_name(f"{name}.sql") for name in ("schema", "enter", "given"))
 CONFIG = "nbgrader_config.py"
-EXPORT = """# Written by minigrad: `nbgrader export` here leaves empty what nobody has graded, in place of a 0.
+EXPORT = """# Written by minigrad: in this folder `nbgrader export` leaves ungraded scores empty instead of 0.
 c = get_config()  # noqa: F821
 c.ExportApp.plugin_class = "minigrad.course.grading.export.Scores"
 """
 CAME = "student, first, last, exercise, answer, graded, kind, most, points, waits, changed"
 LONGEST = 50_000  # characters of a cell
-MISSING = "*No cell of this name was handed in. What was written for this part may stand above.*"
+MISSING = "*The submission has no cell of this name. The answer to this part may be above.*"
 NOTHING = Submission("", (), ())
 
 
 def is_there() -> bool:
-    """Whether nbgrader is installed, which opens what is written here."""
+    """Whether nbgrader is installed, which reads the files written here."""
     return importlib.util.find_spec("nbgrader") is not None
 
 
 def write(out: Path, results: Sequence[Result], submissions: Submissions = MappingProxyType({})) -> None:
-    """Bring the gradebook in a folder up to date; grading a submission again changes its scores, and adds none.
+    """Update the gradebook in a folder. Grading a submission again changes its scores and adds none.
 
-    submissions    where a submission lies → what it is: a text that has changed is to be read again
+    submissions    path of a submission → its content: a changed text must be read again
     """
     rows = [row for result in results for row in entries(result, changed(out, result, submissions))]
     with closing(sqlite3.connect(out / FILE)) as book:
@@ -62,7 +62,7 @@ def write(out: Path, results: Sequence[Result], submissions: Submissions = Mappi
 
 
 def entries(result: Result, changed: set[str]) -> Iterator[tuple[Any, ...]]:
-    """What the gradebook is told of each part of a submission; no points where a person has to give them."""
+    """The gradebook rows of a submission, one for each part; without points where a person must give them."""
     first, _, last = as_a_name(result["name"]).partition(" ")
     who = tame(result["student"]), first or None, last or None, result["exercise"]
     for part, facts in result["parts"].items():
@@ -73,7 +73,7 @@ def entries(result: Result, changed: set[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def given(out: Path) -> Given:
-    """What people gave, but for points that are to be read again."""
+    """The points and comments that people gave, without points that must be checked again."""
     if not (out / FILE).exists():
         return {}
     with closing(sqlite3.connect(out / FILE)) as book:
@@ -82,10 +82,10 @@ def given(out: Path) -> Given:
 
 
 def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
-    """The results with what people have given.
+    """The results with people's points and comments.
 
-    Where a part still waits for a person the status is `waits`; what could not be graded is, once a person has given
-    points for each part.
+    The status is `waits` while a part waits for a person. A submission that could not be graded becomes `graded` once
+    a person has given points for each part.
     """
     found = []
     for result in results:
@@ -102,7 +102,7 @@ def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
 
 
 def read(part: Result, points: float | None, words: str) -> Result:
-    """A part as a reader has left it."""
+    """A part with the points and the comment of a reader."""
     now = part if points is None else part | {"points": int(points) if points == int(points) else points}
     if points is not None and part["state"] == "wait":
         now = now | {"state": "read"}
@@ -112,12 +112,12 @@ def read(part: Result, points: float | None, words: str) -> Result:
 
 
 def place(out: Path, result: Result) -> Path:
-    """Where formgrader looks for a submission."""
+    """The path at which formgrader expects a submission."""
     return Path(out, "autograded", tame(result["student"]), result["exercise"], f"{result['exercise']}.ipynb")
 
 
 def changed(out: Path, result: Result, submissions: Submissions) -> set[str]:
-    """The parts whose answer is another than the one that was there to read."""
+    """The parts whose answer differs from the one that the reader could see."""
     if result["where"] not in submissions or not result["parts"] or not place(out, result).exists():
         return set()
     before = answers(place(out, result).read_text("utf-8"))
@@ -126,15 +126,15 @@ def changed(out: Path, result: Result, submissions: Submissions) -> set[str]:
 
 
 def answers(notebook: str) -> dict[str, str]:
-    """Name of a part → what stands in its cell."""
+    """Name of a part → the source of its cell."""
     cells = [(within(cell, "metadata", "nbgrader"), source_of(cell)) for cell in json.loads(notebook)["cells"]]
     return {marks["grade_id"]: source for marks, source in cells if marks.get("solution")}
 
 
 def readable(submission: Submission | None, result: Result) -> str:
-    """A notebook for formgrader: code and words of a submission, the cells of its parts marked as nbgrader does.
+    """A notebook for formgrader: the code and text of a submission, with nbgrader's metadata on the cells of its parts.
 
-    submission    None where nothing could be read: then the notebook says why
+    submission    None if it is unreadable: then the notebook says why
     """
     submission, parts = submission or NOTHING, result["parts"]
     prose = {part: facts for part, facts in parts.items() if facts.get("manual")}
@@ -151,7 +151,7 @@ def readable(submission: Submission | None, result: Result) -> str:
 
 
 def words(submission: Submission, prose: dict[str, Result]) -> Iterator[Result]:
-    """The Markdown of a submission; all cells of a part's name are one, for formgrader has one field for each."""
+    """The Markdown cells of a submission. Cells of one part are merged: formgrader has one field for each part."""
     texts: dict[str, str] = {}
     for i, each in enumerate(submission.texts):
         name = each.name if each.name in prose else f"text-{i}"
@@ -163,7 +163,7 @@ def words(submission: Submission, prose: dict[str, Result]) -> Iterator[Result]:
 
 
 def cell(kind: str, name: str, source: str, **marks: Any) -> Result:
-    """A cell without outputs; with marks it is one that nbgrader knows."""
+    """A cell without outputs; with marks it gets nbgrader's metadata."""
     plain = {"grade": False, "solution": False, "locked": False, "task": False, "cell_type": kind}
     nbgrader = {"nbgrader": {"schema_version": 3, "grade_id": name, **plain, **marks}} if marks else {}
     empty: Result = {"execution_count": None, "outputs": []} if kind == "code" else {}

@@ -1,17 +1,17 @@
-"""What runs inside the sandbox: a submission's cells, and then the probes. No expected value ever comes in here.
+"""The program inside the sandbox: it runs a submission's cells, then the probes. It never receives an expected value.
 
-In comes a job, as JSON on stdin:
+The input is a job, as JSON on stdin:
 
     cells    [[name, source], …]               in the order of the notebook
-    missing  how many of them, at first, the notebook lacks; 0 if this is not there
-    parts    [[name, defines, [[preparation, expression], …]], …]      what is to be looked at afterwards
+    missing  how many of the first cells the notebook lacks; 0 if absent
+    parts    [[name, defines, [[preparation, expression], …]], …]      the probes to evaluate afterwards
     limits   {"cell": s, "part": s, "all": s, "patience": times, "memory": bytes}
 
-Out goes, as JSON on stdout, what became of the cells, and what the probes gave: plain data, to be judged elsewhere.
+The output, as JSON on stdout, has the errors of the cells and the outcomes of the probes: plain data, judged elsewhere.
 
-The first process only watches. It forks a second, which runs the cells and forks once more for each part, so that no
-part disturbs another. When the second ends or hangs in a cell, that cell is left out and the rest is run anew; when it
-ends at a part, it is run anew for the parts that are left.
+The first process only supervises. It forks a second, which runs the cells and forks again for each part, so that parts
+cannot disturb each other. If the second process dies or hangs in a cell, all cells but that one are run again. If it
+dies at a part, the cells are run again for the remaining parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import gc
 
 if __name__ == "__main__":
-    gc.disable()  # until all modules are loaded: they leave no garbage
+    gc.disable()  # until all modules are loaded, which leaves no garbage
 
 import builtins
 import codeop
@@ -39,20 +39,20 @@ from itertools import starmap
 from json import dumps, load, loads
 from types import CodeType, ModuleType
 
-STOPPED = "was stopped: its time was up"  # what becomes of a cell
-RUNS = 40  # of the second process, before what is left is given up
+STOPPED = "was stopped: its time was up"  # the error of a cell that was stopped
+RUNS = 40  # of the second process, before the remaining parts are given up
 OVERDUE = signal.SIGXCPU  # sent to the second process when the time of a cell is up
-FILES = 1024  # the highest number of a file that is open
-SHARE = 0.4  # of all memory, for one process: what one answer takes, all others shall not lack
-FIRST_TO_GO = "1000"  # of all processes, where the system itself ends one for want of memory
+FILES = 1024  # no open file has a higher number
+SHARE = 0.4  # of the memory limit, for one process, so that one answer cannot starve the others
+FIRST_TO_GO = "1000"  # oom_score_adj: the kernel kills these processes first if memory runs out
 PR_SET_DUMPABLE = 4  # linux/prctl.h
-COMMON = ("numpy", "minigrad")  # what parts share of what they load
-MAGICS = ("time", "capture", "prun")  # which run what they are given
-LAST = ("_", "__", "___")  # names of the values of the latest cells, as in IPython
-LATEST = ("_i", "_ii", "_iii")  # names of the sources of the cells before this one
+COMMON = ("numpy", "minigrad")  # modules that one part loads for the next, too
+MAGICS = ("time", "capture", "prun")  # they run their argument
+LAST = ("_", "__", "___")  # IPython's names for the values of the latest cells
+LATEST = ("_i", "_ii", "_iii")  # IPython's names for the sources of the previous cells
 EMPTY = {tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT}
 RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
-CO_COROUTINE = 0x80  # inspect has it, and takes longer to load than a cell to run; so do typing, ast and pathlib
+CO_COROUTINE = 0x80  # as in inspect, which loads longer than a cell runs; so do typing, ast and pathlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ elif __name__ == "__main__":
     import child
     import probe
 
-    del sys.path[0], sys.modules["child"], sys.modules["probe"]  # no submission imports them
+    del sys.path[0], sys.modules["child"], sys.modules["probe"]  # so that no submission imports them
 
 
 class Overdue(BaseException):
@@ -74,24 +74,24 @@ class Overdue(BaseException):
 def main() -> None:
     set_dumpable(False)
     gc.enable()
-    gc.freeze()  # so that no process that is forked looks at what is loaded, and copies its pages
+    gc.freeze()  # so that forked processes do not scan loaded objects, which would copy their pages
     job = load(sys.stdin)
     reply = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):  # what a submission prints is nobody's business, and it has nobody to ask
+    for stream in (0, 1, 2):  # a submission has no input, and its output is discarded
         os.dup2(nothing, stream)
     os.write(reply, dumps(watched(job)).encode())
-    os._exit(0)  # all is said, and to clear up takes longer than some submissions
+    os._exit(0)  # a normal exit takes longer than some submissions
 
 
 def set_dumpable(allowed: bool) -> None:
     """Allow or forbid other processes of the same user to write to this one's memory: man 2 PR_SET_DUMPABLE."""
-    with contextlib.suppress(AttributeError):  # only Linux has it
+    with contextlib.suppress(AttributeError):  # only Linux has prctl
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, int(allowed))
 
 
 def watched(job: dict[str, Any]) -> dict[str, Any]:
-    """What became of each cell and each part, over as many runs as it takes."""
+    """Run the job in as many runs as necessary. Returns the errors of the cells and the outcomes of the parts."""
     cells: dict[str, Any] = {}
     parts: dict[str, Any] = {}
     left_out: set[str] = set()
@@ -106,7 +106,7 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
         if all(part[0] in parts for part in wanted):
             break
         stopped = {name for name, said in cells.items() if said == STOPPED} - left_out
-        left_out |= stopped  # what they have started may be why the run came to an end
+        left_out |= stopped  # what they started may have ended the run
         if at == "cell":
             left_out.add(name)
             cells[name] = STOPPED if late else "ended the process"
@@ -118,9 +118,9 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
 def one_run(
     work: Callable[[int], None], told: dict[str, dict[str, Any]], limits: dict[str, float], whole: child.Clock
 ) -> tuple[str, str, bool]:
-    """Whether a run came to a cell or a part at last, to which, and whether it was out of time.
+    """Supervise one run. Returns the kind and name of the last cell or part it began, and whether its time was up.
 
-    told    where is put what it says of cells and parts
+    told    receives the results for cells and parts
     """
     at, name = "cell", ""
     with child.copied(partial(alone, work)) as (process, reader):
@@ -139,19 +139,19 @@ def one_run(
                 kind, subject, what = loads(line)
                 if kind == "over":
                     break
-                if what is None:  # it begins
+                if what is None:  # the cell or part begins
                     at, name, warned = kind, subject, kind == "part"
-                    seconds = 1.5 * limits["part"] + 1 if warned else limits["cell"]  # a part has a clock in there
+                    seconds = 1.5 * limits["part"] + 1 if warned else limits["cell"]  # a part has its own clock inside
                     clock = child.Clock(process, seconds, limits["patience"], this_run)
                 else:
                     told[kind][subject] = what
             except (ValueError, TypeError, KeyError):
-                break  # a submission has written here
+                break  # the submission wrote to the pipe
         return at, name, clock.left() <= 0
 
 
 def alone(work: Callable[[int], None], writer: int) -> None:
-    """Some work, with no file open but the one to write to."""
+    """Do some work with all files closed except the standard streams and the pipe to write to."""
     os.closerange(3, writer)
     os.closerange(writer + 1, FILES)
     work(writer)
@@ -161,7 +161,7 @@ def alone(work: Callable[[int], None], writer: int) -> None:
 
 
 def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int) -> None:
-    """Run the cells, and look at the parts; tell of each before and after."""
+    """Run the cells, then evaluate the parts. Report each before and after."""
 
     def tell(kind: str, name: str, what: Any = None) -> None:
         os.write(writer, dumps([kind, name, what]).encode() + b"\n")
@@ -176,13 +176,13 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
     for name, source in job["cells"]:
         if not source.strip():
             continue
-        number += before != f"{name} (as handed in)"  # else it has the number of that cell
+        number += before != f"{name} (as handed in)"  # the original after a changed cell has the same number
         kernel.enter(max(number, 0), source.rstrip("\n"))
         before = name
         if name not in left_out:
             tell("cell", name)
             error = kernel.ran(source, f"<{name}>")
-            vars(builtins).update(own)  # a cell may have replaced what all else is made of
+            vars(builtins).update(own)  # a cell may have replaced builtins
             if error:
                 tell("cell", name, error)
     for name, defines, probes in wanted:
@@ -192,8 +192,8 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
 
 
 def bounded(memory: int) -> None:
-    """May this process, and each that it starts, end for want of memory before the one that watches does."""
-    import resource  # Windows has none, and runs nothing here
+    """Limit the memory of this process and its children, and let the kernel kill them before the supervisor."""
+    import resource  # not on Windows, where this never runs
 
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
@@ -201,27 +201,27 @@ def bounded(memory: int) -> None:
 
 
 class Kernel:
-    """What runs cells, one after the other, as a notebook's does."""
+    """Runs cells one after the other, as a notebook's kernel does."""
 
     def __init__(self) -> None:
-        self.main = sys.modules["__main__"] = ModuleType("__main__")  # where pickle looks for what a cell has defined
+        self.main = sys.modules["__main__"] = ModuleType("__main__")  # where pickle finds what cells define
         self.namespace = vars(self.main)
         self.last: dict[str, Any] = dict.fromkeys(LAST, "")
         self.outputs: dict[int, Any] = {}
         self.shown, self.number, self.sources, self.inputs = self.last, 0, ["", "", ""], [""]
         self.namespace.update(self.last, In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs)
-        self.compile: Any = codeop.Compile()  # remembers what a cell has imported from __future__
+        self.compile: Any = codeop.Compile()  # remembers imports from __future__
         self.compile.flags = PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.file = ""
 
     def enter(self, number: int, source: str) -> None:
-        """Keep the source of a cell that begins, by its number in the notebook."""
+        """Record the source of a cell before it runs, under its number in the notebook."""
         self.namespace.update(zip(LATEST, self.sources))
         self.namespace[f"_i{number}"] = source
         self.number, self.sources, self.inputs[number:] = number, [source, *self.sources], [source]
 
     def ran(self, source: str, file: str) -> str:
-        """Run a cell; what went wrong, in a line."""
+        """Run a cell. Returns its error in one line, or ""."""
         self.file, self.is_running = file, True
         try:
             signal.signal(OVERDUE, self.stop)
@@ -231,11 +231,11 @@ class Kernel:
                 self.keep(value)
         except Overdue:
             return STOPPED
-        except BaseException as error:  # sys.exit, too, ends no more than its cell
+        except BaseException as error:  # sys.exit too ends only its cell
             return described(error, file)
         finally:
-            self.is_running = False  # no more than these two: builtins may be gone
-            signal.alarm(0)  # of the cell's own, which would come in the next
+            self.is_running = False  # only these two statements: builtins may be gone
+            signal.alarm(0)  # an alarm of this cell would strike in the next
         return ""
 
     def stop(self, *_: Any) -> None:
@@ -264,7 +264,7 @@ class Kernel:
         if value is self.outputs:
             return
         self.last = dict(zip(LAST, [value, *self.last.values()]))
-        if all(self.namespace.get(name, old) is old for name, old in self.shown.items()):  # else a cell has assigned it
+        if all(self.namespace.get(name, old) is old for name, old in self.shown.items()):  # no cell assigned to them
             self.namespace.update(self.last)
             self.shown = self.last
         self.namespace[f"_{self.number}"] = self.outputs[self.number] = value
@@ -274,7 +274,7 @@ class Kernel:
         try:
             parse(source, self.file)
         except SyntaxError:
-            from IPython.core.inputtransformer2 import TransformerManager  # few cells need it; it loads for 0.1 s
+            from IPython.core.inputtransformer2 import TransformerManager  # rarely needed; loading takes 0.1 s
 
             source = str(TransformerManager().transform_cell(source))  # type: ignore[no-untyped-call]
         lines = source.splitlines(keepends=True)
@@ -283,13 +283,13 @@ class Kernel:
 
     @cached_property
     def loop(self) -> Any:
-        import asyncio  # takes longer to load than most submissions to run
+        import asyncio  # loads longer than most submissions run
 
         return asyncio.new_event_loop()
 
 
 class Silent:
-    """What does nothing, whatever it is asked."""
+    """An object that accepts every call and attribute and does nothing."""
 
     def __call__(self, *args: Any, **named: Any) -> Silent:
         return self
@@ -306,7 +306,7 @@ class Silent:
 
 
 def stand_in(kernel: Kernel) -> None:
-    """Let there be what a cell can call only in a notebook; `check` has nothing to say where there are no answers."""
+    """Define what cells can use only in a notebook. `check` does nothing, because there are no answers here."""
 
     def below(name: str, options: str, source: str) -> Any:
         return kernel.run(kernel.code(f"\n{source}"), kernel.file) if name in MAGICS else None
@@ -335,8 +335,8 @@ def is_quiet(source: str) -> bool:
 
 
 def described(error: BaseException, file: str) -> str:
-    """An error in a line: its kind, its words, and where in the cell it came from; a SyntaxError says that itself."""
-    kind = vars(type)["__name__"].__get__(type(error))  # the true one, as below: either may be the cell's to write
+    """An error in one line: type, message and line of the cell. The message of a SyntaxError names its own line."""
+    kind = vars(type)["__name__"].__get__(type(error))  # as below, not overridable by the cell
     try:
         said = str(error)[:300]
     except BaseException:
@@ -347,7 +347,7 @@ def described(error: BaseException, file: str) -> str:
 
 
 def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, float]) -> list[Any]:
-    """What the probes of a part give: [[kind, value, words], …]."""
+    """The outcomes of a part's probes, from a forked process: [[kind, value, words], …]."""
 
     def work(writer: int) -> None:
         before = set(sys.modules)
@@ -363,7 +363,7 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
         outcomes, modules = loads(found)
     except (ValueError, TypeError):
         return [["endless" if late else "died", None, ""]]
-    for name in modules:  # so that the next part does not load them again
+    for name in modules:  # load them here too, so that the next part does not have to
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     return list(outcomes)

@@ -1,7 +1,7 @@
-"""What strangers have written, made fit to be shown: in a terminal, a table, a page.
+"""Make untrusted text safe to show in a terminal, a table or a page.
 
-A text may hold what is no letter: sequences that move a terminal's cursor, marks that turn the direction of what
-follows, a formula behind a separator. Whatever leaves the grader comes through here first.
+A text may contain sequences that move a terminal's cursor, marks that change the direction of reading, or a spreadsheet
+formula after a separator. All text that leaves the grader passes through here.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-LONGEST = 2_000  # characters of any one text in a result
-MOST = 80  # bytes of what stands in a path
+LONGEST = 2_000  # characters of each text in a result
+MOST = 80  # bytes of a name in a path
 IDENTITY = {"student", "where", "file"}
 NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\udfff]")
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-INDENT = re.compile(r"^ +", re.MULTILINE)  # which Markdown takes for a block of code
+INDENT = re.compile(r"^ +", re.MULTILINE)  # Markdown reads it as a code block
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 MATHEMATICS = {*Path(__file__).with_name("mathematics.txt").read_text("utf-8").split()}  # TeX's harmless commands
 
 
 def spelled(text: str) -> str:
-    """A text in letters: what is none, but for tabs and ends of lines, is written as its number, as \\x1b is."""
+    """Escape control and format characters, except tabs and line ends: ESC becomes \\x1b."""
     return NO_LETTER.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def cut(text: str, most: int = LONGEST) -> str:
-    """A text of at most so many characters, with a mark where the rest was."""
+    """Cut a text to at most so many characters, with a note on how many are missing."""
     return text if len(text) <= most else f"{text[: most - 40]} … ({len(text) - most + 40} characters more)"
 
 
 def fit(value: Any) -> Any:
-    """Plain data in which every text is spelled and cut, but for what tells a submission from others."""
+    """Escape and cut every text in plain data, except the keys that identify a submission."""
     match value:
         case str():
             return cut(spelled(value))
@@ -49,11 +49,11 @@ def in_a_line(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """Markdown that shows a text, its lines and its formulas, and holds no Markdown and no HTML of the text's own.
+    """Markdown that shows a text with its lines and formulas, but ignores any Markdown or HTML in it.
 
-    All that either is made of is written by number, as &#60; is; then no link, no tag and no picture is left to be
-    read. Formulas are made of what the page shows. A command that is none of mathematics loses its backslash: some
-    of MathJax's make links, or load more of it.
+    All punctuation is written as numeric entities such as &#60;, so no link, tag or picture can be parsed. MathJax
+    reads formulas from the rendered page. TeX commands outside the list of mathematics lose their backslash, because
+    some MathJax commands make links or load extensions.
     """
     known = COMMAND.sub(lambda found: found[0] if found[1] in MATHEMATICS else f"∖{found[1]}", spelled(text))
     lines = "\n".join(line.rstrip() for line in known.expandtabs(4).split("\n"))
@@ -62,9 +62,9 @@ def as_markdown(text: str) -> str:
 
 
 def tame(text: str) -> str:
-    """What stands for a text in a path, an address and a page: letters, digits and a few marks.
+    """A safe form of a text for paths, URLs and pages: letters, digits and a few marks.
 
-    Where it had to be changed, a number behind a ~, which no other has, keeps it apart from all others.
+    If this changes the text, a hash after a ~ keeps the name unique.
     """
     letters = re.sub(r"[^\w@. -]+", "_", unicodedata.normalize("NFC", text)).encode()[:MOST].decode(errors="ignore")
     plain = letters.strip(" ._-@")
@@ -73,6 +73,6 @@ def tame(text: str) -> str:
 
 
 def as_a_name(text: str) -> str:
-    """A person's name without the marks that mean something on a page or in a table; its apostrophe becomes ’."""
+    """A person's name without characters that are special in a page or table; an apostrophe becomes ’."""
     letters = (c if c in " .’()-" or unicodedata.category(c)[0] in "LMN" else "_" for c in text.replace("'", "’"))
     return "".join(letters).lstrip(" -")[:80]

@@ -1,7 +1,6 @@
-"""Pages for people: to each student what came of their work, and to the teacher what came of the class.
+"""HTML pages: feedback for each student, and a report on the class for the teacher.
 
-Each is one file that opens without a network, made by a template of templates/. What a student handed in stands in it
-as text, and as nothing else.
+Each page is one file, from a template in templates/, that opens without a network. It escapes all submitted text.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from html import escape
+from itertools import chain
 from pathlib import Path
 from statistics import StatisticsError, correlation, median_high
 from typing import Any
@@ -38,7 +38,7 @@ def template(name: str) -> Template:
 
 
 def prose(text: str) -> Markup:
-    """A sentence, in which what stands between backticks is code."""
+    """A sentence with the text between backticks as code."""
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text)))
 
 
@@ -47,7 +47,7 @@ def columns_of_numbers(rows: Sequence[Sequence[Any]]) -> list[bool]:
 
 
 def feedback(result: Result, title: str) -> str:
-    """To a student: what came of a submission."""
+    """The page for a student: the result of a submission."""
     parts = [(name, STATES[part["state"]], "–" if part["state"] == "wait" else part["points"], part["of"])
              for name, part in result["parts"].items()]  # fmt: skip
     title = f"{title}: {result['name'] or result['student']}"
@@ -55,10 +55,10 @@ def feedback(result: Result, title: str) -> str:
 
 
 def class_report(results: Sequence[Result], sources: dict[str, str], missing: Sequence[str] = ()) -> str:
-    """To a teacher: what came of a class.
+    """The page for the teacher: the results of a class.
 
-    sources    file of a submission → the code of its answers, for groups of similar ones
-    missing    what was not enforced while they ran
+    sources    path of a submission → the code of its answers, to group similar ones
+    missing    the limits that were not enforced
     """
     look = [(cut(r["student"], 80), cut(r["name"], 80), r["exercise"] or r["file"], r["status"],
              prose(cut(" ".join(r["notes"]), 300))) for r in results if r["status"] != "graded"]  # fmt: skip
@@ -72,14 +72,14 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
 
 
 def row(result: Result) -> tuple[Any, ...]:
-    """A submission in the list of all, with a link to its page."""
+    """The row of a submission in the list of students, with a link to its page."""
     page = Markup('<a href="feedback/{}.html">{}</a>').format(label(result), cut(result["student"], 80))
     points, of = ("–", "–") if score(result) is None else (result["points"], result["of"])
     return page, cut(result["name"], 80), result["exercise"] or result["file"], points, of, result["status"]
 
 
 def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dict[str, Any]:
-    """What came of an exercise: how many have how many points, whole points counted, and so on."""
+    """The statistics of an exercise: how many submissions have each number of whole points, and so on."""
     points = [score(r) for r in results]
     count = Counter(int(n) for n in points if n is not None)
     shown = Counter((part, facts["shows"]) for r in results for part, facts in r["parts"].items() if facts["shows"])
@@ -88,7 +88,7 @@ def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dic
         "name": name,
         "points": [(n, count[n]) for n in range(max(r["of"] for r in results) + 1)],
         "waiting": points.count(None),
-        "parts": [difficulty(results, part) for part in dict.fromkeys(part for r in results for part in r["parts"])],
+        "parts": [difficulty(results, p) for p in dict.fromkeys(chain.from_iterable(r["parts"] for r in results))],
         "misconceptions": [(part, prose(shows), n) for (part, shows), n in shown.most_common()],
         "times": times([r["minutes"] for r in results if r.get("minutes")], len(results)),
         "similar": [(", ".join(sorted(group)), f"{share:.0%}") for group, share in groups(known)],
@@ -96,7 +96,7 @@ def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dic
 
 
 def difficulty(results: Sequence[Result], part: str) -> tuple[str, str, int, str]:
-    """How many got a part, of those in which it was looked at; and how well it tells strong ones from weak ones."""
+    """A part's share of right answers, its answers not done, and how well it separates strong from weak students."""
     graded = [r for r in results if part in r["parts"] and r["parts"][part]["state"] != "wait"]
     mine = [r["parts"][part] for r in graded]
     right = [each["state"] == "pass" or each["points"] == each["of"] for each in mine]
@@ -105,7 +105,7 @@ def difficulty(results: Sequence[Result], part: str) -> tuple[str, str, int, str
 
 
 def discrimination(results: Sequence[Result], part: str, right: Sequence[bool]) -> str:
-    """The correlation between getting a part and the points for all others; "–" where all are alike."""
+    """The correlation between a right part and the points for all other parts; "–" if it is undefined."""
     rest = [r["points"] - r["parts"][part]["points"] for r in results]
     try:
         return f"{correlation(rest, right):.2f}"
@@ -114,9 +114,9 @@ def discrimination(results: Sequence[Result], part: str, right: Sequence[bool]) 
 
 
 def times(minutes: Sequence[float], of: int) -> str:
-    """Minutes between the first and the last run of a cell, pauses left out, where the notebooks tell."""
+    """The minutes between the first and last run of a cell, without pauses, for notebooks that record them."""
     if not minutes:
-        return "Time spent: unknown. No notebook tells when its cells were run."
-    told = f"{min(minutes):.0f} to {max(minutes):.0f} minutes, half below {median_high(minutes):.0f}"
-    unknown = f"; of {of - len(minutes)}: unknown" if of > len(minutes) else ""
-    return f"Time spent, of {len(minutes)} who tell: {told}{unknown}."
+        return "Time spent: unknown. No notebook records when its cells were run."
+    told = f"{min(minutes):.0f} to {max(minutes):.0f} minutes, median {median_high(minutes):.0f}"
+    unknown = f"; {of - len(minutes)} do not" if of > len(minutes) else ""
+    return f"Time spent, in {len(minutes)} notebooks that record it: {told}{unknown}."

@@ -1,12 +1,11 @@
-"""Where submissions run: without files, network, other processes, and with little memory, time and disk.
+"""Run submissions without access to files, network or other processes, and with little memory, time and disk.
 
-On Linux bubblewrap gives a process a world of its own: the system's libraries and this Python to read, three small
-folders in memory to write, no network, no other process, no course; a user id (users.py), a filter of system calls
-(seccomp.py) and a control group (cgroup.py) of its own besides. Elsewhere a container engine does. Where there is
-neither, nothing is graded unless somebody says that it may be without, `unsafe`: then only the time is limited.
-A cluster has such sandboxes on many machines.
+On Linux, bubblewrap makes the sandbox: it can read the system's libraries and this Python, write to three small folders
+in memory, and has no network, no other processes and no course answers. It also has its own user id (users.py), filter
+of system calls (seccomp.py) and control group (cgroup.py). Elsewhere a container engine does this. Without either,
+nothing is graded unless the user passes `unsafe`: then only time is limited. A cluster has sandboxes on many machines.
 
-docs/security.md says what that promises, and what not.
+docs/security.md states what this guarantees and what it does not.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ from .cgroup import Limits as Limits
 from .watch import HOME, IN_MEMORY, answer, first_inside, kill, stop
 
 PACKAGE = Path(__file__).resolve().parents[2]
-HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
+HIDDEN = ("course/answers", "course/quizzes", "_course")  # in the package; no submission may read these
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 INSIDE = str(PACKAGE / "course/grading/inside.py")
 IMAGE = "minigrad-grading"
-# What root keeps until it is a stranger, who can get no rights: that to become one, and to give the rest up for good.
+# The capabilities that root keeps until setpriv changes the user: to change it, and to drop all others for good.
 RIGHTS = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
 STRANGER = ["--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
-PATIENCE = 30  # seconds for what a machine is asked, as to end a container
+PATIENCE = 30  # seconds for a command on this machine, such as to kill a container
 ENVIRONMENT = {
     "HOME": HOME, "LANG": "C.UTF-8", "MPLBACKEND": "agg", "MPLCONFIGDIR": HOME, "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
@@ -55,17 +54,17 @@ ENVIRONMENT = {
 
 
 class NoSandbox(Exception):
-    """There is nothing on this machine to keep a submission in."""
+    """This machine has no sandbox."""
 
 
 @dataclass
 class Reply:
-    """What came out of a sandbox.
+    """The reply of a sandbox.
 
-    data    what the inside says, read from JSON; None if nothing that can be read
-    why     cpu, its processes used up their seconds; asleep, they had as many by the clock, and hardly worked; late,
-            it ran for too long, perhaps as others kept the machine busy; memory, its processes had more than there is;
-            files, it made too many; ended, it gave nothing by itself
+    data    the reply of the program inside, parsed from JSON; None if it is not valid
+    why     cpu: its processes used up their CPU time; asleep: they used up as much wall time and hardly any CPU; late:
+            it ran too long, perhaps because the machine was busy; memory: its processes exceeded the limit; files: it
+            made too many; ended: it exited without a valid reply
     """
 
     data: Any = None
@@ -75,27 +74,27 @@ class Reply:
 
 @dataclass
 class Sandbox:
-    """A way to run a job.
+    """Runs jobs in one kind of sandbox.
 
     kind       bubblewrap, container or none
-    workers    how many jobs it can run at once
-    running    what runs now; once it is `over`, nothing begins any more
+    workers    how many jobs to run at once
+    running    the processes that run now; once `over` is set, new ones are killed at once
     """
 
     kind: str
     limits: Limits = field(default_factory=Limits)
-    workers: int = (os.cpu_count() or 1) + 1  # while one of them waits for the disk, another works
+    workers: int = (os.cpu_count() or 1) + 1  # while one waits for the disk, another works
     running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False, compare=False)
     over: bool = False
 
     def end(self) -> None:
-        """End whatever runs, for good."""
+        """Kill all running processes and start no more."""
         self.over = True
         for process in list(self.running):
             kill(process)
 
     def run(self, job: dict[str, Any]) -> Reply:
-        """What came of a job, of which nothing is left then."""
+        """Run a job. Returns its reply; nothing of the sandbox is left then."""
         places, first = cgroup.places() if self.kind == "bubblewrap" else {}, None
         with (users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules,
               tempfile.TemporaryFile() as asked):  # fmt: skip
@@ -125,15 +124,15 @@ class Sandbox:
             return Reply(None, why or "ended", seconds)
 
     def missing(self) -> list[str]:
-        """What is not enforced on this machine, each in words."""
+        """The limits that are not enforced on this machine, each in words."""
         if self.kind == "none":
-            return ["there is no sandbox: every submission can read and write all that you can, and use all there is"]
-        shuffled = [] if unshuffled() else ["the order of sets: setarch -R may not keep addresses what they are"]
+            return ["there is no sandbox: every submission can read and write all that you can; only time is limited"]
+        shuffled = [] if unshuffled() else ["the order of sets: setarch -R is not allowed to keep addresses fixed"]
         return [*cgroup.missing(), *seccomp.missing(), *shuffled] if self.kind == "bubblewrap" else []
 
 
 def found(unsafe: bool = False, limits: Limits | None = None) -> Sandbox:
-    """The best sandbox of this machine. Raises NoSandbox saying what is missing, unless `unsafe`."""
+    """The best sandbox of this machine. Raises NoSandbox that names what is missing, unless `unsafe`."""
     limits = limits or Limits()
     missing = []
     for kind, why_not in (("bubblewrap", no_bubblewrap), ("container", no_container)):
@@ -143,9 +142,9 @@ def found(unsafe: bool = False, limits: Limits | None = None) -> Sandbox:
     if unsafe:
         return Sandbox("none", limits)
     raise NoSandbox(
-        "submissions are programs of strangers, and there is nothing on this machine to keep them in: "
+        "submissions are programs of strangers, and this machine has no sandbox for them: "
         f"{'; '.join(missing)}. On Debian or Ubuntu: apt install bubblewrap. On Windows use WSL 2, on a Mac a "
-        "container engine. --unsafe grades without: every submission can then read and write all that you can"
+        "container engine. --unsafe uses no sandbox: every submission can then read and write all that you can"
     )
 
 
@@ -173,7 +172,7 @@ def no_container() -> str:
     if program is None:
         return "there is no docker and no podman"
     made = runs(program, "image", "inspect", IMAGE)
-    return "" if made else f"{program} has no image {IMAGE}: docs/classroom.md says how it is made"
+    return "" if made else f"{program} has no image {IMAGE}: docs/classroom.md explains how to make it"
 
 
 def engine() -> str | None:
@@ -189,7 +188,7 @@ def program(file: str) -> list[str]:
 
 @cache
 def compile_program() -> list[str]:
-    """The program, compiled as all that submissions load: a sandbox keeps nothing, and would do it for each anew."""
+    """Compile the program and all modules that submissions load: a sandbox could not keep the bytecode."""
     for name in ("minigrad", "ml_dtypes", "numpy", "matplotlib"):
         for folder in getattr(find_spec(name), "submodule_search_locations", None) or []:
             compileall.compile_dir(folder, quiet=2, rx=re.compile(r"[\\/]tests[\\/]"))
@@ -198,7 +197,7 @@ def compile_program() -> list[str]:
 
 
 def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = ()) -> list[str]:
-    """Ours, or another program, in bubblewrap's sandbox. Root becomes a stranger; others are one in their own world."""
+    """The command that runs our program, or another, in bubblewrap. Root changes its user; others use a namespace."""
     root = os.geteuid() == 0
     in_memory = ("--size", str(limits.disk), "--perms", "1777", "--tmpfs")
     return [
@@ -218,13 +217,13 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = (
 
 @cache
 def unshuffled() -> list[str]:
-    """Begin with the addresses of every other time, where the machine lets us: sets are in the order of addresses."""
+    """A command prefix that turns off address randomisation, if allowed: the order of sets depends on addresses."""
     return ["setarch", "-R"] if runs("setarch", "-R", "true") else []
 
 
 @cache
 def no_more_users() -> list[str]:
-    """That no process makes a world of users of its own again, where bubblewrap knows how: since 0.8."""
+    """The option that forbids nested user namespaces, which bubblewrap has since 0.8."""
     return ["--disable-userns"] if runs("bwrap", "--disable-userns", "--version") else []
 
 
@@ -237,17 +236,17 @@ def runs(*command: str) -> bool:
 
 @cache
 def readable(*needed: Path) -> list[str]:
-    """The system's programs and libraries, this Python, its packages and minigrad, but for what nobody may read."""
+    """The options that bind the system, this Python, its packages and minigrad, without the HIDDEN folders."""
     import matplotlib
 
     folders, found = folders_to_bind(needed), [*system()]
-    found += [("--perms", "0755", "--dir", str(above))  # it can be entered, and holds nothing else
+    found += [("--perms", "0755", "--dir", str(above))  # an otherwise empty folder
               for path in (*folders, *links(needed)) for above in reversed(path.parents[:-1])]  # fmt: skip
     found += map(bound, folders)
     found += [("--symlink", str(link.resolve()), str(link)) for link in links(needed)]
     hidden = [str(folder) for name in HIDDEN if (folder := PACKAGE / name).exists()]
     found += [("--tmpfs", folder, "--remount-ro", folder) for folder in hidden]
-    # Its list of fonts would otherwise be made anew for seconds in each sandbox that plots.
+    # Without its font list, Matplotlib would build it for seconds in each sandbox that plots.
     fonts = Path(matplotlib.get_cachedir()).glob("fontlist-*.json")
     return [*chain.from_iterable((*found, *(bound(file, f"{HOME}/{file.name}") for file in fonts)))]
 
@@ -287,7 +286,7 @@ def needed_folders() -> list[Path]:
 
 
 def seen(place: Path) -> Path | None:
-    """The folder in which a place lies, if it is one that every submission can read."""
+    """The folder that contains a place and that every submission can read, or None."""
     place = place.resolve()
     if any(place.is_relative_to(PACKAGE / name) for name in HIDDEN):
         return None
@@ -307,7 +306,7 @@ def in_container(limits: Limits, user: int, rules: int) -> list[str]:
 
 
 def end_container(command: list[str]) -> None:
-    """End the container that a command has started, by its name: the end of an engine's client ends nothing in it."""
+    """Kill the container that a command has started, by name: killing the engine's client does not stop it."""
     name = next(part for part in command if part.startswith("--name=")).removeprefix("--name=")
     with contextlib.suppress(subprocess.TimeoutExpired):
         runs(command[0], "kill", name)
@@ -322,8 +321,8 @@ COMMANDS = {"bubblewrap": bubblewrap, "container": in_container, "none": lambda 
 class Cluster(Sandbox):
     """The sandboxes of dask's workers, by an address such as tcp://10.0.0.1:8786. Raises CourseError if none answers.
 
-    If a worker dies, dask gives its job to another. Only plain data comes back: verdicts are reached, and results are
-    written, by one process, so that nothing is lost and nothing counts twice.
+    If a worker dies, dask gives its job to another. Only plain data comes back: one process computes all verdicts and
+    writes all results, so that nothing is lost and nothing counts twice.
     """
 
     def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False):
@@ -331,7 +330,7 @@ class Cluster(Sandbox):
             distributed: Any = import_module("distributed")
         except ImportError as error:
             wanted = 'python -m pip install "minigrad-course[cluster]"'
-            raise CourseError(f"a cluster is dask's, which is not installed: {wanted}") from error
+            raise CourseError(f"a cluster needs dask, which is not installed: {wanted}") from error
         try:
             self.client = distributed.Client(address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
@@ -348,11 +347,11 @@ class Cluster(Sandbox):
     def missing(self) -> list[str]:
         asked = self.asked
         told = self.client.run(lambda: sandbox_of(*asked).missing(), on_error="ignore")
-        nobody = "no worker is connected to the cluster, and nothing is graded until one is"
+        nobody = "no worker is connected to the cluster; grading starts when one is"
         return sorted({each for said in told.values() for each in said}) if self.client.nthreads() else [nobody]
 
     def end(self) -> None:
-        """Wait for nothing any more; what runs on the workers is forgotten there."""
+        """Close the connection without waiting; dask then drops the jobs on the workers."""
         self.client.close(timeout=1)
 
 

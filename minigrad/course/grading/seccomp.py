@@ -1,10 +1,10 @@
-"""A filter of system calls: the kernel asks it before each, and what no submission has a use for is refused.
+"""A filter of system calls: the kernel runs it before each call, and it refuses those that no submission needs.
 
-What needs rights is not in the list, for a submission has none. What is there gives memory that belongs to no process,
-keys that outlive it, the memory of other processes, namespaces in which it would have rights, ways around the network
-that it has not got, or much of the kernel to find mistakes in.
+Calls that need privileges are not listed, because a submission has none. The listed calls give memory that belongs to
+no process, keys that outlive it, the memory of other processes, namespaces with privileges, ways around the missing
+network, or a large part of the kernel in which to find bugs.
 
-The filter is a program in classic BPF: man 2 seccomp, linux/filter.h and linux/seccomp.h.
+The filter is a classic BPF program: man 2 seccomp, linux/filter.h and linux/seccomp.h.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ REFUSED = {  # name: (number on x86-64, number elsewhere)
     for name, x86, other in map(str.split, Path(__file__).with_name("system_calls.txt").read_text("utf-8").splitlines())
 }
 CLONE, CLONE3, SOCKET, SOCKETPAIR, FCNTL = (56, 220), (435, 435), (41, 198), (53, 199), (72, 25)
-NEWEST = 462  # mseal, of Linux 6.10: later calls are not known, nor those of x32, whose numbers begin at 2³⁰
-NAMESPACES = 0x7E02_0000  # the flags of clone that make them: CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
+NEWEST = 462  # mseal, of Linux 6.10: later calls are unknown, and so are those of x32, with numbers from 2³⁰
+NAMESPACES = 0x7E02_0000  # the flags of clone that make namespaces: CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
 AF_UNIX = 1  # the only family allowed: data queued in Internet sockets counts as no process's memory
 F_SETLEASE = 1024  # opening a leased file blocks until the holder releases the lease
 MACHINES = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1), "riscv64": (0xC000_00F3, 1)}  # linux/audit.h
 
 LOAD, EQUAL, GREATER, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
-NUMBER, MACHINE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # where they stand in struct seccomp_data
+NUMBER, MACHINE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # offsets in struct seccomp_data
 ERROR = 0x0005_0000
 
 
 def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """One instruction; a test skips so many of those after it."""
+    """One instruction. if_true and if_false are the numbers of instructions that a test skips."""
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
@@ -43,7 +43,7 @@ ALLOW = step(RETURN, 0x7FFF_0000)
 
 
 def program(machine: str) -> bytes:
-    """The filter for a machine, as platform.machine() calls it; empty if it is not known."""
+    """The filter for a machine, by its name in platform.machine(); empty if the machine is unknown."""
     if machine not in MACHINES:
         return b""
     audit, column = MACHINES[machine]
@@ -51,7 +51,7 @@ def program(machine: str) -> bytes:
     local = [step(LOAD, FIRST_ARGUMENT), *when(EQUAL, AF_UNIX, ALLOW), refuse(errno.EAFNOSUPPORT)]
     no_lease = [step(LOAD, SECOND_ARGUMENT), *when(EQUAL, F_SETLEASE, refuse(errno.EPERM)), ALLOW]
     calls = {
-        CLONE3: [refuse(errno.ENOSYS)],  # its flags cannot be read here; C's library takes clone
+        CLONE3: [refuse(errno.ENOSYS)],  # its flags are out of reach; libc then uses clone
         **{numbers: [refuse(errno.EPERM)] for numbers in REFUSED.values()},
         CLONE: same_namespaces, SOCKET: local, SOCKETPAIR: local, FCNTL: no_lease,
     }  # fmt: skip
@@ -62,7 +62,7 @@ def program(machine: str) -> bytes:
 
 
 def when(test: int, value: int, *lines: bytes) -> list[bytes]:
-    """Lines that are run if a test of what is loaded holds."""
+    """Instructions that run only if a test of the loaded value holds."""
     return [step(test, value, 0, len(lines)), *lines]
 
 
@@ -72,7 +72,7 @@ def refuse(error: int) -> bytes:
 
 @contextmanager
 def file() -> Iterator[int]:
-    """The filter for this machine, to be read once."""
+    """A file descriptor with the filter for this machine, to read once."""
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb"):
         with os.fdopen(writer, "wb") as file:
@@ -81,6 +81,6 @@ def file() -> Iterator[int]:
 
 
 def missing() -> list[str]:
-    """What is not kept from submissions here."""
+    """The protection that is missing here, in words."""
     machine = platform.machine()
     return [] if machine in MACHINES else [f"system calls are not filtered: the filter knows no {machine}"]

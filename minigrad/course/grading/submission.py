@@ -1,7 +1,7 @@
-"""Reading what somebody handed in: a file of any content, of which nothing is believed and nothing is run.
+"""Read a submitted file of any content. Nothing in it is trusted, and nothing is run here.
 
-Cells of the exercise are known by the name that nbgrader gave them, or by their id. All are run as they came back, in
-their order; where the exercise gives code, its own text is run after what came back in its place.
+Cells of the exercise are identified by their nbgrader name or their id. All cells run as submitted, in their order. If
+a student changed a cell of given code, the original runs after the changed one.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any
 PAUSE = 15  # minutes
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
-MOST_LISTS = 250_000  # lists and objects of the JSON: each takes a hundred times the memory that it has in the file
-MOST_ITEMS = 1_000_000  # in them: a string costs fifty bytes in addition to its characters
+MOST_LISTS = 250_000  # lists and objects of the JSON: in memory each takes a hundred times its size in the file
+MOST_ITEMS = 1_000_000  # in them: a string takes fifty bytes more than its characters
 MOST_TEXT = 4 << 20  # characters of all cells
 LONGEST_NAME = 100  # characters of a cell's name
 STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 class Unreadable(Exception):
-    """What was handed in is no notebook; the argument says why, in words for a person."""
+    """The submission is not a valid notebook. The message says why, for a person to read."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Submission:
-    """A notebook that was handed in.
+    """A submitted notebook.
 
-    exercise    the name that it says it answers; "" if it says none
-    cells       its code, in order
-    texts       its Markdown, in order
-    minutes     spent on it, as far as the notebook tells when its cells were run; pauses are left out
+    exercise    the exercise named in its metadata; "" if there is none
+    cells       its code cells, in order
+    texts       its Markdown cells, in order
+    minutes     the time spent on it, from the recorded times of its cells, without pauses
     """
 
     exercise: str
@@ -60,7 +60,7 @@ def digest_of(data: bytes) -> str:
 
 
 def read(data: bytes) -> Submission:
-    """The submission in these bytes. Raises Unreadable."""
+    """Read the submission in these bytes. Raises Unreadable."""
     if not data.strip():
         raise Unreadable("the file is empty")
     if len(data) > LARGEST:
@@ -76,47 +76,47 @@ def read(data: bytes) -> Submission:
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """The object in JSON, which takes little more memory than room in its file. Raises Unreadable."""
+    """Parse JSON whose object takes not much more memory than the file. Raises Unreadable."""
     for encoding in (json.detect_encoding(data), "cp1252"):
         with suppress(UnicodeDecodeError):
             text = data.decode(encoding)
             break
     else:
-        raise Unreadable("the file is no text")
+        raise Unreadable("the file is not text")
     bare = STRING.sub("", text)
     lists, items = bare.count("[") + bare.count("{"), bare.count(",")
     if lists > MOST_LISTS:
-        raise Unreadable(f"the file has {lists} lists and objects, and may have {MOST_LISTS}: clear the outputs")
+        raise Unreadable(f"the file has {lists} lists and objects; at most {MOST_LISTS} are allowed: clear the outputs")
     if items > MOST_ITEMS:
         raise Unreadable(f"the file has {items} lines and numbers; at most {MOST_ITEMS} are allowed: clear the outputs")
     try:
         nb = json.loads(text)
     except RecursionError:
-        raise Unreadable("the file is JSON inside JSON without end") from None
+        raise Unreadable("the file is JSON that is nested too deep") from None
     except ValueError as error:
-        raise Unreadable(f"the file is no notebook: {error}"[:200]) from None
+        raise Unreadable(f"the file is not a notebook: {error}"[:200]) from None
     if not isinstance(nb, dict):
-        raise Unreadable("the file is JSON, and no notebook")
+        raise Unreadable("the file is JSON, but not a notebook")
     return nb
 
 
 def cells_of(nb: dict[str, Any]) -> list[Any]:
-    """The cells of a notebook, whatever they are; also in format 3, which keeps them in worksheets."""
+    """The cells of a notebook, unchecked; also in format 3, which keeps them in worksheets."""
     sheets = [nb] if isinstance(nb.get("cells"), list) else nb.get("worksheets")
     lists = [within(sheet).get("cells") for sheet in sheets] if isinstance(sheets, list) else []
     if not any(isinstance(cells, list) for cells in lists):
-        raise Unreadable("the file is JSON without cells, and no notebook")
+        raise Unreadable("the file is JSON without cells, not a notebook")
     cells = [cell for cells in lists if isinstance(cells, list) for cell in cells]
     if len(cells) > MOST_CELLS:
-        raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
+        raise Unreadable(f"the notebook has {len(cells)} cells; at most {MOST_CELLS} are allowed")
     return cells
 
 
 def minutes(cells: list[Any]) -> float:
-    """From each run of a cell to the next, where JupyterLab has kept the times; what is longer than a pause is one."""
+    """The time between the runs of cells, if JupyterLab recorded them, without gaps longer than PAUSE."""
     times = []
     for cell in cells:
-        with suppress(ValueError, OverflowError):  # where there is no time
+        with suppress(ValueError, OverflowError):  # a cell without a time
             begun = text(within(cell, "metadata", "execution").get("iopub.execute_input"))
             times.append(datetime.fromisoformat(begun).astimezone(UTC))
     gaps = [(after - before).total_seconds() / 60 for before, after in pairwise(sorted(times))]
@@ -134,7 +134,7 @@ def source_of(cell: dict[str, Any]) -> str:
 
 
 def within(nb: Any, *keys: str) -> dict[str, Any]:
-    """What lies under these keys, if it is an object; else an empty one."""
+    """The dict under these keys; {} if there is none."""
     for key in keys:
         nb = nb.get(key) if isinstance(nb, dict) else None
     return nb if isinstance(nb, dict) else {}
@@ -146,11 +146,11 @@ def text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Released:
-    """An exercise as it was given out.
+    """An exercise as it was released.
 
-    given     name → code that is the exercise's own
-    checks    names of the cells that check
-    prose     name → text that stood where the learner's goes, for a person to read
+    given     name → given code of the exercise
+    checks    the names of the cells that call check
+    prose     name → the placeholder for an answer in prose
     """
 
     given: dict[str, str]
@@ -159,7 +159,7 @@ class Released:
 
 
 def released(path: Path) -> Released:
-    """The exercise in a notebook of exercises/."""
+    """Read the exercise in a notebook of exercises/."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     marked = [(cell["id"], source_of(cell), cell["cell_type"], within(cell, "metadata", "nbgrader")) for cell in cells]
     code = [(name, source, marks) for name, source, kind, marks in marked if kind == "code"]
@@ -171,9 +171,9 @@ def released(path: Path) -> Released:
 
 
 def to_run(submission: Submission, exercise: Released) -> list[Cell]:
-    """The code to run, in the learner's order, with the exercise's own after what a learner made of it.
+    """The cells to run, in the learner's order. After a changed cell of the exercise comes the original.
 
-    Each cell has a name of its own: one that was copied keeps its name with a number.
+    Each cell gets a unique name: copies of a cell are numbered.
     """
     names = {cell.name for cell in submission.cells}
     cells = [Cell(name, source) for name, source in exercise.given.items() if name not in names]
@@ -187,10 +187,10 @@ def to_run(submission: Submission, exercise: Released) -> list[Cell]:
 
 
 def edited(cell: Cell, exercise: Released) -> bool:
-    """Whether a cell is the exercise's own, and came back with another text, be it one line more."""
+    """Whether a given cell of the exercise was changed, even by one line."""
     return visible_lines(cell.source) != visible_lines(exercise.given.get(cell.name, cell.source))
 
 
 def visible_lines(source: str) -> list[str]:
-    """Its lines, but for what nobody sees at their ends."""
+    """The lines without white space at their ends, and without empty lines at the end."""
     return [line.rstrip() for line in source.rstrip().splitlines()]

@@ -1,6 +1,6 @@
-"""Scores as tables: plain, as Canvas and as Moodle take them, and as JSON for scripts.
+"""Scores as tables: plain CSV, CSV for Canvas and for Moodle, and JSON for scripts.
 
-A name may be a formula to a spreadsheet, and so no cell begins as one.
+A spreadsheet could read a student's name as a formula, so no cell begins like one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from .letters import cut, in_a_line
 
-# Spreadsheets divide lines at what their country does: what stands behind a separator is the front of a cell to some.
+# Spreadsheets of some countries split lines at ; or |, so the text after these may become the start of a cell.
 FORMULA = re.compile(r"""(^|[;|])([\s"']*)(?=[=+@＝＋＠－-])""")
 LONGEST = 30_000  # characters of a cell; Excel has 32,767
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -23,7 +23,7 @@ Result = dict[str, Any]
 
 
 def tables(results: Sequence[Result]) -> dict[str, str]:
-    """File name → its text."""
+    """The tables: file name → text."""
     results = scored(results)
     return {
         "scores.csv": plain(results),
@@ -34,14 +34,14 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
 
 
 def scored(results: Sequence[Result]) -> list[Result]:
-    """The results for whoever reads points: None where there are none."""
+    """The results with None in place of missing points."""
     return [r | {"points": score(r),
                  "parts": {name: part | {"points": None if part["state"] == "wait" else part["points"]}
                            for name, part in r["parts"].items()}} for r in results]  # fmt: skip
 
 
 def score(result: Result) -> Any:
-    """The points, or None where nothing could be graded or a part waits for a person: a 0 would say that it was."""
+    """The points; None if nothing could be graded or a part waits for a person, because a 0 would look earned."""
     waits = any(part["state"] == "wait" for part in result["parts"].values())
     return None if waits or result["status"] not in ("graded", "crashed") else result["points"]
 
@@ -55,9 +55,9 @@ def plain(results: Sequence[Result]) -> str:
 
 
 def canvas(results: Sequence[Result]) -> str:
-    """What Canvas's gradebook imports: a column for each exercise, students by ID, and no score where there is none.
+    """CSV for Canvas's gradebook: a column for each exercise, students by ID, empty cells for missing scores.
 
-    An exercise that Canvas does not know becomes an assignment; one that it knows is called there "Name (number)".
+    An exercise that Canvas does not know becomes an assignment; a known one is called "Name (number)" there.
     """
     possible = {r["exercise"]: r["of"] for r in results if r["exercise"]}
     students: dict[str, Result] = {}
@@ -68,9 +68,9 @@ def canvas(results: Sequence[Result]) -> str:
 
 
 def moodle(results: Sequence[Result]) -> str:
-    """Moodle's grading worksheet: students by the number of their participation.
+    """Moodle's grading worksheet: students by their participant number.
 
-    It takes none without a column of when a grade was changed there, which nobody here knows.
+    Moodle requires a column for the time of the last change of a grade, which is unknown here and stays empty.
     """
     rows = [
         (f"Participant {r['student']}", r["name"], r["exercise"], r["points"], r["of"], "", "; ".join(said(r)))
@@ -80,7 +80,7 @@ def moodle(results: Sequence[Result]) -> str:
 
 
 def said(result: Result) -> list[str]:
-    """What a student is told in a line for each part."""
+    """The feedback for a student, one line for each part."""
     return [
         f"{name}: waits for a person, {part['of']} at most" if part["state"] == "wait" else
         f"{name}: {part['points']} of {part['of']}{'. ' + part['shows'] if part['shows'] else ''}"
@@ -89,7 +89,7 @@ def said(result: Result) -> list[str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Result]) -> str:
-    """Rows under their headings, as CSV; where a row says nothing the cell is empty."""
+    """Rows as CSV with a heading; missing values become empty cells."""
     out = io.StringIO()
     writer = csv.DictWriter(out, head, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -98,5 +98,5 @@ def table(head: Sequence[str], rows: Iterable[Result]) -> str:
 
 
 def safe(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula, wherever it divides lines."""
+    """Escape formula prefixes in a cell, also after separators."""
     return FORMULA.sub(r"\1\2'", cut(in_a_line(cell), LONGEST)) if isinstance(cell, str) else cell

@@ -1,7 +1,7 @@
-"""User ids for sandboxes: each that runs has one which no other on this machine has, whoever started it.
+"""User ids for sandboxes: each running sandbox has an id that no other on this machine uses.
 
-The limit on processes goes by user id. An id is taken by locking a file in a folder that only root can write, so
-graders beside each other, their threads and the workers of a cluster never share one. The lock goes with its holder.
+The limit on processes counts by user id. An id is reserved by locking a file in a folder that only root can write to.
+So graders in parallel, their threads and the workers of a cluster never share one. The lock ends with its process.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 from minigrad.course.journal import locked
 
 FOLDERS = (Path("/run/minigrad"), Path("/tmp/minigrad-users"))  # the second where the first is read-only
-IDS = range(60_706, 61_184)  # that systemd leaves free: https://systemd.io/UIDS-GIDS
+IDS = range(60_706, 61_184)  # systemd leaves these free: https://systemd.io/UIDS-GIDS
 
 
 @contextmanager
 def own() -> Iterator[int]:
-    """A user id for one sandbox. Raises OSError where none is left."""
+    """Reserve a user id for one sandbox. Raises OSError if none is left."""
     if not sys.platform.startswith("linux") or os.geteuid():
-        yield IDS[0]  # only root can become somebody else
+        yield IDS[0]  # only root can change its user
         return
     folder = ours()
     for user in IDS:
@@ -30,11 +30,11 @@ def own() -> Iterator[int]:
             if locked(file):
                 yield user
                 return
-    raise OSError(f"{len(IDS)} submissions run on this machine already: give fewer --workers")
+    raise OSError(f"{len(IDS)} submissions already run on this machine: use fewer --workers")
 
 
 def ours() -> Path:
-    """A folder in which nobody else can hold a lock. Raises OSError where there is none."""
+    """A folder in which only root can hold a lock. Raises OSError if there is none."""
     for folder in FOLDERS:
         with suppress(OSError):
             folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Talking with a process that is not trusted: what it says is read up to a size, and what it uses is looked at."""
+"""Watch an untrusted process: read its reply up to a size limit, and enforce its limits."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from minigrad.course.probe import SLEEPING
 
 from .cgroup import Group, Limits
 
-LOOK = 0.1  # seconds between two looks at what a sandbox uses
-GRACE = 10  # seconds beyond the time that the inside keeps by itself
-ENDING = 10  # seconds in which a process that is killed has to end
+LOOK = 0.1  # seconds between two measurements of a sandbox
+GRACE = 10  # seconds beyond the limits that the program inside enforces itself
+ENDING = 10  # seconds to wait for a killed process to end
 REPLY = 8 << 20
 HOME = "/home/student"
-IN_MEMORY = ("/dev/shm", "/tmp", HOME)  # the folders that a submission can write in
+IN_MEMORY = ("/dev/shm", "/tmp", HOME)  # the folders that a submission can write to
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 def answer(
     process: subprocess.Popen[bytes], limits: Limits, group: Group, first: int | None = None
 ) -> tuple[bytes, str]:
-    """What a process answers, and the limit for which it was stopped, in a word, or "".
+    """The reply of a process, and the name of the limit that stopped it, or "".
 
-    first    the file of its first process, as `first_inside` returns it
+    first    the pidfd of its first process, from `first_inside`
     """
     assert process.stdout is not None
     said, why, wall = bytearray(), "", Wall(partial(members, process.pid, group), limits.all)
@@ -47,7 +47,7 @@ def answer(
 
 
 def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, past: float) -> str:
-    """Which limit it has passed after so many seconds by the clock, in a word."""
+    """The name of a limit that it has exceeded after so many wall-clock seconds, or ""."""
     seconds, memory = group.seconds(), 0
     if seconds is None or "memory" not in group.folders:
         seconds, memory = used(process.pid)
@@ -70,8 +70,8 @@ def members(process: int, group: Group) -> list[int]:
 
 
 def inodes(first: int) -> int:
-    """How many files and folders a sandbox has made. Empty ones, too, take a kilobyte each of the kernel's memory."""
-    with contextlib.suppress(OSError, IndexError):  # it has just ended
+    """The number of files and folders in a sandbox. Even an empty one takes a kilobyte of kernel memory."""
+    with contextlib.suppress(OSError, IndexError):  # the process has just ended
         pid = Path(f"/proc/self/fdinfo/{first}").read_text().split("Pid:")[1].split()[0]
         found = [os.statvfs(f"/proc/{pid}/root{folder}") for folder in IN_MEMORY]
         return sum(each.f_files - each.f_ffree for each in found)
@@ -79,7 +79,7 @@ def inodes(first: int) -> int:
 
 
 def used(pid: int) -> tuple[float, int]:
-    """Seconds of processors, and bytes in memory, of a process and all that it has started."""
+    """The CPU seconds and bytes of memory of a process and all its descendants."""
     seconds, memory = 0.0, 0
     with contextlib.suppress(psutil.Error):
         for each in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
@@ -90,7 +90,7 @@ def used(pid: int) -> tuple[float, int]:
 
 
 def share(process: psutil.Process) -> int:
-    """Bytes of a process; what it shares is divided by those who share it, if it lets itself be looked at."""
+    """The memory of a process in bytes: its proportional share (PSS) if readable, else all resident memory."""
     try:
         return int(process.memory_full_info().pss)
     except (psutil.AccessDenied, AttributeError):
@@ -98,7 +98,7 @@ def share(process: psutil.Process) -> int:
 
 
 def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
-    """End a sandbox, and with it all that is in it.
+    """End a sandbox with all its processes, and close `first`.
 
     first    as in `answer`
     """
@@ -109,13 +109,13 @@ def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a sandbox at any moment: one that has only begun does not yet die with its parent."""
+    """Kill a sandbox at any moment, even at its start, when its processes do not yet die with their parent."""
     if process.poll() is not None:
         return
     with contextlib.suppress(psutil.Error):
         outermost = psutil.Process(process.pid)
         outermost.suspend()  # so that it starts nothing more
-        while outermost.status() not in STILL:  # it may be starting one right now
+        while outermost.status() not in STILL:  # it may just be starting a process
             time.sleep(0.001)
         for each in outermost.children(recursive=True):
             each.kill()
@@ -123,7 +123,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def first_inside(process: subprocess.Popen[bytes]) -> int | None:
-    """A file that can be read when the first process in a sandbox is gone, after all others; None if it is gone now."""
+    """A pidfd of the first process in a sandbox, readable once it has ended, after all others; None if it is gone."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     with contextlib.suppress(OSError):
         while process.poll() is None:

@@ -61,10 +61,10 @@ def test_a_part_that_was_passed_in_its_course_folder_and_is_wrong_now_says_so(tm
     for _ in range(2):  # the second time from the results that are kept
         assert main(["grade", str(tmp_path / place), "--out", str(tmp_path / "out")]) == 0
         said = capsys.readouterr().out
-        assert said.count("passed before; what is in the notebook now is wrong") == 1
-        assert "order: passed before; what is in the notebook now is wrong" in said
+        assert said.count("passed before, but the current answer is wrong") == 1
+        assert "order: passed before, but the current answer is wrong" in said
         (page,) = (tmp_path / "out" / "feedback").glob("*.html")
-        assert "Passed before; what is in the notebook now is wrong." in page.read_text("utf-8")
+        assert "Passed before, but the current answer is wrong." in page.read_text("utf-8")
 
 
 def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):
@@ -93,7 +93,7 @@ def test_of_two_notebooks_for_one_exercise_one_is_graded_and_the_other_is_named(
     results = batch(tmp_path, Told(NOTHING)).run(handed)
 
     assert [(r["student"], r["file"]) for r in results] == [("ada", NAME), ("bob", NAME)]
-    assert results[0]["notes"][0].endswith("was graded, and not ada/zz_draft.ipynb.")
+    assert results[0]["notes"][0].endswith("was graded, not ada/zz_draft.ipynb.")
     assert results[1]["notes"] == []
     assert batch(tmp_path, Told(NOTHING)).run(handed) == results
 
@@ -168,7 +168,7 @@ def test_one_bad_submission_stops_no_other(tmp_path):
 def test_without_time_there_is_no_score(tmp_path):
     (result,) = batch(tmp_path, Told(None)).run(hand_in(tmp_path / "in", ada=RIGHT))
     assert (result["status"], result["points"], tables.score(result)) == ("failed", 0, None)
-    assert result["notes"] == ["Nothing could be looked at: it was still running after 240 s, and was stopped."]
+    assert result["notes"] == ["Nothing could be checked: it was still running after 240 s and was stopped."]
 
 
 def test_what_runs_in_a_sandbox_is_ended_when_it_is_over_and_nothing_begins_after():
@@ -274,7 +274,7 @@ def test_a_class_report_counts_misconceptions_and_difficulty():
 def test_time_spent_is_told_where_notebooks_tell_and_unknown_elsewhere():
     assert "Time spent: unknown." in pages.class_report([result("ada"), result("bob", minutes=0.0)], {})
     told = pages.class_report([result(f"s{i}", minutes=m) for i, m in enumerate((10.0, 20.0, 31.0))] + [result()], {})
-    assert "Time spent, of 3 who tell: 10 to 31 minutes, half below 20; of 1: unknown." in told
+    assert "Time spent, in 3 notebooks that record it: 10 to 31 minutes, median 20; 1 do not." in told
 
 
 def test_what_tells_strong_from_weak_is_a_correlation():
@@ -330,7 +330,7 @@ def test_the_command_says_why_it_cannot_begin(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("minigrad.course.grading.sandbox.no_container", lambda: "there is no docker and no podman")
     hand_in(tmp_path / "in", ada=RIGHT)
     assert grade_class(tmp_path) == 1
-    why = "nothing on this machine to keep them in: bubblewrap is for Linux; there is no docker"
+    why = "this machine has no sandbox for them: bubblewrap is for Linux; there is no docker"
     assert why in capsys.readouterr().err
     assert grade_class(tmp_path, "--exercise", "99") == 1
     assert "there is no exercise '99': there are 01_scalar_engine" in capsys.readouterr().err
@@ -349,7 +349,7 @@ def test_the_command_refuses_what_it_could_not_end(tmp_path, capsys, monkeypatch
         "(Not a directory)": ["--out", str(tmp_path / "file" / "out")],
         "would be graded next time": ["--out", str(tmp_path / "in" / "out")],
         "such as 01_scalar_engine.json": [*out, "--answers", str(tmp_path / "none")],
-        "how many work at once": [*out, "--workers", "-3"],
+        "must be the number of jobs": [*out, "--workers", "-3"],
     }
     for why, options in refused.items():
         assert main(["grade", str(tmp_path / "in"), *options]) == 1
@@ -378,7 +378,7 @@ def test_what_is_not_enforced_is_said_at_the_start_and_in_the_report(tmp_path, c
     hand_in(tmp_path / "in", ada=RIGHT)
     assert grade_class(tmp_path) == 0
     assert capsys.readouterr().err.startswith("minigrad: not enforced here: there is no sandbox: every submission can")
-    assert "Not enforced while they ran: there is no sandbox" in (tmp_path / "out" / "class.html").read_text("utf-8")
+    assert "Not enforced: there is no sandbox" in (tmp_path / "out" / "class.html").read_text("utf-8")
     assert "enforced" not in pages.class_report([result()], {})
 
 

@@ -35,7 +35,7 @@ def test_the_same_bytes_get_the_same_score(sandbox):
 def test_a_given_cell_that_came_back_changed_is_told(sandbox):
     result = grade(CASES["an_import_added_to_a_given_cell"].data, task(NAME, ROOT / "exercises"), sandbox)
     (note,) = result["notes"]
-    assert note.startswith("Cell 'given' is the exercise's own, and came back changed")
+    assert note.startswith("Cell 'given' belongs to the exercise but was changed")
 
 
 def test_a_plot_is_no_trouble():

@@ -60,7 +60,7 @@ def test_where_no_worker_is_connected_a_sentence_says_so():
     """The command waited without a word."""
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty:
         there = Cluster(empty.scheduler_address)
-        assert there.missing() == ["no worker is connected to the cluster, and nothing is graded until one is"]
+        assert there.missing() == ["no worker is connected to the cluster; grading starts when one is"]
         there.client.close()
 
 

@@ -175,7 +175,7 @@ def test_whoever_handed_in_something_else_is_not_forgotten(tmp_path):
     found = submissions(pack(tmp_path, files))
     assert [each.student for each in found] == ["4", "5", "6", "7"]
     for each in found[:3]:
-        with pytest.raises(Unreadable, match="it is no notebook"):
+        with pytest.raises(Unreadable, match="it is not a notebook"):
             each.data()
 
 
@@ -282,7 +282,7 @@ def test_every_file_that_gave_way_to_another_is_named(tmp_path):
     (only,) = submissions(tmp_path, told.append)
     assert only.where == "ada/01_a-2.ipynb"
     assert set(only.besides) == {"ada/01_a.ipynb", "ada/old/01_a.ipynb", "ada/all.zip/01_a.ipynb"}
-    assert told == ["not looked at, as no notebook and in no student's folder: notes.docx"]
+    assert told == ["ignored, as neither notebooks nor in a student's folder: notes.docx"]
 
 
 @pytest.mark.parametrize("names", [("Bob", "bob"), ("bob", "bob "), ("José", unicodedata.normalize("NFD", "José"))])
@@ -317,7 +317,7 @@ def test_more_than_may_be_says_how_much_may_be(tmp_path):
     found = {each.student: each for each in submissions(tmp_path / "in")}
     for student, why in {
         "flood": f"more than {MOST_FILES} files", "large": f"more than {collect.LARGEST_ZIP >> 20} MB",
-        "many": f"more than {MOST_NOTEBOOKS}", "deep": f"more than {collect.DEEPEST} folders",
+        "many": f"the limit is {MOST_NOTEBOOKS}", "deep": f"more than {collect.DEEPEST} folders",
     }.items():  # fmt: skip
         with pytest.raises(Unreadable, match=why):
             found[student].data()
@@ -342,7 +342,7 @@ def test_a_link_that_takes_the_place_of_what_was_found_is_not_followed(part, tmp
     (tmp_path / "in" / part).rename(tmp_path / "away")
     aim = {"eve/work/01_a.ipynb": secret, "eve/work": secret.parent, "eve": secret.parent.parent}
     (tmp_path / "in" / part).symlink_to(aim[part])
-    with pytest.raises(Unreadable, match="there is a link on the way to it"):
+    with pytest.raises(Unreadable, match="its path contains a link"):
         found.data()
 
 

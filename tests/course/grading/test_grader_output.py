@@ -270,12 +270,12 @@ def test_an_answer_that_no_probe_gives_is_a_wrong_one(tmp_path, kind, said):
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b'{"cells":[' + b"{}," * 6_900_000 + b"{}]}", "6900003 lists and objects, and may have 250000"),
+        (b'{"cells":[' + b"{}," * 6_900_000 + b"{}]}", "6900003 lists and objects; at most 250000 are allowed"),
         (b'{"cells":[' + b"[]," * 6_900_000 + b"[]]}", "6900003 lists and objects"),
         (('{"cells":[' + "{}," * 300_000 + "{}]}").encode("utf-16"), "300003 lists and objects"),
-        (b"\xef\xbb\xbf" + b'{"a":' * 200_000, "JSON inside JSON without end"),
-        (b"[" * 249_000, "JSON inside JSON without end"),
-        (b'"' + rb"\"" * 9_000_000, "no notebook: Unterminated string"),
+        (b"\xef\xbb\xbf" + b'{"a":' * 200_000, "JSON that is nested too deep"),
+        (b"[" * 249_000, "JSON that is nested too deep"),
+        (b'"' + rb"\"" * 9_000_000, "not a notebook: Unterminated string"),
     ],
     ids=["objects", "lists", "utf-16", "deep", "deep lists", "a text without end"],
 )

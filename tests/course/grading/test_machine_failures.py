@@ -116,7 +116,7 @@ def test_a_run_that_is_ended_ends_its_sandboxes_and_goes_on_with_the_rest(how, t
     _, said = process.communicate(timeout=30)
 
     assert process.returncode == 130
-    kept = "1 submissions are graded, and kept in out: the same command goes on with the rest"
+    kept = "1 submissions are graded and saved in out: the same command continues with the rest"
     assert f"minigrad: stopped. {kept}" in said
     assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in sandboxes)
     assert [path.name[:3] for path in results.iterdir()] == ["ada"]
@@ -138,7 +138,7 @@ def test_a_full_disk_is_a_sentence_and_no_file_is_half_written(after, tmp_path, 
 
     monkeypatch.setattr("os.fsync", full)
     assert grade_class(tmp_path, "--workers", "1") == 1  # so that a file and its folder follow each other
-    assert "(No space left on device): what is graded is kept, and the same command goes on" in capsys.readouterr().err
+    assert "(No space left on device): finished results are kept, and the same command" in capsys.readouterr().err
     for path in (tmp_path / "out").rglob("*"):
         assert not path.name.endswith(".tmp")
         if path.suffix == ".json":
@@ -173,7 +173,7 @@ def test_a_damaged_gradebook_is_a_sentence_and_nothing_is_written_over_it(tmp_pa
 
     assert grade_class(tmp_path) == 1
     assert f"{book} cannot be used (" in (said := capsys.readouterr().err)
-    assert "points that people gave are in it alone" in said
+    assert "only it holds the points that people gave" in said
     assert book.read_bytes() == b"not a database" * 1000
     assert not (book.parent / "scores.csv").exists()
     book.unlink()
@@ -191,7 +191,7 @@ def test_two_graders_do_not_write_into_one_folder_and_who_was_killed_is_in_nobod
     half.write_text("{")
 
     assert grade_class(tmp_path) == 1
-    assert f"somebody else is grading into {tmp_path / 'out'} now" in capsys.readouterr().err
+    assert f"another grader is writing into {tmp_path / 'out'} now" in capsys.readouterr().err
     other.kill()
     other.communicate()
     assert grade_class(tmp_path) == 0
@@ -258,9 +258,9 @@ def test_who_grades_is_told_which_file_gave_way_and_who_may_be_several(tmp_path,
 
     assert grade_class(tmp_path) == 0
     said = capsys.readouterr()
-    assert "minigrad: not looked at, as no notebook and in no student's folder: notes.txt" in said.err
-    assert f"look       ada: ada/{NAME}.ipynb was graded, and not ada/draft.ipynb" in said.out
-    assert f"look       week1: week1/eve/{NAME}.ipynb was graded, and not week1/bob/{NAME}.ipynb" in said.out
+    assert "minigrad: ignored, as neither notebooks nor in a student's folder: notes.txt" in said.err
+    assert f"look       ada: ada/{NAME}.ipynb was graded, not ada/draft.ipynb" in said.out
+    assert f"look       week1: week1/eve/{NAME}.ipynb was graded, not week1/bob/{NAME}.ipynb" in said.out
     assert "look       week1: 'week1' was taken for one student, and may hold several, bob, eve: if so" in said.out
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [r["besides"] for r in results] == [["ada/draft.ipynb"], [f"week1/bob/{NAME}.ipynb"]]

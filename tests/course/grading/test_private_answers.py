@@ -49,7 +49,7 @@ def test_a_table_of_the_public_answers_is_worth_nothing_under_others(tmp_path):
     results = [grade(case.data, by, sandbox) for case in cases for by in (PUBLIC, own)]
     assert [result["points"] for result in results] == [10, 8, 10, 10]
     says = results[1]["parts"]["product"]["says"]
-    assert says == ["Of 4 probes that are not shown, 1 give what they should."]
+    assert says == ["1 of 4 hidden probes give what they should."]
 
 
 @pytest.mark.parametrize(
