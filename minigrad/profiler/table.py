@@ -11,7 +11,7 @@ from .events import ASIDE, FunctionEvent, averages
 SORTS = "cpu_time cpu_time_total self_cpu_time_total count flops cpu_memory_usage self_cpu_memory_usage".split()  # noqa: SIM905
 NAME = 55  # characters of a name, as with PyTorch
 WORDS = {"Module", "Input Shapes", "Source Location"}
-NEEDS = {  # what events are taken apart by → how a profiler is opened that notes it
+NEEDS = {  # field to group events by → the option of key_averages, and the profiler's option that records it
     "input_shapes": ("group_by_input_shape", "record_shapes"),
     "stack": ("group_by_stack_n", "with_stack"),
     "module": ("group_by_module", "with_modules"),
@@ -19,41 +19,41 @@ NEEDS = {  # what events are taken apart by → how a profiler is opened that no
 
 
 class EventList(list[FunctionEvent]):
-    """Events, or all of a key as one. Printed it is a table."""
+    """Events, or merged events of the same key. It prints as a table."""
 
     def __init__(self, events: Iterable[FunctionEvent] = (), wall: int = 0):
-        """wall    nanoseconds that the profiler was open"""
+        """wall    nanoseconds for which the profiler was open"""
         super().__init__(events)
         self.wall = wall
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds in all events together, each counted once."""
+        """Microseconds of all events together, each counted once."""
         return sum(event.self_ns for event in self) / 1000
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_module: bool = False
     ) -> EventList:
-        """The events of one name as one; apart by shapes, by the innermost lines of the user's, by module if asked.
+        """Merge the events of one name; if asked, only those of the same shapes, innermost user lines or module.
 
-        Raises ValueError where shapes, lines or modules were not recorded.
+        Raises ValueError if shapes, lines or modules were not recorded.
         """
         asked = group_by_input_shape, group_by_stack_n, group_by_module
         for by, (what, (parameter, option)) in zip(asked, NEEDS.items()):
             if by and not any(getattr(event, what) for event in self):
-                raise ValueError(f"{parameter} needs what was not recorded: open the profiler with {option}=True")
+                raise ValueError(f"{parameter} needs data that was not recorded: open the profiler with {option}=True")
         listed = (event for event in self if event.kind not in ASIDE or event.self_cpu_memory_usage)
         return EventList(averages(listed, *asked), self.wall)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = NAME) -> str:
-        """The table as text, the largest first by what sort_by says; in the order they came, if it says nothing.
+        """The table as text, sorted by `sort_by`, largest first; in order of occurrence without it.
 
-        row_limit    rows; -1 for all
+        row_limit    number of rows; -1 for all
         """
         return str(self.shown(sort_by, row_limit, max_name_column_width))
 
     def shown(self, sort_by: str | None = None, row_limit: int = 100, width: int = NAME) -> Table:
-        """The same, for a notebook too: the columns in which something is said."""
+        """The table, also for a notebook, without empty columns."""
         rows = self.ordered(sort_by, row_limit)
         whole = max(self.self_cpu_time_total, 1e-3)
         columns = {
@@ -76,7 +76,7 @@ class EventList(list[FunctionEvent]):
         return Table(head, [*zip(*said.values())], "\n".join(self.footer(len(rows))))
 
     def ordered(self, sort_by: str | None, row_limit: int) -> list[FunctionEvent]:
-        """The rows of a table. Raises ValueError on what nothing can be sorted by."""
+        """The rows of a table. Raises ValueError for an unknown sort_by or a bad row_limit."""
         if sort_by is not None and sort_by not in SORTS:
             raise ValueError(f"a table is sorted by one of {', '.join(SORTS)}, and got sort_by={sort_by!r}")
         if not isinstance(row_limit, int) or row_limit < -1:
