@@ -94,9 +94,9 @@ def check_to_one_and_from_one():
 
 def check_a_list_is_the_roots_alone():
     parts = None if RANK == 0 else [mg.zeros(2)] * P
-    with pytest.raises(DistributedError, match="rank 0 alone has a gather_list"):
+    with pytest.raises(DistributedError, match="only rank 0 passes a gather_list"):
         dist.gather(mg.zeros(2), parts)
-    with pytest.raises(DistributedError, match="rank 0 alone has a scatter_list"):
+    with pytest.raises(DistributedError, match="only rank 0 passes a scatter_list"):
         dist.scatter(mg.zeros(2), parts)
 
 
