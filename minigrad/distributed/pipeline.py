@@ -1,8 +1,8 @@
 """Runs any pipeline schedule: a network cut into stages on processes, and a batch cut into microbatches.
 
 Activations go up the stages and gradients down, in messages with a tag for each stage, direction and microbatch. A
-sender does not wait for delivery, so processes wait for one another only as the schedule requires; a Schedule is checked
-for deadlocks when it is made. Gradients of the microbatches add up in `.grad`.
+sender does not wait for delivery, so processes wait for one another only as the schedule requires; a Schedule is
+checked for deadlocks when it is made. Gradients of the microbatches add up in `.grad`.
 """
 
 from __future__ import annotations

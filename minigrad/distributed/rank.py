@@ -1,9 +1,9 @@
 """The program that launcher.py starts for each rank: a guard process, whose child is the rank.
 
 The guard reports to the launcher how the rank ended, even by a signal. It holds one end of a pipe, the launcher the
-other: when the launcher ends, even by kill -9, the guard kills the rank and all processes that the rank started. It does
-the same when its own parent, mpiexec's proxy, ends. A rank whose guard is killed is killed too. The rank's output goes
-into a second pipe; reports about its end follow a mark, as lines of JSON.
+other: when the launcher ends, even by kill -9, the guard kills the rank and all processes that the rank started. It
+does the same when its own parent, mpiexec's proxy, ends. A rank whose guard is killed is killed too. The rank's output
+goes into a second pipe; reports about its end follow a mark, as lines of JSON.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def test_what_is_no_schedule_is_refused(arguments, match):
 @pytest.mark.parametrize(
     ("steps", "match"),
     [
-        ([[Step("forward", 0)], []], "worker 1 does forward of microbatch 0, 0 times; it is to do, once, forward of "),
+        ([[Step("forward", 0)], []], "worker 1 does forward of microbatch 0, 0 times; it must do, once, forward of "),
         ([[Step("forward", 0)] * 2], "forward of microbatch 0, 2 times"),
         ([[Step("forward", 0), Step("forward", 1)]], "forward of microbatch 1, 1 times"),
         ([[Step("forward", 0), Step("sideways", 0)]], "does sideways of microbatch 0, 1 times"),
