@@ -106,7 +106,7 @@ def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
     return events
 
 
-# -- what it is ------------------------------------------------------------------------------------------------
+# -- from log to event -----------------------------------------------------------------------------------------
 
 
 def made(what: Op | FunctionEvent | int, detail: Detail | None, birth: int) -> FunctionEvent:

@@ -244,7 +244,7 @@ class Ledger:
     def __exit__(self, *raised: object) -> None:
         self.block.__exit__(*raised)
         try:
-            self.note("the block is at its end")
+            self.note("the block ends")
         finally:
             self.gauge.close()
             self.model, self.optimizers = None, {}
@@ -276,7 +276,7 @@ class Ledger:
         """Bytes alive just now, by consumer."""
         return tuple(self.books.counted)
 
-    # -- what is saved for backward ----------------------------------------------------------------------
+    # -- arrays saved for backward -----------------------------------------------------------------------
 
     def read(self, record: Record, about: About) -> None:
         """Read which arrays a record keeps now."""
@@ -399,7 +399,7 @@ class Ledger:
             where = getattr(step.node, "place", None)
             there = about if where is None else About(sign, where.module, where)
             self.write((WORKS, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live), late)
-        self.write("the program is done, and has handed out what it made", about, late=late)
+        self.write("the program is done, and has returned its outputs", about, late=late)
 
 
 def refuse_gpu(what: str, x: Tensor | Node) -> None:

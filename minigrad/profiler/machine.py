@@ -1,4 +1,4 @@
-"""What this machine can do, measured: the roofs of a roofline."""
+"""The measured speeds of this machine: the roofs of a roofline."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Machine:
         return (
             f"This machine computes at {rate(self.peak)}; a copy moves {bandwidth(self.memory)} in main memory (the "
             f"solid slope) and {bandwidth(self.cache)} in the cache (dashed). From {number(self.ridge, 3)} FLOPs a "
-            "byte on, memory is no bound. What else runs here lowers all of these."
+            "byte on, memory is no bound. Other load lowers all of these."
         )
 
     def reaching(self, peak: float, cache: float) -> Machine:

@@ -64,7 +64,7 @@ class Moment(NamedTuple):
 class Saving:
     """An array kept for the backward of an op, from one moment until another.
 
-    slot    0 for its result, 1, 2, … for its operands; None where the rule does not say
+    slot    0 for its result, 1, 2, … for its operands; None if unknown
     """
 
     about: About
@@ -92,7 +92,7 @@ def by_consumer(ledger: Ledger) -> Table:
     head = {"bytes": "", "now": ",", "at the peak": ",", "share": ".1%"}
     note = f"The peak: {peak}"
     if peak.untold > FEW * peak.total:
-        note += ". Python's objects are many: in a first run they are what is compiled, so run the step once before"
+        note += ". Much of it is Python objects, such as compiled code in a first run: run the step once before"
     return Table(head, [(*row, row[2] / max(peak.total, 1)) for row in rows], note)
 
 

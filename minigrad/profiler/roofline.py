@@ -139,10 +139,10 @@ class Roofline(Report):
     def table(self, form: str, rows: int = ROWS) -> Table:
         """The slowest ops of a graph, at most `rows` of them."""
         found, drawn = slowest(self.points[form]), ": the dots of the picture" * (form == COMPILED)
-        note = f"{self.name}, {form}{drawn}. The roof is that of the cache or of main memory, where the arrays are."
+        note = f"{self.name}, {form}{drawn}. The roof is that of the cache or main memory, whichever holds the arrays."
         if len(found) > rows:
             part = sum(p.seconds for _, p in found[:rows]) / sum(p.seconds for _, p in found)
-            note += f" The {rows} that take longest, {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
+            note += f" The {rows} slowest ops take {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
         return Table(HEAD, [cells(i, point, self.machine) for i, point in found[:rows]], note)
 
     @property

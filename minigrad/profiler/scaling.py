@@ -136,7 +136,7 @@ class Scaling:
                 where = ", ".join(map(str, ns))
                 lines.append(f"{TOGETHER[what][1]} part by more than {APART:g}x at {self.name} = {where}")
         if self.unsaid is not None:
-            lines.append(f"FLOPs were not counted: {self.unsaid} does not say what it costs")
+            lines.append(f"FLOPs were not counted: {self.unsaid} has no cost formula")
         return lines
 
     @property

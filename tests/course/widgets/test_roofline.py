@@ -118,7 +118,7 @@ def test_of_many_ops_those_that_take_longest_are_shown():
 
     assert [row[0] for row in first.rows[:3]] == ["257. x", "214. x", "171. x"]  # 300, 299, 298 µs
     assert len(first.rows) == len(second.rows) == 20
-    assert "The 20 that take longest, 13% of the time" in first.note
+    assert "The 20 slowest ops take 13% of the time" in first.note
     assert len(roof.table("as written", 300).rows) == 300
     (chart,) = roof.charts
     heights = [float(y) for y in re.findall(r'class="mg-halo" x="[-\d.]+" y="([-\d.]+)"', chart)]
