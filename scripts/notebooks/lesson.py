@@ -1,11 +1,11 @@
-"""What every lesson has, as far as a program can see.
+"""Checks that a lesson has all its parts, as far as a program can.
 
-A prediction, something to look at, a place where it breaks, a quiz, sources, the spelling of other frameworks, an
-exercise, what is next; at most sixty cells that are not folded; ten to fifteen pages for a lecture, with notes for
-whoever speaks; no cell that fills a screen; words beside each plot; and of what is set in bold, that it is a term with
-a definition. None of it is folded: the road of a lesson goes on without what is.
+A lesson has a prediction, a picture, a failure, a quiz, sources, the spelling of other frameworks, an exercise, and the
+next lesson; at most sixty unfolded cells; ten to fifteen pages for a lecture, with notes for the lecturer; no cell that
+fills a screen; words with each plot; and only defined terms in bold. None of these is folded: a lesson must work
+without its folded cells.
 
-Notebooks from 90 on are for looking things up, and nothing of this is asked of them.
+Notebooks from 90 on are reference material, and need none of this.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ EXERCISE = re.compile(r"\*\*Exercise\.\*\*")
 WITHOUT_EXERCISE = "00_start_here"
 BOLD = re.compile(r"\*\*([^*\n]+(?:\n[^*\n]+)?)\*\*")
 FENCE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
-NO_TERM = re.compile(r".*[.?!:]|Builds\s+on", re.S)  # a sentence, or the word that a paragraph opens with
+NO_TERM = re.compile(r".*[.?!:]|Builds\s+on", re.S)  # a sentence, or the opening word of a paragraph
 HOLLOW = re.compile(r"\b(simply|magic(?:al)?|obviously|of course|powerful|seamless\w*)\b", re.I)
 
 
 def refuse_unfinished(nb: NotebookNode, name: str) -> None:
-    """Raises BuildError for what a lesson that was run still lacks."""
+    """Raise BuildError for anything that a lesson lacks after its run."""
     stem = name.rpartition("/")[2].removesuffix(".ipynb")
     lacking = list(problems(nb, stem)) if int(stem[:2]) < 90 else []
     if lacking:
@@ -48,7 +48,7 @@ def refuse_unfinished(nb: NotebookNode, name: str) -> None:
 
 
 def refuse_long(nb: NotebookNode, name: str) -> None:
-    """Raises BuildError for a cell of an exercise that fills a screen."""
+    """Raise BuildError for a cell of an exercise that fills a screen."""
     for problem in too_long(nb):
         raise BuildError(f"{name}: {problem}")
 
@@ -97,14 +97,14 @@ def too_long(nb: NotebookNode) -> Iterator[str]:
 
 
 def unseen(nb: NotebookNode) -> Iterator[str]:
-    """Plots that nobody hears of who cannot see them."""
+    """Plots without a description for readers who cannot see them."""
     for number, (cell, after) in enumerate(pairwise([*nb.cells, NotebookNode(cell_type="raw", source="")])):
         if any(map(is_plot, cell.get("outputs", []))) and not re.match(r"\*The (plot|picture)s?:", after.source):
             yield f"cell {number} shows a plot, and the next one does not begin with `*The plot: …*`, its words"
 
 
 def is_plot(output: NotebookNode) -> bool:
-    """Whether matplotlib drew it: a widget's picture has its words beside it."""
+    """Whether matplotlib drew it: a widget's picture has its own text."""
     data = output.get("data", {})
     return "image/png" in data or "".join(data.get("text/plain", "")).startswith("<Figure size")
 
