@@ -68,7 +68,7 @@ def test_the_largest_stage_is_as_small_as_can_be():
     ("stages", "match"),
     [
         (5, "4 parts can be cut into 1 to 4 stages, not 5"),
-        (0, "and not 0"),
+        (0, "stages, not 0"),
         (["d", "c"], r"in order, among \['b', 'c', 'd'\]: got \['d', 'c'\]"),
         (["a"], "begin with different parts"),
         (["e"], "begin with different parts"),
