@@ -103,8 +103,8 @@ def test_steps_are_in_the_order_of_pytorch():
     [
         (("zigzag", 2, 2), "'gpipe' or '1f1b'.*'zigzag'"),
         (("1f1b", 0, 2), "at least 1, and got 0, 2 and 1"),
-        (("1f1b", 4, 6, 2), "rounds of 4 microbatches.*got 6: take 8, or chunks=1"),
-        (("1f1b", 4, 2, 2), "take 4, or"),
+        (("1f1b", 4, 6, 2), "rounds of 4 microbatches.*got 6: use 8, or chunks=1"),
+        (("1f1b", 4, 2, 2), "use 4, or"),
     ],
 )
 def test_what_is_no_schedule_is_refused(arguments, match):
