@@ -177,7 +177,7 @@ def test_a_machine_has_speeds():
     assert repr(MACHINE) == "Machine(peak=100 GFLOP/s, memory=10 GB/s, cache=100 GB/s, call=1 µs)"
     with pytest.raises(ValueError, match="speeds must be above 0"):
         Machine(0, 0, 0, 0)
-    with pytest.raises(TypeError, match=r"what Machine\.measured"):
+    with pytest.raises(TypeError, match=r"as Machine\.measured"):
         mg.profiler.roofline(f, X, machine=5)
 
 
