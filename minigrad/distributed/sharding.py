@@ -115,20 +115,14 @@ class FullyShardedDataParallel(Module):
         sharding_strategy: ShardingStrategy = FULL_SHARD,
         auto_wrap_policy: Iterable[type[Module]] = (),
     ):
-        classes = tuple(auto_wrap_policy)
-        for parent in reversed([*module.modules()]):
-            for name, part in [*parent.named_children()]:
-                if isinstance(part, classes):
-                    setattr(parent, name, FullyShardedDataParallel(part, process_group, sharding_strategy))
+        wrap_inner(module, tuple(auto_wrap_policy), process_group, sharding_strategy)
         self.module, self.group, self.strategy = module, found(process_group), sharding_strategy
         own = {name: p for name, p in module.named_parameters() if not isinstance(p, FlatParameter)}
         first = alike(own, module)
         if any((unit.group, unit.strategy) != (self.group, self.strategy) for unit in self.units()):
             raise ValueError("nested units must have one process_group and one sharding_strategy")
         make_alike([*own.items(), *module.named_buffers()], self.group)
-        self.places = [
-            [(m, name) for m in module.modules() for name, x in m._own_parameters() if x is p] for p in own.values()
-        ]
+        self.places = [places_of(p, module) for p in own.values()]
         self.shapes = [p.shape for p in own.values()]
         self.parts = 1 if sharding_strategy is NO_SHARD else self.group.size
         self.length = -(-sum(p.size for p in own.values()) // self.parts)  # of a part; the last is padded with zeros
@@ -141,9 +135,7 @@ class FullyShardedDataParallel(Module):
         self.flat_param: Any = kind(Tensor(mine), first.requires_grad) if own else None
         self.gathered = edits_of(full)
         self.calls: list[Gathered] = []
-        for i, places in enumerate(self.places):
-            for m, name in places:
-                self.hide(m, name, i)
+        self.hide_all()
 
     def forward(self, *xs: Any, **options: Any) -> Any:
         if current.mode.builder is not None:
@@ -200,11 +192,21 @@ class FullyShardedDataParallel(Module):
         self.gathered = edits_of(full)
         return full
 
-    def hide(self, m: Any, name: str, i: int) -> None:
-        """Replace parameter i of m by a lookup that works only while the unit runs."""
-        m._forget(name)
-        del vars(m)[name]
-        vars(m).setdefault("_computed", {})[name] = partial(self.seen, i)
+    def hide_all(self) -> None:
+        """Replace each parameter by a lookup that works only while the unit runs."""
+        for i, places in enumerate(self.places):
+            for m, name in places:
+                m._forget(name)
+                del vars(m)[name]
+                vars(m).setdefault("_computed", {})[name] = partial(self.seen, i)
+
+    def show_all(self, full: np.ndarray) -> None:
+        """Put parameters that are views of the whole row in the place of these lookups."""
+        for places, view in zip(self.places, self.views(full)):
+            p = Parameter(Tensor(view), self.flat_param.requires_grad)
+            for m, name in places:
+                del vars(m)["_computed"][name]
+                setattr(m, name, p)
 
     def seen(self, i: int, m: Any, name: str) -> Any:
         if not self.calls:
@@ -227,11 +229,7 @@ class FullyShardedDataParallel(Module):
         units = [unit for unit in every if unit.flat_param is not None]
         fulls = [unit.gather().copy() for unit in units]
         for unit, full in zip(units, fulls):
-            for places, view in zip(unit.places, unit.views(full)):
-                p = Parameter(Tensor(view), unit.flat_param.requires_grad)
-                for m, name in places:
-                    del vars(m)["_computed"][name]
-                    setattr(m, name, p)
+            unit.show_all(full)
         for m, name, part in wrapped:
             vars(m)[name] = part.module
         try:
@@ -240,9 +238,7 @@ class FullyShardedDataParallel(Module):
             for m, name, part in wrapped:
                 vars(m)[name] = part
             for unit, full in zip(units, fulls):
-                for i, places in enumerate(unit.places):
-                    for m, name in places:
-                        unit.hide(m, name, i)
+                unit.hide_all()
                 if writeback:
                     write(unit.flat_param, unit.mine(full))
 
@@ -332,6 +328,19 @@ class Gathered:
 
 
 flattened: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # parameters now in a row, if still referenced
+
+
+def wrap_inner(module: Module, classes: tuple[type[Module], ...], group: Any, strategy: ShardingStrategy) -> None:
+    """Make each inner module of these classes a unit, the innermost first."""
+    for parent in reversed([*module.modules()]):
+        for name, part in [*parent.named_children()]:
+            if isinstance(part, classes):
+                setattr(parent, name, FullyShardedDataParallel(part, group, strategy))
+
+
+def places_of(p: Tensor, module: Module) -> list[tuple[Any, str]]:
+    """(module, name) of each place that holds this parameter."""
+    return [(m, name) for m in module.modules() for name, x in m._own_parameters() if x is p]
 
 
 def alike(own: dict[str, Tensor], module: Module) -> Any:

@@ -139,17 +139,10 @@ class Estimate:
         reading, seen = Recomputation(Symbol(self.ran.nodes[0])), set(self.ran.nodes)
         for node in (node for node in reversed(rules) if node in arrived):
             reads: list[Node] = [node, *node.inputs]
-            again: list[Node] = []
             if node.part is not None:
                 reads = [x.node for x in reading.operands(node, Symbol(Node(Input("gy"), (), node.spec)))]
-            stack = [reads[i] for i in rules[node].reads]
-            for x in stack:  # grows in the loop
-                if x in self.ran.home:
-                    kept[self.ran.home[x]] = node
-                elif x not in seen and x.inputs:
-                    again.append(x)
-                    stack += x.inputs
-                seen.add(x)
+            saved, again = trace_reads([reads[i] for i in rules[node].reads], self.ran.home, seen)
+            kept |= dict.fromkeys(saved, node)
             gradients = rules[node].graph
             sent = [x for x, gx in zip(node.inputs, gradients.outputs) if gx is not None]
             flops, macs = cost([*gradients.nodes, *again])
@@ -284,6 +277,19 @@ def rules_of(ran: ForwardPass) -> dict[Node, CompiledRule]:
                 rules[node] = rule
                 tracked.add(node)
     return rules
+
+
+def trace_reads(reads: list[Node], home: Mapping[Node, Node], seen: set[Node]) -> tuple[list[Node], list[Node]]:
+    """The arrays that must be saved for these reads, and the nodes to recompute from them. Adds nodes to `seen`."""
+    saved, again = list[Node](), list[Node]()
+    for x in reads:  # grows in the loop
+        if x in home:
+            saved.append(home[x])
+        elif x not in seen and x.inputs:
+            again.append(x)
+            reads += x.inputs
+        seen.add(x)
+    return saved, again
 
 
 def cost(nodes: Iterable[Node]) -> tuple[int, int]:

@@ -204,16 +204,7 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
     Ctrl-C ends it early and returns the measurements so far. Raises ValueError for fewer than 3 values of a length, and
     if no op runs; TypeError if f is no function, or returns a model in another form.
     """
-    if isinstance(f, Module) or not callable(f):
-        raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
-    for name, values in lengths.items():
-        ns = {*values} if isinstance(values, Iterable) else ()
-        if len(ns) < 3 or not all(isinstance(n, Real) and n >= 1 for n in ns):
-            raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
-    if repeat < 1:
-        raise ValueError(f"repeat is the number of timed runs, 1 or more, and got {repeat!r}")
-    if not lengths:
-        raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")
+    validate_sweep(f, repeat, lengths)
     ordered = {name: sorted({*values}) for name, values in lengths.items()}
     middle = {name: values[len(values) // 2] for name, values in ordered.items()}
     samples: dict[str, list[Sample]] = {name: [] for name in ordered}
@@ -232,6 +223,20 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
         for name, found in samples.items()
     }
     return Sweep(called, scalings, whole)
+
+
+def validate_sweep(f: Any, repeat: int, lengths: Mapping[str, Any]) -> None:
+    """Raise TypeError or ValueError for arguments of sweep that are no function, lengths or number of runs."""
+    if isinstance(f, Module) or not callable(f):
+        raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
+    for name, values in lengths.items():
+        ns = {*values} if isinstance(values, Iterable) else ()
+        if len(ns) < 3 or not all(isinstance(n, Real) and n >= 1 for n in ns):
+            raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
+    if repeat < 1:
+        raise ValueError(f"repeat is the number of timed runs, 1 or more, and got {repeat!r}")
+    if not lengths:
+        raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")
 
 
 def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: int) -> tuple[Sample, Any]:
