@@ -120,4 +120,4 @@ def refuse_unknown(notebooks: Notebooks, known: dict[str, dict[str, str]]) -> No
 def check(name: str, kind: str, named: Iterable[str], known: dict[str, str]) -> None:
     for one in named:
         if one not in known:
-            raise BuildError(f"{name}: {one!r} is no {kind} of concepts.toml, which has {', '.join(known)}")
+            raise BuildError(f"{name}: concepts.toml has no {kind} {one!r}; it has {', '.join(known)}")

@@ -85,7 +85,7 @@ def store(nb: NotebookNode, outputs: dict[str, list[NotebookNode]], name: str) -
             if "measured" in cell.metadata.get("tags", ()):
                 cell.outputs = first_run(cell, name) if cell.source.startswith("%%parallel") else []
                 if "nbval-ignore-output" not in cell.metadata.tags:
-                    raise BuildError(f'{name}, cell {number}: what is "measured" is "nbval-ignore-output", too')
+                    raise BuildError(f'{name}, cell {number}: "measured" also needs "nbval-ignore-output"')
 
 
 def first_run(cell: NotebookNode, name: str) -> list[NotebookNode]:

@@ -67,7 +67,7 @@ def solution(nb: NotebookNode, name: str) -> NotebookNode:
             part = marks["answer"]
             task = next((before for before in reversed(nb.cells[:i]) if before.cell_type == "markdown"), None)
             if task is None or "nbgrader" in task.metadata:
-                raise BuildError(f"{name}: between the answer {part!r} and the one before there is no Markdown: a task")
+                raise BuildError(f"{name}: there is no Markdown cell with the task before the answer {part!r}")
             grade(task, f"task-{part}", locked=True)
             if cell.cell_type == "markdown":  # nbgrader's form of an answer graded by a person
                 grade(cell, part, solution=True, grade=True, points=marks["points"])
@@ -130,7 +130,7 @@ def answers(nb: NotebookNode, name: str, outcomes: Outcomes) -> str:
     parts = {part: facts_of(nb, part, name, outcomes) for part in names}
     minutes, there_are = sum(part["minutes"] for part in parts.values()), nb.metadata.minigrad["minutes"]
     if minutes > there_are:
-        raise BuildError(f"{name}: its parts take {minutes} minutes, and the header says {there_are}")
+        raise BuildError(f"{name}: its parts take {minutes} minutes, but the header says {there_are}")
     facts = {"title": nb.metadata.minigrad["title"], "digest": digest(nb), "parts": parts}
     return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 
@@ -139,16 +139,14 @@ def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:
     """Raise BuildError for a cell without a part, code without its check, or a part of another exercise."""
     for key in ASIDE:
         if strays := sorted({cell.metadata[key] for cell in nb.cells if key in cell.metadata} - {*parts}):
-            raise BuildError(f"{name}: {key}={strays[0]!r} is of no part: there are {', '.join(parts)}")
+            raise BuildError(f"{name}: {key}={strays[0]!r} names no part; the parts are {', '.join(parts)}")
     checked = [found[1] for cell in nb.cells if (found := CHECK.fullmatch(cell.source))]
     coded = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata and cell.cell_type == "code"]
     if sorted(checked) != sorted({*coded}):
-        raise BuildError(f'{name}: each part has one cell check("…"): for {", ".join(coded)}, not {", ".join(checked)}')
+        raise BuildError(f'{name}: each part needs one check("…"): for {", ".join(coded)}, not {", ".join(checked)}')
     others = {part.name: each.name for each in every() if each.name != name for part in each.parts}
     if taken := [part for part in parts if part in others]:
-        raise BuildError(
-            f"{name}: {others[taken[0]]} has a part {taken[0]!r} already, and check tells them by their names"
-        )
+        raise BuildError(f"{name}: {others[taken[0]]} has a part {taken[0]!r} already, and `check` needs unique names")
 
 
 def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict[str, Any]:
@@ -159,18 +157,18 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
     probes = the_one(nb, "probes", part, where).source
     if not REGION.search(answer.source):
         raise BuildError(
-            f"{where}: its answer has no ### BEGIN SOLUTION … ### END SOLUTION: all of it would be given out"
+            f"{where}: its answer has no ### BEGIN SOLUTION … ### END SOLUTION: the exercise would contain all of it"
         )
     hints = HINT.findall(the_one(nb, "hints", part, where).source)
     if not hints:
-        raise BuildError(f"{where}: the hints are a numbered list, and none is there")
+        raise BuildError(f"{where}: the hints must be a numbered list, and there is none")
     expected = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     again = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     refuse_unfit(probes, expected, again, where)
     known = [wrong(nb, cell, probes, where, outcomes) for cell in nb.cells if cell.metadata.get("wrong") == part]
     refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
     if len(known) < FEWEST_WRONG:
-        raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are wanted")
+        raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are needed")
     return {
         "points": whole(answer, "points", where),
         "minutes": whole(answer, "minutes", where),
@@ -188,7 +186,7 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
 def sentence(text: str, where: str) -> str:
     words = " ".join(text.split())
     if not SENTENCE.fullmatch(words):
-        raise BuildError(f"{where}: what it shows is one sentence, not {words!r}")
+        raise BuildError(f"{where}: `shows` must be one sentence, not {words!r}")
     return words
 
 
@@ -203,11 +201,11 @@ def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], whe
         if came.kind == "raised" and came.value in SLIPS:
             raise BuildError(f"{asked} raises {came.value}: {came.told}")
         if (came.kind, repr(came.value)) != (then.kind, repr(then.value)):  # exact comparison: a clock changes slowly
-            raise BuildError(f"{asked} gives {came.value!r:.40}, and when it is asked again {then.value!r:.40}")
+            raise BuildError(f"{asked} gives {came.value!r:.40}, and the second time {then.value!r:.40}")
 
 
 def for_a_reader(answer: NotebookNode, where: str) -> dict[str, Any]:
-    """A part without probes."""
+    """The data of a prose part, which a person grades."""
     numbers = {key: whole(answer, key, where) for key in ("points", "minutes")}
     unused: dict[str, Any] = {"defines": [], "open": False, "probes": "", "expected": [], "hints": [], "wrong": []}
     return {**numbers, **unused, "solution": answer.source.strip(), "manual": True}
@@ -216,7 +214,7 @@ def for_a_reader(answer: NotebookNode, where: str) -> dict[str, Any]:
 def the_one(nb: NotebookNode, key: str, part: str, where: str) -> NotebookNode:
     cells = [cell for cell in nb.cells if cell.metadata.get(key) == part]
     if len(cells) != 1:
-        raise BuildError(f"{where}: {len(cells)} cells are its {key}, and one is wanted")
+        raise BuildError(f"{where}: it has {len(cells)} {key} cells, and needs one")
     return cells[0]
 
 
@@ -224,14 +222,14 @@ def whole(cell: NotebookNode, key: str, where: str) -> int:
     """A number from the first line of an answer's cell."""
     number = cell.metadata.get(key)
     if type(number) is not int or number < 1:
-        raise BuildError(f"{where}: `# %% answer=…` says {key}={number!r}, and a whole number from 1 on is wanted")
+        raise BuildError(f"{where}: `# %% answer=…` says {key}={number!r}, and needs a whole number of at least 1")
     return number
 
 
 def wrong(nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcomes: Outcomes) -> dict[str, Any]:
     found = WRONG.fullmatch(cell.source)
     if not found:
-        raise BuildError(f"{where}: a wrong answer opens with `# Shows: …` and `# Hint: …`, not {cell.source[:60]!r}")
+        raise BuildError(f"{where}: a wrong answer begins with `# Shows: …` and `# Hint: …`, not {cell.source[:60]!r}")
     shows, hint = (" ".join(found[key].replace("\n# ", " ").split()) for key in ("shows", "hint"))
     came = outcomes(nb, cell.metadata["wrong"], found["code"], probes, f"{where}: {shows}")
     named = {"misconception": cell.metadata.misconception} if "misconception" in cell.metadata else {}
@@ -278,7 +276,7 @@ def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) 
     try:
         return judge(probes, observe(inside(probes), namespace))
     except SyntaxError as error:
-        raise BuildError(f"{where}: line {error.lineno} of the probes is no Python: {error.msg}") from error
+        raise BuildError(f"{where}: line {error.lineno} of the probes is not valid Python: {error.msg}") from error
 
 
 def refuse_alike(known: list[tuple[str, list[Outcome]]], where: str) -> None:

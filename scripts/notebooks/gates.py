@@ -37,7 +37,7 @@ def refuse_open(nb: NotebookNode, name: str) -> None:
 def problems(nb: NotebookNode) -> Iterator[str]:
     """The faults of the gates in a notebook that was run without answers."""
     if nb.metadata.get("widgets"):
-        yield "the state of widgets is kept in the metadata"
+        yield "the metadata contains the state of widgets"
     asked: dict[str, int] = {}
     gates: dict[str, int] = {}
     for number, cell in enumerate(nb.cells):
@@ -55,9 +55,9 @@ def problems(nb: NotebookNode) -> Iterator[str]:
                 case ast.Call(func=ast.Name("reveal"), args=[ast.Constant(str(one)), value]):
                     gates[one] = number
                     if asked.get(one, number) >= number:
-                        yield f"cell {number}: {one!r} is revealed, and no cell above it asks for it"
+                        yield f"cell {number}: {one!r} is revealed, but no cell above asks for it"
                     if not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value)):
-                        yield f"cell {number}: the answer of {one!r} is written out, and not computed"
+                        yield f"cell {number}: the answer of {one!r} is a literal; it must be computed"
                     yield from (f"cell {n}: {problem}" for n, problem in given_away(nb, number))
     yield from (f"cell {number}: no cell below reveals {one!r}" for one, number in asked.items() if one not in gates)
 
@@ -74,12 +74,12 @@ def calls(source: str) -> list[ast.Call]:
 def told_too_much(call: ast.Call) -> Iterator[str]:
     for keyword in call.keywords:
         if keyword.arg not in ASKED:
-            yield f"Predict is given {keyword.arg}, which is no part of a question"
+            yield f"Predict gets {keyword.arg}, which is not part of a question"
     for value in chain(call.args, (keyword.value for keyword in call.keywords)):
         try:
             ast.literal_eval(value)
         except ValueError:
-            yield f"Predict is given {ast.unparse(value)}: what is asked is written out"
+            yield f"Predict gets {ast.unparse(value)}: write the question as literals"
 
 
 def given_away(nb: NotebookNode, gate: int) -> Iterator[tuple[int, str]]:

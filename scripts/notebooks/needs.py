@@ -26,9 +26,9 @@ def needs(lessons: dict[str, NotebookNode]) -> Needs:
     for name, before in said.items():
         for one in before:
             if one not in said:
-                raise BuildError(f"{name} builds on {one!r}, which is no lesson; there are {', '.join(said)}")
+                raise BuildError(f"{name} builds on {one!r}, which is no lesson; the lessons are {', '.join(said)}")
             if one >= name:
-                raise BuildError(f"{name} builds on {one}, which does not come before it: take it out of `builds_on`")
+                raise BuildError(f"{name} builds on {one}, which does not come before it: remove it from `builds_on`")
     return said
 
 

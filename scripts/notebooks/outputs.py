@@ -46,13 +46,13 @@ def refuse_unfit(cell: NotebookNode, where: str) -> None:
     """Raise BuildError for a warning, a memory address or a folder of this machine in a cell's outputs."""
     for output in cell.outputs:
         if output.get("name") == "stderr" and "raises-exception" not in cell.metadata.get("tags", ()):
-            raise BuildError(f"{where} writes to stderr, where a lesson says nothing:\n{output.text.strip()}")
+            raise BuildError(f"{where} writes to stderr, which lessons must not do:\n{output.text.strip()}")
         data = {mime: text for mime, text in output.get("data", {}).items() if not mime.startswith("image/png")}
         text = output.get("text", "") + output.get("evalue", "") + "".join(map(str, data.values()))
         found = CHANGING.search(text)
         if found or str(ROOT) in text:
             shown = found.group() if found else str(ROOT)
-            raise BuildError(f"{where} shows {shown}, which is another on the next run: give it a repr of its own")
+            raise BuildError(f"{where} shows {shown}, which differs in each run: give the object a __repr__")
 
 
 def bare_png(png: bytes) -> bytes:

@@ -64,7 +64,7 @@ def notebook(path: Path) -> NotebookNode:
         cell.id = cell.metadata.pop("name", digest)
     repeated = [name for name, n in Counter(cell.id for cell in nb.cells).items() if n > 1]
     if repeated:
-        raise BuildError(f"{path.name}: two cells are called {repeated[0]!r}; a name is for one")
+        raise BuildError(f"{path.name}: two cells are named {repeated[0]!r}; names must be unique")
     return nb
 
 
@@ -81,7 +81,7 @@ def without_notes(cells: list[NotebookNode], path: Path) -> list[NotebookNode]:
         if cell.metadata.get("slideshow", {}).get("slide_type") != "notes":
             kept.append(cell)
         elif not kept:
-            raise BuildError(f"{path.name}: it begins with notes; they belong below the cell that they speak of")
+            raise BuildError(f"{path.name}: it begins with notes; they belong below the cell that they describe")
         else:
             shown = kept[-1].metadata.setdefault("slideshow", nbformat.from_dict({}))
             shown.notes = "\n\n".join(filter(None, [shown.get("notes"), cell.source]))
@@ -104,7 +104,7 @@ def checked_facts(path: Path, facts: Any) -> dict[str, Any]:
                          f"{', '.join(wanted)}")  # fmt: skip
     for key, kind_of in wanted.items():
         if not isinstance(facts.get(key), kind_of):
-            raise BuildError(f"{path.name}: the header's {key!r} is {facts.get(key)!r}; a {kind_of.__name__} is wanted")
+            raise BuildError(f"{path.name}: the header's {key!r} is {facts.get(key)!r}; expected a {kind_of.__name__}")
     return dict(facts)
 
 

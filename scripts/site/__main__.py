@@ -33,7 +33,7 @@ def main() -> int:
     options = parser.parse_args()
     out = options.out.resolve()
     if out.exists() and not (out / MARK).is_file():
-        print(f"{out} is there, and no site that this wrote: name a new folder, or empty this one", file=sys.stderr)
+        print(f"{out} exists, and this script did not write it: name a new folder, or empty it", file=sys.stderr)
         return 2
     import book
     import browser_edition

@@ -44,7 +44,7 @@ def build(out: Path, site: lessons.Site, stepping: Callable[[str], bool] = lambd
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         if build_main(["-qW", "-jauto", f"-c{HERE}", f"-d{folder}/doctrees", str(source), str(out)]):
-            raise SphinxError("the book has pages that are not right: what is wrong is said above")
+            raise SphinxError("the book has faulty pages: see the messages above")
     shutil.rmtree(out / "_sources", ignore_errors=True)
     for path in out.rglob("*.html"):
         text = path.read_text("utf-8")

@@ -115,9 +115,7 @@ def compiled(distribution: Path, known: dict[str, Any]) -> dict[str, Any]:
     for entry in found.values():
         path = distribution / entry["file_name"]
         if not path.is_file() or sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
-            raise RuntimeError(
-                f"--pyodide wants a Pyodide {VERSION} distribution, and {path} is not the one of its lock"
-            )
+            raise RuntimeError(f"--pyodide needs a Pyodide {VERSION} distribution, and {path} does not match its lock")
     return found
 
 
