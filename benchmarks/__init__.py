@@ -1,12 +1,12 @@
-"""What an op costs here, and beside the engines people know. `python -m benchmarks`.
+"""The cost of minigrad's ops and steps, compared with other engines. `python -m benchmarks`.
 
 workloads    the losses, each written once for all engines
-engines      what runs them; engines.numpy by hand, without any engine
-reference    what the answers are, in float64
-worker       one engine in its own process;  rounds: their turns;  peak: their memory
+engines      the engines that run them; engines.numpy by hand, without an engine
+reference    the right answers, in float64
+worker       one engine in its own process;  rounds: taking turns;  peak: memory
 costs        memory, the first call, threads, compiling (compiling.py), a session (session.py)
-report       the tables, beside what was aimed at
+report       the tables, with targets
 profile      where minigrad's own time goes
 pipeline     the bubble of a pipeline on four processes: python -m benchmarks.pipeline
-gpu          the same on a GPU, with the tests that need one: python -m benchmarks gpu --tests
+gpu          workloads on a GPU, and the tests that need one: python -m benchmarks gpu --tests
 """

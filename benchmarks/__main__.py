@@ -1,8 +1,8 @@
 """python -m benchmarks [profile WORKLOAD | gpu | checks]: every workload on every installed engine, side by side.
 
-A figure is the best round, in CPU seconds of the engine's process, one thread. Every engine is checked against a
-float64 reference first. Read the ratios: they hold from machine to machine. `profile` shows where minigrad's own
-time goes; `gpu` measures on a GPU (gpu.py); `checks` measures the tests (checks.py).
+Each figure is the best round, in CPU seconds of the engine's process, with one thread. Every engine is checked against
+a float64 reference first. Read the ratios: they hold from machine to machine. `profile` shows where minigrad's own time
+goes; `gpu` measures on a GPU (gpu.py); `checks` measures the tests (checks.py).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .workloads import WORKLOADS
 
 
 def chosen(only: str) -> tuple[list[str], list[str], list[str]]:
-    """The workloads, the engines and the other costs asked for; of what is not named, all, or none where others are."""
+    """The workloads, engines and other costs that --only names; all of them by default."""
     names = set(filter(None, only.split(",")))
     known = [*WORKLOADS, *COSTS, *HOMES]
     if unknown := names - {*known}:
-        raise SystemExit(f"--only knows {', '.join(known)}; not {', '.join(sorted(unknown))}")
+        raise SystemExit(f"--only takes {', '.join(known)}; not {', '.join(sorted(unknown))}")
     workloads, costs = ([n for n in table if n in names] for table in (WORKLOADS, COSTS))
     if not workloads and not costs:
         workloads, costs = [*WORKLOADS], [*COSTS]
@@ -35,7 +35,7 @@ def chosen(only: str) -> tuple[list[str], list[str], list[str]]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """All figures, printed as they come."""
+    """Measure all figures, and print each as soon as it is known."""
     workloads, engines, costs = chosen(options.only)
     versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
     found: dict[str, Any] = {"machine": f"{platform.system()} {platform.machine()}, {versions}"}
@@ -57,8 +57,8 @@ def main() -> None:
         raise SystemExit(checks.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[1])
     parser.add_argument("what", nargs="?", choices=["measure", "profile", "gpu", "checks"], default="measure")
-    parser.add_argument("workload", nargs="?", choices=[*WORKLOADS], help="the one to profile")
-    parser.add_argument("--rounds", type=int, default=20, help="how often each engine has its turn; the best counts")
+    parser.add_argument("workload", nargs="?", choices=[*WORKLOADS], help="the workload to profile")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of each engine; the best counts")
     parser.add_argument("--quick", action="store_true", help="three rounds")
     parser.add_argument("--only", default="", help="some workloads, engines or costs, as in mlp,torch,bytes")
     parser.add_argument("--json", type=Path, help="also write the figures here, in seconds and bytes")

@@ -1,6 +1,6 @@
-"""What a checkpoint costs and saves: a step through 64 layers, beside the same step without. Prints JSON.
+"""The cost and saving of a checkpoint: a step through 64 layers, with and without it. Prints JSON.
 
-Forms take turns, and of each the quickest round counts; peak bytes are tracemalloc's, or those that a program plans.
+The variants take turns; the fastest round of each counts. Peak bytes come from tracemalloc, or from a program's plan.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def figures() -> dict[str, dict[str, float]]:
 
 
 def peak(run: Any) -> int:
-    """Bytes allocated at once in a step that is not the first; of a program, what it has planned."""
+    """Peak bytes allocated in a step after the first; for a program, its planned bytes."""
     run()
     if isinstance(run, TracedFunction):
         return int(run.latest.run.latest.program.plan.peak_bytes)

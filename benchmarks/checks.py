@@ -1,8 +1,8 @@
-"""Where the minutes of the checks go: `python -m benchmarks checks [default | browser | changed ...]`.
+"""Where the checks spend their time: `python -m benchmarks checks [default | browser | changed ...]`.
 
 Runs the checks in a clone of the last commit, as CI does, and prints for each the wall time and the seconds of its
-tests by kind. `changed` edits one op in the clone first. Seconds of tests are added over processes, so two processes at
-work make two seconds in one.
+tests by kind. `changed` edits one op in the clone first. Seconds of tests are summed over processes: two
+busy processes add two seconds in one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def edit(clone: Path) -> None:
     path = clone / OP
     text = path.read_text("utf-8")
     if OLD not in text:
-        raise SystemExit(f"{OP} has no line {OLD!r}: name another op in {__file__}")
+        raise SystemExit(f"{OP} has no line {OLD!r}: choose another op in {__file__}")
     path.write_text(text.replace(OLD, NEW, 1), "utf-8")
 
 

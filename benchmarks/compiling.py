@@ -54,7 +54,7 @@ def layers(nodes: int) -> Graph:
 
 
 def seconds(what: Callable[..., Any], *given: Any) -> tuple[Any, float]:
-    """What it gives, and how long it took."""
+    """The result of a call, and its CPU seconds."""
     gc.collect()
     start = time.process_time()
     made = what(*given)

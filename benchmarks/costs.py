@@ -1,6 +1,6 @@
-"""What else it costs: memory, the first call, threads, compiling, a session, a profiler, a checkpoint.
+"""Other costs: memory, the first call, threads, compiling, a session, a profiler, a checkpoint.
 
-Each is a generator of (name, figures, table), so that a table is printed when it is there.
+Each is a generator of (name, figures, table), so that a table is printed as soon as it is complete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ONE_AND_TWO = ["numpy-blocked", "numpy-threads", "minigrad-program", "minigrad-t
 
 
 def alive(engines: list[str], turns: int) -> Found:
-    """Bytes alive at the peak of a step, where arrays outweigh the records of an engine."""
+    """Bytes alive at the peak of a step, for workloads whose arrays outweigh an engine's records."""
     for name in WEIGHED:
         seen = [e for e in PEERS[name] if e in engines and e not in UNSEEN]
         found = rounds.answers(WORKLOADS[name], seen, "bytes")
@@ -30,7 +30,7 @@ def alive(engines: list[str], turns: int) -> Found:
 
 
 def first_calls(engines: list[str], turns: int) -> Found:
-    """Of the engines that compile, each in a process of its own, natively once more with what the first has built."""
+    """The first call of engines that compile, each in its own process; native ones again with a warm build cache."""
     rows: dict[str, dict[str, float]] = {}
     for name, peers in PEERS.items():
         asked = [e for e in COMPILERS if e in engines and e in peers]
@@ -47,13 +47,13 @@ def first_calls(engines: list[str], turns: int) -> Found:
 
 
 def threads(engines: list[str], turns: int) -> Found:
-    """One thread against two, by the clock on the wall."""
+    """One thread against two, in wall time."""
     found = rounds.figures(WORKLOADS["fused"], [e for e in ONE_AND_TWO if e in engines], turns, "wall")
     yield "threads", found, report.times("fused", found, ", seconds that pass")
 
 
 def blas(engines: list[str], turns: int) -> Found:
-    """Small networks while BLAS may use every processor, as it does if nobody says otherwise."""
+    """Small networks with BLAS free to use every processor, as it does by default."""
     rows: dict[str, dict[str, float]] = {}
     for name in ("tiny", "mlp"):
         for title, limit in (("one thread", rounds.THREADS), ("as it comes", {})):
@@ -66,7 +66,7 @@ def blas(engines: list[str], turns: int) -> Found:
 
 
 def told_by(program: str, name: str, title: str) -> Callable[[list[str], int], Found]:
-    """A cost that a program of its own measures."""
+    """A cost measured by a separate program."""
 
     def cost(engines: list[str], turns: int) -> Found:
         rows = rounds.told(f"benchmarks.{program}")

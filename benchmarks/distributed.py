@@ -1,8 +1,8 @@
-"""python -m benchmarks.distributed: mg.distributed.all_reduce beside mpi4py's own Allreduce, of the same buffers.
+"""python -m benchmarks.distributed: mg.distributed.all_reduce against mpi4py's own Allreduce, on the same buffers.
 
-Each round, each has its turn, behind a barrier; the median of all rounds counts, and of the ratio of two neighbours.
-Times are of the clock: read the ratios. The goal holds from 1 MB on; below, the agreement of all that they call the
-same is what costs. Ring and halving add up with NumPy, and carry messages by MPI.
+In each round each runs once, after a barrier; figures are the median time, and the median ratio within a round. Times
+are wall times: read the ratios. The goal applies from 1 MB on; below that, the ranks' agreement on the call dominates.
+Ring and halving add up with NumPy, and send messages by MPI.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GOAL = 1.1
 
 
 def figures(nbytes: int, rounds: int) -> dict[str, list[float]]:
-    """Seconds of each round, of mpi4py and of each backend."""
+    """Seconds of each round, for mpi4py and each backend."""
     from mpi4py import MPI
 
     x, comm = mg.zeros(nbytes // 8), MPI.COMM_WORLD

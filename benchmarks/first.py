@@ -1,14 +1,14 @@
-"""A first call, in a process that has made no graph yet: how long it takes, and what of that goes where.
+"""The first call, in a process that has built no graph yet: its time, and the time of its stages.
 
-wall, CPU   the call, without `import`: seconds that pass, and those of processors
+wall, CPU   the call, without `import`: wall seconds and CPU seconds
 import      modules, and the arrays of the workload
 trace       Python runs on symbols, once
-passes      the graph is made better
-code        memory is planned, and the program written; natively the text of C++ too
-compiler    that text is compiled, or what was built from it before is found and loaded
+passes      the graph is optimised
+code        memory is planned, and the program is emitted; for native code the C++ text too
+compiler    the C++ text is compiled, or an earlier build is found and loaded
 run         the rest: the program's first run
 
-Seconds are CPU seconds of the process and of the compilers that it starts, but for `wall`, in which both may wait.
+Except `wall`, all are CPU seconds, of the process and of the compilers that it starts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from . import engines
 from .workloads import Workload
 
-STAGES = {  # stage → the module and the name that it is called by there
+STAGES = {  # stage → the module and the name of its function
     "trace": ("minigrad.graph.function", "trace"),
     "passes": ("minigrad.graph.compiler.executable", "optimised"),
     "code": ("minigrad.graph.compiler.program.program", "Program.__init__"),
@@ -32,7 +32,7 @@ STAGES = {  # stage → the module and the name that it is called by there
 
 
 def seconds() -> float:
-    """CPU seconds of this process, and of those that it started and waited for."""
+    """CPU seconds of this process, and of finished child processes."""
     return time.process_time() + times().children_user + times().children_system
 
 
@@ -44,7 +44,7 @@ class Stages:
         self.inner = [0.0]
 
     def timed(self, stage: str, f: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, its time laid to the stage's account."""
+        """The function, wrapped to count its time for the stage."""
 
         def run(*args: Any, **options: Any) -> Any:
             start = seconds()
@@ -59,7 +59,7 @@ class Stages:
         return run
 
     def watch(self) -> None:
-        """From now on the engine's stages are timed."""
+        """Time the engine's stages from now on."""
         for stage, (module, path) in STAGES.items():
             *owners, name = path.split(".")
             home: Any = importlib.import_module(module)
@@ -69,13 +69,13 @@ class Stages:
 
 
 def first(engine: str, workload: Workload) -> dict[str, Any]:
-    """Seconds of a first call of everything that is timed, and of its stages."""
+    """Seconds of a first call of everything timed, and of its stages."""
     stages = Stages()
     try:
         start = seconds()
         run = engines.run(engine, workload)
         if engines.HOMES[engine][0] == "minigrad":
-            importlib.import_module("minigrad.graph.autograph.convert")  # which the first trace loads
+            importlib.import_module("minigrad.graph.autograph.convert")  # loaded by the first trace
             stages.watch()
         stages.spent["import"] = seconds() - start
         begin, start = time.perf_counter(), seconds()

@@ -1,12 +1,12 @@
-"""python -m benchmarks gpu [--tests]: what a GPU does with minigrad, beside the engines people use, on one device.
+"""python -m benchmarks gpu [--tests]: minigrad on a GPU, compared with other engines on the same device.
 
-With --tests all of tests/gpu comes first, its parts side by side. Then each workload on each engine, every engine in a
-process of its own, checked against the float64 reference before it is timed. They get ready side by side and are timed
-in turns: the time that passes for many steps, after which the device is waited for, so that launches may run ahead as
-they do in training. All is float32, without TF32. An engine that is missing, fails or takes too long is a row that says
-so. What is known is written after every workload.
+With --tests all of tests/gpu runs first, its parts in parallel. Then each workload runs on each engine, every engine in
+a process of its own, checked against the float64 reference before it is timed. Engines start in parallel and are timed
+in turns: wall time of many steps and one wait for the device at the end, so that launches may run ahead as in training.
+All is float32, without TF32. An engine that is missing, fails or takes too long gets a row that says so. Results are
+written after every workload.
 
-It takes NumPy, lazy_loader, CuPy and pytest, no network, and less than eight minutes; PyTorch and JAX are rows.
+It needs NumPy, lazy_loader, CuPy and pytest, no network, and less than eight minutes; PyTorch and JAX are optional.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .report import hindrance, short
 from .workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[1]
-TIMED = ["mlp", "fused", "softmax", "layernorm", "transformer", "cnn"]  # what would be missed most comes first
+TIMED = ["mlp", "fused", "softmax", "layernorm", "transformer", "cnn"]  # most important first
 ENGINES = {
     "minigrad": "eager",
     "minigrad-kernels": "mg.function(jit_compile=True), its kernels launched one by one",
@@ -49,8 +49,8 @@ ENGINES = {
 }
 PACKAGES = ["numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "triton", "jax", "jaxlib"]
 TESTS, ALL = 140.0, 310.0  # seconds: for all tests, for all workloads
-READY, TIMING = 55.0, 20.0  # seconds of one workload: to import, compile and be checked; to be timed
-SETTINGS = rounds.THREADS | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # JAX would take most of the memory for itself
+READY, TIMING = 55.0, 20.0  # seconds of one workload: for import, compilation and check; for timing
+SETTINGS = rounds.THREADS | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # by default JAX reserves most of the memory
 SHARES = {  # processes: kernels are compiled
     "test_gpu_ops.py": 10,
     "test_gpu_programs.py": 4,
@@ -64,9 +64,9 @@ PARTS = [[file, f"{k}/{count}"] for file, count in SHARES.items() for k in range
 
 
 def tested(parts: list[list[str]], seconds: float, log: Path) -> bool:
-    """Whether they pass: each part a process, since kernels take processors to compile, and a lost GPU is lost to one.
+    """Whether the tests pass. Each part has a process: kernels compile in parallel, and a lost GPU affects only one.
 
-    A part that is at it for so long is interrupted, and tells what it knows: in the log all of it, here the end.
+    A part that exceeds the time is interrupted, and reports so far: all of it in the log, the end of it here.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("", encoding="utf-8")
@@ -90,7 +90,7 @@ def tested(parts: list[list[str]], seconds: float, log: Path) -> bool:
 
 
 def end(process: subprocess.Popen[Any], until: float) -> None:
-    """Waits for a process; from that moment on it is interrupted, and killed if it takes no notice."""
+    """Wait for a process; after `until` interrupt it, and kill it if it does not end."""
     interrupt = process.terminate if os.name == "nt" else partial(process.send_signal, signal.SIGINT)
     for patience, stop in ((until - time.monotonic(), interrupt), (10.0, process.kill)):
         try:
@@ -105,7 +105,7 @@ def end(process: subprocess.Popen[Any], until: float) -> None:
 
 
 def measured(workloads: list[str], names: list[str], turns: int, seconds: float) -> Iterator[tuple[str, Any]]:
-    """Workload → the figures of its engines; one workload after the other, while there is time."""
+    """Workload → the figures of its engines, one workload after the other, until time is up."""
     until = time.monotonic() + seconds
     for name in workloads:
         if until - time.monotonic() < 10:
@@ -143,7 +143,7 @@ def row(*cells: str) -> str:
 
 
 def heading(device: str) -> dict[str, Any]:
-    """What was measured on, and with what."""
+    """The machine and the versions of the measurement."""
     versions = {}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -161,12 +161,12 @@ def heading(device: str) -> dict[str, Any]:
 
 
 def file_name(head: dict[str, Any]) -> str:
-    """The device's name, as a file can have it."""
+    """The device's name, fit for a file name."""
     return re.sub(r"\W+", "-", head["device"]).strip("-")
 
 
 def write(folder: Path, head: dict[str, Any], found: dict[str, Any]) -> None:
-    """All that is known, for programs and for readers."""
+    """Write the results so far, as JSON and as Markdown."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{file_name(head)}.json").write_text(json.dumps(head | {"workloads": found}, indent=1), encoding="utf-8")
     versions = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
@@ -185,21 +185,21 @@ def write(folder: Path, head: dict[str, Any], found: dict[str, Any]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """0 where all passed and minigrad has its figures."""
+    """0 if all tests passed and minigrad has its figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks gpu", description=(__doc__ or "").split("\n\n")[1])
     parser.add_argument("--tests", action="store_true", help="first tests/gpu")
-    parser.add_argument("--device", choices=["gpu", "simulated"], default="gpu", help="simulated: to try all of this")
+    parser.add_argument("--device", choices=["gpu", "simulated"], default="gpu", help="simulated: for a trial run")
     parser.add_argument("--only", default="", help="some workloads or engines, as in mlp,minigrad,torch")
-    parser.add_argument("--rounds", type=int, default=20, help="how often each engine has its turn; the best counts")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of each engine; the best counts")
     parser.add_argument("--seconds", type=float, default=ALL, help="for all workloads")
-    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", help="the folder to write to")
+    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", help="the folder for results")
     options = parser.parse_args(arguments)
     only = set(filter(None, options.only.split(",")))
     if unknown := only - {*TIMED, *ENGINES}:
         parser.error(f"--only knows {', '.join([*TIMED, *ENGINES])}; not {', '.join(sorted(unknown))}")
     works, reason = mg.gpu_status()
     if options.device == "gpu" and not works:
-        parser.error(f"no GPU: {reason}. With --device simulated all of this can be tried")
+        parser.error(f"no GPU: {reason}. Use --device simulated for a trial run")
     head = heading(options.device)
     passed = not options.tests or tested(PARTS, TESTS, options.results / f"{file_name(head)}.tests.txt")
     workloads, names = ([n for n in known if n in only] or [*known] for known in (TIMED, ENGINES))

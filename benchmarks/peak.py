@@ -1,9 +1,9 @@
-"""Bytes alive at the peak of one training step, above what stays: the batch, the parameters and Adam's two moments.
+"""Peak bytes of one training step, above those of the batch, the parameters and Adam's two moments.
 
-What an engine keeps between steps for its own use, such as buffers, counts as the step's.
+Memory that an engine keeps between steps for its own use, such as buffers, counts for the step.
 
 NumPy engines    tracemalloc, from before the engine is built. Before the step, the arrays alive (NumPy reports them
-                 under a domain of its own); within it, everything, arrays and Python objects alike: the records of an
+                 under a domain of its own). Within it, arrays and Python objects: the records of an
                  engine written in Python are counted, those of PyTorch, in C++, are not.
 PyTorch          its profiler, which sees every allocation and release of a CPU tensor's storage, scratch included
 """
@@ -24,7 +24,7 @@ WARM = 3
 
 
 def peak(engine: str, workload: Workload) -> dict[str, Any]:
-    """The figure, or how it stands with the engine."""
+    """The figure, or the engine's status without one."""
     try:
         total = torch_peak(workload) if engine == "torch" else numpy_peak(engine, workload)
     except (AttributeError, ImportError, NotImplementedError) as lack:
@@ -35,7 +35,7 @@ def peak(engine: str, workload: Workload) -> dict[str, Any]:
 
 
 def staying(workload: Workload) -> int:
-    """Bytes that no engine can do without between two steps."""
+    """Bytes that every engine must keep between two steps."""
     batch, parameters = workload.arrays()
     vectors = workload.vectors() if workload.kind == "hvp" else {}
     moments = 2 if workload.update == "adam" else 0
@@ -68,7 +68,7 @@ def torch_peak(workload: Workload) -> int:
     from torch.autograd.profiler import profile
 
     def changes(profiler: Any) -> list[int]:
-        """Bytes taken, or given back where negative, one after the other."""
+        """Bytes allocated, or freed if negative, in order."""
         return [event.nbytes() for event in profiler.kineto_results.events() if event.name() == "[memory]"]
 
     with profile(profile_memory=True) as building:

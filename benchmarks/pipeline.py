@@ -1,8 +1,8 @@
 """The bubble of a pipeline, measured: python -m benchmarks.pipeline
 
-Four processes, whose stages sleep: who sleeps needs no core, so two cores do for four. Backward sleeps twice as long
-as forward, and a chunk of two half as long as a stage. Measured is the part of the time in which processes wait, from
-the first start to the last end, in the run of three in which it was least; the formula is (p - 1) / (v m + p - 1).
+Four processes, whose stages sleep: a sleeping process needs no core, so two cores are enough for four. Backward sleeps
+twice as long as forward, and one chunk of two half as long as a stage. The figure is the share of time in which
+processes wait, from the first start to the last end, in the best run of three; the formula is (p - 1) / (v m + p - 1).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RUNS = [("gpipe", m, 1) for m in (1, 2, 4, 8, 16)] + [("1f1b", m, v) for v in (1
 
 
 class Sleep(Function):
-    """y = x, after a while; backward takes twice as long."""
+    """y = x, after a sleep; backward sleeps twice as long."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, seconds: float) -> Any:
@@ -39,7 +39,7 @@ class Sleep(Function):
 
 
 class Sleeper(mg.nn.Module):
-    """A stage that does nothing, in as much time."""
+    """A stage that only sleeps this long."""
 
     def __init__(self, seconds: float):
         self.seconds, self.weight = seconds, mg.nn.Parameter(mg.zeros(1))
@@ -61,7 +61,7 @@ def measured(name: str, m: int, v: int) -> list[Any]:
 
 
 def table() -> None:
-    """On every process; the first prints."""
+    """Runs in every process; the first one prints."""
     dist.init_process_group()
     say = print if dist.get_rank() == 0 else lambda *_, **__: None
     say(f"{'schedule':<18}{'m':>4}{'measured':>10}{'formula':>9}{'microbatches that the first process keeps':>44}")
@@ -74,7 +74,7 @@ def table() -> None:
 
 
 def main() -> int:
-    """Start the processes, with the mpiexec that stands beside this Python."""
+    """Start the processes, with the mpiexec in this Python's folder."""
     command = [Path(sys.executable).with_name("mpiexec"), "-n", str(PROCESSES), sys.executable, "-m", "mpi4py"]
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     where = Path(__file__).parents[1]

@@ -1,8 +1,8 @@
 """Where one step of minigrad spends its time: by op, and by function.
 
-By op: mg.profiler.profile, whose docstring says what the time of an op is. By function: cProfile, which
-charges every Python call some tenths of a microsecond, so that it overstates what is made of many small calls. Both are
-maps; the plain time above them is the measure.
+By op: mg.profiler.profile, whose docstring defines the time of an op. By function: cProfile, which adds some tenths of
+a microsecond to every Python call, and so overstates functions with many small calls. Both show proportions; the plain
+time above them is the measurement.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FUNCTIONS = 25
 
 
 def by_op(step: Callable[[], Any], repeats: int) -> str:
-    """A line for each op, each derivative and the shapes of its operands, of so many steps together."""
+    """A line for each op or derivative and its operands' shapes, over all steps."""
     with profiler.profile(record_shapes=True) as prof:
         for _ in range(repeats):
             step()
@@ -65,7 +65,7 @@ def plain(step: Callable[[], Any], rounds: int = 15) -> float:
 
 
 def profile(name: str) -> str:
-    """The whole account of a workload on minigrad; backward is what forward and update leave of a step."""
+    """The whole profile of a workload on minigrad; backward is the rest of a step after forward and update."""
     run = engines.run("minigrad", WORKLOADS[name])
 
     def step() -> None:

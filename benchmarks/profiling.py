@@ -1,6 +1,6 @@
-"""What a profiler costs: a step of the chain with it on, beside one with it off. Prints JSON.
+"""The cost of a profiler: a step of the chain with it and without it. Prints JSON.
 
-The two take turns in one process; of each the best of many rounds counts, in CPU seconds.
+Both take turns in one process; the best of many rounds counts, in CPU seconds.
 """
 
 from __future__ import annotations

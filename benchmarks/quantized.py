@@ -1,6 +1,6 @@
 """python -m benchmarks.quantized: a network for digits in floats and in int8, here and in ONNX Runtime, in one table.
 
-The int8 one is converted after training, and leaves as QDQ. Of what ONNX Runtime runs, the bytes are those of the file.
+The int8 network is converted after training, and exported as QDQ. For ONNX Runtime, bytes are those of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EPOCHS, BATCH = 12, 32
 
 
 class InRuntime(nn.Module):
-    """An ONNX file, run by ONNX Runtime with one thread; one of its kind, and copied as itself."""
+    """An ONNX file, run by ONNX Runtime with one thread. Copies are the same object."""
 
     def __init__(self, path: Path):
         import onnxruntime

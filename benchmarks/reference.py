@@ -1,4 +1,4 @@
-"""What the loss and the gradients are, in float64 and without any engine."""
+"""The right loss and gradients, in float64 and without an engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hessian_vector(workload: Workload, h: float = 1e-5) -> tuple[float, Arrays]:
 
 
 def recurrence(workload: Workload) -> tuple[float, Arrays]:
-    """v ← a v + b, with its two derivatives beside it."""
+    """v ← a v + b, together with its two derivatives."""
     a, b = workload.arrays()[1]["numbers"]
     v, da, db = a, 1.0, 0.0
     for _ in range(DEPTH // 2):
@@ -47,7 +47,7 @@ def recurrence(workload: Workload) -> tuple[float, Arrays]:
 
 
 def error(got: tuple[float, Arrays], wanted: tuple[float, Arrays]) -> float:
-    """The largest relative error among the loss and the gradients, each taken as a vector; infinite for a nan."""
+    """The largest relative error of the loss and the gradients, each as a vector; infinity for NaN."""
     loss, gradients = wanted
     assert got[1].keys() == gradients.keys(), f"gradients of {sorted(got[1])}, wanted {sorted(gradients)}"
     errors = [abs(got[0] - loss) / abs(loss)]

@@ -1,4 +1,4 @@
-"""The tables: an engine's figure, beside minigrad's, PyTorch's, torch.compile's, JAX's, NumPy's by hand; the aims."""
+"""The tables: each engine's figure, its ratios to minigrad, PyTorch, torch.compile, JAX and NumPy; the targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COMPILED = ("minigrad-compiled", "minigrad-program")
 LARGE = [f"{name} {stage}" for name in ("softmax", "logsumexp", "layernorm") for stage in ("forward", "gradient")]
 FUSED = ["fused forward", "fused gradient"]
 
-# (table, our engine, peer) → ours is to be at most this much of the peer's.
+# (table, our engine, peer) → target: the largest ratio of our figure to the peer's.
 TARGETS = {
     ("chain", "minigrad", "torch"): 0.7,
     ("chain", "minigrad", "autograd"): 1 / 4,
@@ -47,9 +47,9 @@ PER_SECOND = {"ms": 1e3, "µs": 1e6}
 
 
 def times(name: str, found: dict[str, dict[str, Any]], how: str = "") -> str:
-    """The tables of a workload, one for each stage that is timed by itself.
+    """The tables of a workload, one for each stage timed by itself.
 
-    how    was timed, if not as ever
+    how    the way of timing, if it differs
     """
     workload = WORKLOADS[name]
     stages: dict[str, Any] = next((f["stages"] for f in found.values() if "stages" in f), {"": {}})
@@ -79,7 +79,7 @@ def table(
     found: dict[str, dict[str, Any]],
     middle: dict[str, float] | None = None,
 ) -> str:
-    """Smallest first; under them the engines without a figure, and why."""
+    """Smallest first; below, the engines without a figure, and why."""
     heading = "".join(f"{f'x {shown}':>12}" for shown in COMPARED)
     lines = [f"{title}: {about}", f"  {'':<18}{unit:>9}{'median':>9}{heading}   target"]
     for engine, figure in sorted(best.items(), key=lambda pair: pair[1]):
@@ -92,12 +92,12 @@ def table(
 
 
 def short(figure: float) -> str:
-    """Three digits, or all that stand before the point."""
+    """Three digits, or all digits before the point."""
     return f"{figure:.3g}" if figure < 1000 else f"{figure:,.0f}"
 
 
 def target(title: str, peer: str, best: dict[str, float]) -> str:
-    """Which part of this peer's figure ours were to need at most, and what they need."""
+    """The target ratio to this peer's figure, and the measured ratio."""
     aims = []
     for (table, ours, of), aim in TARGETS.items():
         if (table, of) == (title, peer) and ours in best:

@@ -1,4 +1,4 @@
-"""Taking turns: in every round each engine runs for a moment, so that a busy machine is busy for all of them."""
+"""Taking turns: in every round each engine runs briefly, so that other load on the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from typing import Any
 from . import engines
 from .workloads import Workload
 
-MOMENT = 0.03  # CPU seconds of a turn: a thousand times the clock's grain
+MOMENT = 0.03  # CPU seconds of a turn: a thousand times the clock's resolution
 GRACE = 10.0  # seconds for a round to end
-PATIENCE = 8.0  # CPU seconds on one engine; a slow one gets fewer rounds, but three
+PATIENCE = 8.0  # CPU seconds on one engine; a slow one gets fewer rounds, but at least three
 
 # One thread each; set before an engine is imported, which is why engines are processes.
 THREADS = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1")
 
 
 def alone(module: str, *arguments: str, env: dict[str, str] = THREADS, **pipes: Any) -> subprocess.Popen[str]:
-    """A module of the benchmarks running in a process of its own, with one thread if `env` says nothing else."""
+    """A module of the benchmarks in a process of its own, with one thread unless `env` changes that."""
     command = [sys.executable, "-m", module, *arguments]
     settings = {name: value for name, value in os.environ.items() if name not in THREADS} | env
     return subprocess.Popen(command, env=settings, cwd=Path(__file__).parents[1], text=True, **pipes)
 
 
 def told(module: str, *arguments: str) -> Any:
-    """What such a process says, as JSON."""
+    """The JSON that such a process prints."""
     process = alone(module, *arguments, stdout=subprocess.PIPE)
     return json.loads(process.communicate()[0])
 
 
 class Worker:
-    """An engine in its own process, made ready and checked.
+    """An engine in its own process, started and checked.
 
-    until     when it is ended, whatever it is at, on the clock of time.monotonic
-    status    {"status": "ok"}, or what hinders it; waits until it is told
-    rounds    stage → the CPU seconds of one step, a number for each round
+    until     when it is ended in any case, on the clock of time.monotonic
+    status    {"status": "ok"}, or the problem; waits until the process reports it
+    rounds    stage → CPU seconds of one step, a number for each round
     """
 
     def __init__(self, engine: str, workload: str, *what: str, env: dict[str, str] = THREADS, until: float = inf):
@@ -62,7 +62,7 @@ class Worker:
         return told if told["status"] != "failed" else told | {"stderr": self.said()}
 
     def heard(self) -> Any:
-        """The next thing it says; a profiler may write lines of its own."""
+        """The next message; a profiler may write lines of its own in between."""
         watch = Timer(max(0.0, min(self.until - time.monotonic(), TIMEOUT_MAX)), self.process.kill)
         watch.daemon = True
         watch.start()
@@ -77,14 +77,14 @@ class Worker:
         return {"status": "failed", "why": "out of time" if late else f"its process ended with {ended}"}
 
     def said(self) -> str:
-        """The end of what it wrote to stderr."""
+        """The end of its stderr."""
         self.errors.seek(0)
         return self.errors.read()[-2000:]
 
     def turn(self) -> None:
-        """One round, of as many steps as fill the moment."""
+        """One round, of as many steps as fill a MOMENT."""
         assert self.process.stdin
-        with suppress(OSError):  # where it has ended, which is heard next
+        with suppress(OSError):  # if it has ended; the next read reports that
             self.process.stdin.write(f"{self.steps}\n")
             self.process.stdin.flush()
         seconds = self.heard()
@@ -98,13 +98,13 @@ class Worker:
         self.steps = max(1, round(MOMENT / step))
 
     def dismiss(self) -> None:
-        """Lets the process end: it stops at the end of its input."""
+        """Let the process end, by closing its input."""
         if self.process.stdin:
             with suppress(OSError):
                 self.process.stdin.close()
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self.dismiss()
         try:
             self.process.wait(min(max(self.until - time.monotonic(), 5), TIMEOUT_MAX))
@@ -127,9 +127,9 @@ def figures(
 ) -> dict[str, dict[str, Any]]:
     """Engine → its status and, if it is right, {"stages": {stage: {"best": seconds, "median": seconds}}}.
 
-    what     "wall" for the seconds that pass, instead of those that a processor works
-    ready    when those that are not ready yet are ended, on the clock of time.monotonic
-    until    when no more rounds are begun
+    what     "wall" for wall seconds instead of CPU seconds
+    ready    when engines that are not ready are ended, on the clock of time.monotonic
+    until    when the last round may begin
     """
     workers = {
         name: Worker(name, workload.name, *what, env=env, until=ready) for name in names if engines.installed(name)
@@ -155,7 +155,7 @@ def figures(
 
 
 def summary(samples: list[float]) -> dict[str, float]:
-    """Of all rounds but the first, which was one step to find its measure."""
+    """Best and median of all rounds but the first, a single step that sets the number of steps."""
     samples = samples[1:] or samples
     return {"best": min(samples), "median": median(samples), "rounds": len(samples)}
 
@@ -163,7 +163,7 @@ def summary(samples: list[float]) -> dict[str, float]:
 def answers(
     workload: Workload, names: list[str], what: str, env: dict[str, str] = THREADS
 ) -> dict[str, dict[str, Any]]:
-    """Engine → what its process says of "bytes", or of the "first" call: see worker.py."""
+    """Engine → its process's answer for "bytes" or the "first" call: see worker.py."""
     found = {}
     for name in names:
         if engines.installed(name):

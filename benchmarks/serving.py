@@ -1,8 +1,8 @@
-"""python -m benchmarks.serving: what `minigrad serve` answers in a second, and how soon, with batches and without.
+"""python -m benchmarks.serving: throughput and latency of `minigrad serve`, with and without batching.
 
-ONNX Runtime answers beside it, in the same server, on the same network: what differs is the engine alone. Server and
-clients are two processes of this machine. A client sends its next request when it has its answer; each is one image, as
-npy, and each answer is compared with the network's own. Times are of the clock: read the ratios.
+ONNX Runtime is compared in the same server, on the same network: only the engine differs. Server and clients are two
+processes of this machine. A client sends its next request when it has its answer. Each request is one image, as npy,
+and each answer is compared with the network's own. Times are wall times: read the ratios.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NETS: dict[str, tuple[Any, tuple[int, ...]]] = {
 
 
 def by_onnxruntime(path: Path) -> Model:
-    """The network of an ONNX file, run by ONNX Runtime with one thread; what is said of it is read off its twin."""
+    """The network of an ONNX file, run by ONNX Runtime with one thread; its description comes from minigrad's model."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -99,7 +99,7 @@ def request(path: str, x: np.ndarray) -> bytes:
 
 
 async def client(port: int, requests: list[bytes], numbers: Iterator[int]) -> list[tuple[int, float, bytes]]:
-    """(which request, seconds, the answer's body), one after another, as long as there are numbers."""
+    """(request number, seconds, the answer's body), one after another, until the numbers run out."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     found = []
     for number in numbers:
@@ -114,7 +114,7 @@ async def client(port: int, requests: list[bytes], numbers: Iterator[int]) -> li
 
 
 def wrong(body: bytes, wanted: np.ndarray) -> bool:
-    """Whether an answer is none, or is off by more than single precision rounds."""
+    """Whether an answer is missing, or differs by more than float32 rounding."""
     return not body or not np.allclose(np.load(io.BytesIO(body))[0], wanted, rtol=1e-4, atol=1e-5)
 
 
@@ -145,7 +145,7 @@ def rows_in_a_batch(address: str) -> float:
 
 
 def figures(clients: int, total: int) -> Iterator[dict[str, Any]]:
-    """A row for each network, engine, and way to batch."""
+    """A row for each network, engine and batching."""
     with tempfile.TemporaryDirectory() as folder:
         for name, (build, shape) in NETS.items():
             mg.manual_seed(0)
@@ -166,8 +166,8 @@ def figures(clients: int, total: int) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--clients", type=int, default=32, help="that wait for an answer at once")
-    parser.add_argument("--requests", type=int, default=4000, help="of each row of the table")
+    parser.add_argument("--clients", type=int, default=32, help="number of concurrent clients")
+    parser.add_argument("--requests", type=int, default=4000, help="requests for each row of the table")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parser.add_argument(
         "--soak", type=float, metavar="S", help="instead: 64 clients, bad requests and new models for S s"

@@ -1,6 +1,6 @@
-"""What Session.run costs beside its arithmetic: µs a call, best of many rounds. Prints JSON.
+"""The overhead of Session.run above its arithmetic: µs a call, best of many rounds. Prints JSON.
 
-The program alone is what a call would cost if the session added nothing.
+The program alone shows the cost of a call without the session.
 """
 
 from __future__ import annotations

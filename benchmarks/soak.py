@@ -1,7 +1,7 @@
-"""A long time of everything at once at `minigrad serve`: clients that ask, break off and send junk, models that change.
+"""A long load test of `minigrad serve`: clients that query, disconnect and send junk, and models that change.
 
-`python -m benchmarks.serving --soak 600` prints the table. Of three models one is exchanged every five seconds, and of
-one every other file is damaged: the one before it answers on. Each answer is compared with what was asked.
+`python -m benchmarks.serving --soak 600` prints the table. Of three models, one gets a new file every five seconds, and
+one gets damaged files every other time, where its previous version must keep answering. Each answer is checked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 import minigrad as mg
 
 BAD, BROKEN_OFF = 0.01, 0.02  # of the requests
-EVERY = 5.0  # s between two files of a model
+EVERY = 5.0  # s between two new files of a model
 MODELS = ("steady", "exchanged", "damaged")
 
 
@@ -40,7 +40,7 @@ def publish(folder: Path, name: str, factor: float) -> None:
 
 @contextmanager
 def process(folder: Path) -> Iterator[tuple[int, int]]:
-    """The port of a server in a process of its own, and the number of that process."""
+    """The port of a server in a process of its own, and its process id."""
     command = [sys.executable, "-m", "minigrad", "serve", str(folder), "--port", "0", "--max-batch", "32"]
     with subprocess.Popen(
         [*command, "--poll", "0.2"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -59,9 +59,9 @@ def resident(pid: int) -> float:
 
 @dataclass
 class Soak:
-    """What clients have seen.
+    """The clients' observations.
 
-    factors    of each model, in the order in which they were published
+    factors    of each model's files, in order of publication
     """
 
     port: int
@@ -74,7 +74,7 @@ class Soak:
 
     async def client(self, seed: int) -> None:
         rng = random.Random(seed)
-        latest = dict.fromkeys(MODELS, 0)  # which factor of each this client has met: none that is older comes later
+        latest = dict.fromkeys(MODELS, 0)  # the newest factor of each that this client has seen: none may be older
         while not self.over:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
             with suppress(ConnectionError):
@@ -84,7 +84,7 @@ class Soak:
             writer.close()
 
     async def turn(self, rng: random.Random, latest: dict[str, int], reader: Any, writer: Any) -> bool:
-        """One request and its answer; whether the connection goes on."""
+        """Make one request and check its answer; returns whether the connection stays open."""
         name = rng.choice(MODELS)
         x = np.array([[rng.random() for _ in range(4)] for _ in range(rng.randrange(1, 5))], np.float32)
         chance, begun = rng.random(), time.perf_counter()
@@ -121,7 +121,7 @@ class Soak:
             latest[name] = fits[-1]
 
     async def exchange(self, folder: Path) -> None:
-        """New files for two of the models, again and again; every other one of the last is damaged."""
+        """Publish new files of two models again and again; every other file of the last model is damaged."""
         for turn in range(2, 1 << 30):
             await asyncio.sleep(EVERY)
             for name in MODELS[1:]:
@@ -158,7 +158,7 @@ def in_npy(name: str, x: np.ndarray) -> tuple[str, bytes]:
 
 
 def values(answer: bytes) -> np.ndarray:
-    """The numbers of an answer, whichever of the three ways it has."""
+    """The numbers of an answer in any of the three formats."""
     if answer.startswith(b"\x93NUMPY"):
         return np.load(io.BytesIO(answer))
     said = json.loads(answer)
@@ -192,9 +192,9 @@ async def soaked(folder: Path, port: int, pid: int, seconds: float, clients: int
 
 
 def run(folder: Path, seconds: float, clients: int = 64) -> dict[str, Any]:
-    """What so many clients have seen in so many seconds.
+    """Run the clients for so many seconds, and return their figures.
 
-    MB before, after    the most memory of the server in the first third of the time, and in the last
+    MB before, after    the server's peak memory in the first third of the time, and in the last
     """
     for name in MODELS:
         publish(folder, name, 1.0)

@@ -1,9 +1,9 @@
 """python -m benchmarks.worker ENGINE WORKLOAD [wall|bytes|first]: one engine on one workload, in a process of its own.
 
-So each engine has the memory, the garbage collector and the modules that its users have, and no other's. The first
-line says how the check against the reference went; after that, every number n on a line of input is answered with
-the CPU seconds of n steps; with `wall`, the seconds that passed. With `bytes` the one line is the peak of memory (see
-peak.py); with `first`, the CPU seconds of the very first call, in which an engine may trace and compile.
+So each engine has the memory, the garbage collector and the modules that its users have, without those of others. The
+first line of output is the result of the check against the reference. After that, each line of input with a number n is
+answered by the CPU seconds of n steps, or the wall seconds with `wall`. With `bytes` the only line is the peak of
+memory (see peak.py); with `first`, the CPU seconds of the first call, in which an engine may trace and compile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .workloads import WORKLOADS, Workload
 
 
 def ready(engine: str, workload: Workload) -> tuple[dict[str, Any], engines.Run | None]:
-    """How it stands with the engine, and the run to be timed if it is right."""
+    """The engine's status, and the run to time if its results are right."""
     try:
         run = engines.run(engine, workload)
         off = error(run.answer(), reference(workload))
@@ -34,12 +34,12 @@ def ready(engine: str, workload: Workload) -> tuple[dict[str, Any], engines.Run 
         return {"status": "failed", "why": f"{type(failure).__name__}: {failure}"}, None
     if not off <= workload.tolerance:
         return {"status": "wrong", "why": f"relative error {off:.1e}, allowed {workload.tolerance:.0e}"}, None
-    sample(run, 1)  # the second step: whatever an engine prepares in its first is prepared
+    sample(run, 1)  # a warm-up step: the engine's one-time work is done in it
     return {"status": "ok", "error": off}, run
 
 
 def sample(run: engines.Run, steps: int, clock: Callable[[], float] = time.process_time) -> dict[str, float]:
-    """Stage → seconds of one step, the mean of so many."""
+    """Stage → seconds of one step, the mean of `steps`."""
     gc.collect()
     spent = {}
     for name, stage in run.stages.items():

@@ -3,17 +3,17 @@
 A loss receives the engine as `e`, whose functions are PyTorch's (weights are (out, in), as there), then the batch and
 the parameters by their names. Arrays are float32, the scalars and the graph float64.
 
-chain          1000 elementwise ops on 10 numbers: nothing but what an op costs
-tiny           MLP 2-16-16-1, batch 32, plain descent: a lesson's network
+chain          1000 elementwise ops on 10 numbers: only the overhead of ops
+tiny           MLP 2-16-16-1, batch 32, plain gradient descent: a lesson's network
 mlp            MLP 784-256-128-10, batch 64, Adam: mostly matrix products
 cnn            two convolutions and a linear layer, batch 64, Adam: LeNet's plan (LeCun et al. 1998)
 transformer    two pre-norm layers of width 64 with 4 heads, 64 characters, batch 8, Adam
 hvp            Hessian times vector of the mlp, with tanh: backward of backward
-fused          Σ sigmoid(a x + b) tanh(c x) + x² of ten million numbers: what is read and written between ops
+fused          Σ sigmoid(a x + b) tanh(c x) + x² of ten million numbers: memory traffic between ops
 softmax, logsumexp, layernorm
-               of 8192 rows of 1024, weighed and summed: what a row needs twice
+               of 8192 rows of 1024, weighted and summed: rows are read more than once
 scalars        an MLP 2-16-16-1 of single numbers on 100 points of two moons: 65,000 of the smallest possible ops
-graph          1000 chains of 100 scalar ops: what a node costs to build, and to pass in backward
+graph          1000 chains of 100 scalar ops: the cost of a node to build, and to traverse in backward
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Workload:
-    """What is computed, and in which unit its time is read.
+    """A computation, and the unit of its time.
 
     data         rng → (the batch, the parameters)
     loss         (e, **batch, **parameters) → the loss
     kind         the method of an engine that runs it
     update       the optimiser's name; None if only gradients are wanted
-    lr           small, so that a thousand timed steps later the numbers are still where they were
-    per          what one step is divided by
+    lr           small, so that a thousand timed steps hardly change the numbers
+    per          divisor of a step's time
     tolerance    of each gradient's relative error
     """
 
@@ -85,7 +85,7 @@ def layers(rng: np.random.Generator, *widths: int) -> Arrays:
 
 
 def chain_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-    # So near the identity that gradients neither vanish nor explode: with denormal numbers arithmetic is slow.
+    # Close to the identity, so that gradients neither vanish nor explode: arithmetic on denormals is slow.
     between = {"h": (-1, 1), "scale": (0.995, 1.005), "shift": (-1e-3, 1e-3)}
     return {}, {name: rng.uniform(*bounds, 10).astype("f4") for name, bounds in between.items()}
 

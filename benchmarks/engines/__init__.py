@@ -1,8 +1,8 @@
-"""The engines: each a class of functions with PyTorch's names, and ways to run a loss made of them.
+"""The engines: each is a class of functions with PyTorch's names, and methods that run a loss built from them.
 
-An engine has one method for every kind of workload it can run (`training`, `large`, `hvp`, `scalars`, `graph`): it
-takes a Workload and gives a Run. `torch@gpu` is the engine torch on the GPU. Users' habits are kept: each engine's
-best public function for a thing, its own optimiser, its own idea of garbage collection.
+An engine has one method for each kind of workload that it can run (`training`, `large`, `hvp`, `scalars`, `graph`); it
+takes a Workload and returns a Run. `torch@gpu` is the engine torch on the GPU. Engines are used as their users do: with
+the best public function for each purpose, their own optimiser and their own garbage collection settings.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..workloads import Workload
 
 @dataclass
 class Run:
-    """A workload made ready on one engine.
+    """A workload prepared on one engine.
 
-    stages    what is timed, in this order, again and again
-    answer    the loss, and the gradient of each parameter by name, in PyTorch's layout; moves nothing
-    parts     what of a step can be run by itself: the forward pass, the optimiser's update
-    finish    waits until all that was asked for is computed, where an engine does not wait by itself
+    stages    functions to time, in this order, repeatedly
+    answer    the loss, and each parameter's gradient by name, in PyTorch's layout; updates nothing
+    parts     parts of a step that can run alone: the forward pass, the optimiser's update
+    finish    waits until all queued work is done, for an engine that does not wait by itself
     """
 
     stages: dict[str, Callable[[], Any]]
@@ -59,7 +59,7 @@ HOMES = {  # engine → the package it needs, the module here, the class there
 }
 
 OURS = ["minigrad", "minigrad-compiled", "minigrad-native", "minigrad-program"]
-PEERS = {  # workload → who runs it
+PEERS = {  # workload → its engines
     "chain": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
     "tiny": [*OURS, "torch", "torch-compile", "autograd", "dezero", "jax", "numpy"],
     "mlp": [*OURS, "torch", "torch-compile", "autograd", "dezero", "jax", "numpy"],
@@ -81,7 +81,7 @@ def installed(engine: str) -> bool:
 
 
 def run(engine: str, workload: Workload) -> Run:
-    """The workload on an engine. Raises AttributeError where the engine lacks a function that the loss uses."""
+    """Prepare the workload on an engine. Raises AttributeError if the engine lacks a function of the loss."""
     engine, _, device = engine.partition("@")
     _, module, name = HOMES[engine]
     made = getattr(importlib.import_module(f"{__name__}.{module}"), name)(*filter(None, [device]))

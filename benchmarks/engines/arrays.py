@@ -1,6 +1,6 @@
-"""Plain CuPy, as one writes it who writes NumPy: expressions of whole arrays, gradients by hand, no engine.
+"""Plain CuPy in NumPy style: whole-array expressions, gradients by hand, no engine.
 
-On the CPU the same lines are NumPy's, which is how they are tested.
+On the CPU the same code runs on NumPy, which is how it is tested.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from . import Run
 
 
 class Arrays:
-    """Raises NotImplementedError for a workload that is not written here."""
+    """Raises NotImplementedError for a workload without an implementation here."""
 
     def __init__(self, device: str = "gpu"):
         self.device = device_called(device)
         self.xp = self.device.xp
 
     def given(self, workload: Workload) -> tuple[dict[str, Any], dict[str, Any], Any]:
-        """The batch, the parameters, and what gives the loss and the gradients of these."""
+        """The batch, the parameters, and a function that returns the loss and their gradients."""
         if not hasattr(self, workload.name):
             raise NotImplementedError(f"no {workload.name} in plain CuPy")
         batch, P = ({n: self.device.array(a) for n, a in arrays.items()} for arrays in workload.arrays())

@@ -1,4 +1,4 @@
-"""HIPS autograd: functions of arrays, differentiated by tracing. What it lacks is composed of what it has."""
+"""HIPS autograd: functions of arrays, differentiated by tracing. Missing functions are composed of existing ones."""
 
 from __future__ import annotations
 

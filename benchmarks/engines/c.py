@@ -1,6 +1,6 @@
-"""The fused loss as one loop in C, through ctypes: the limit where a compiler is at hand.
+"""The fused loss as one loop in C, through ctypes: the limit of what a compiler can reach.
 
-Glibc's vector functions take eight exponentials at a time if the compiler may reorder sums and forget infinities.
+Glibc's vector functions compute eight exponentials at once if the compiler may reorder sums and ignore infinities.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ double gradient(const float *x, float *gx, long n) {{
     return sum;
 }}
 """
-# What -ffast-math allows, one by one: as a whole it also makes the processor flush denormal numbers to 0, in all that
-# this process computes from then on.
+# The options of -ffast-math, one by one: -ffast-math itself would also flush denormal numbers to 0, in the whole
+# process from then on.
 LOOSE = ["-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-freciprocal-math", "-fno-math-errno"]
-ASKED = "-D__FAST_MATH__"  # without which glibc keeps its vector functions to itself
+ASKED = "-D__FAST_MATH__"  # needed for glibc's vector functions
 FLAGS = ["-O3", "-march=native", *LOOSE, "-ffinite-math-only", ASKED, "-shared", "-fPIC"]
 
 
 class Compiled:
-    """The machine's C compiler. Raises NotImplementedError where there is none."""
+    """The machine's C compiler. Raises NotImplementedError if there is none."""
 
     def __init__(self) -> None:
         compiler = shutil.which("cc")

@@ -1,8 +1,8 @@
 """DeZero, the engine of “Deep Learning from Scratch 3” (Saito 2020): an object per op, rules on variables.
 
-It was written for NumPy 1, so three kindnesses: a name that NumPy 2 has dropped is given back; the numbers in its
-rules become float32, because NumPy 2 would let a float64 constant turn every gradient into float64; and for the same
-reason its labels are 16-bit. Its matmul knows two axes only: it has no transformer here.
+It was written for NumPy 1, and needs three fixes: a name that NumPy 2 dropped is restored; the numbers in its rules
+become float32, because in NumPy 2 a float64 constant would turn every gradient into float64; for the same reason its
+labels are 16-bit. Its matmul takes only two axes, so it runs no transformer here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class DeZero:
     mse_loss, cross_entropy = staticmethod(F.mean_squared_error), staticmethod(F.softmax_cross_entropy)
 
     def training(self, workload: Workload) -> Run:
-        """Its weights are (in, out), and so are the gradients until they are shown."""
+        """Its weights and gradients are (in, out); answers are transposed."""
         batch, arrays = workload.arrays()
         if batch.get("y", np.empty(0)).dtype == np.int64:
             batch["y"] = batch["y"].astype(np.int16)

@@ -1,7 +1,7 @@
-"""Layers of images by hand, with the batch innermost, x (C, H, W, B): every slice is a run of long lines.
+"""Image layers by hand, with the batch innermost, x (C, H, W, B): every slice consists of long contiguous rows.
 
-Buffers are made once, as in layers.py. The largest of four is taken before the positive part: the other order does
-four times the work.
+Buffers are made once, as in layers.py. Max pooling runs before relu: the other order does four times the
+work.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ CORNERS = [(a, b) for a in (0, 1) for b in (0, 1)]
 
 
 class Conv2d:
-    """3 × 3: windows side by side, with a row of ones for the bias, and one matrix product with (K b).
+    """3 × 3 convolution: windows as columns, with a row of ones for the bias, times (K b) in one matrix product.
 
     Kb       (out, 9 in + 1)
-    first    whether x is the batch itself, which wants no gradient
+    first    whether x is the batch itself, which needs no gradient
     """
 
     def __init__(self, Kb: np.ndarray, gKb: np.ndarray, shape: tuple[int, int, int, int], first: bool = False):
@@ -51,9 +51,9 @@ class Conv2d:
 
 
 class PoolRelu:
-    """The largest of each 2 × 2, or 0: of four numbers no two are equal here.
+    """Max pooling of each 2 × 2, then relu. No two of four numbers are equal here.
 
-    gx    0 from the start where nothing is written, in the last row and column of an odd number
+    gx    stays 0 in the last row and column of an odd size, which are never written
     """
 
     def __init__(self, shape: tuple[int, int, int, int], dtype: str):
@@ -72,7 +72,7 @@ class PoolRelu:
         return np.maximum(self.y, 0, out=self.y)
 
     def backward(self, gy: np.ndarray) -> np.ndarray:
-        """To the one that was taken: no number is 0, so where 0 was the largest none is."""
+        """Send gy to the maximum. No number is 0, so if relu gave 0, nothing matches."""
         for corner in self.corners:
             np.equal(self.x[corner], self.y, self.mask)
             np.multiply(gy, self.mask, self.gx[corner])

@@ -1,4 +1,4 @@
-"""JAX, compiled by XLA: a whole training step as one function, its old parameters given away."""
+"""JAX, compiled by XLA: a whole training step as one function, with its old parameters donated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import Run
 
 
 class Jax:
-    """On one processor, as XLA's threads heed nothing but where their process may run; or on a GPU, without TF32."""
+    """On one processor, by CPU affinity, the only limit that XLA's threads obey; or on a GPU, without TF32."""
 
     def __init__(self, device: str = "cpu"):
         if device not in ("cpu", jax.default_backend()):
@@ -26,7 +26,7 @@ class Jax:
         self.waited = jax.block_until_ready if device == "cpu" else lambda y: y
 
     def finish(self) -> None:
-        """Waits for what comes after all that was asked for."""
+        """Wait for a value computed after all queued work."""
         jax.block_until_ready(jnp.zeros(()) + 1)
 
     tanh, sum, reshape = staticmethod(jnp.tanh), staticmethod(jnp.sum), staticmethod(jnp.reshape)

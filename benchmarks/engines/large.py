@@ -1,7 +1,7 @@
-"""Large arrays by hand: whole, or in blocks that stay in a processor's cache, and those on several threads.
+"""Large arrays by hand: whole, in blocks that fit in a processor's cache, or in blocks on several threads.
 
-A kernel has its working arrays, made once. `forward` gives the part of the loss that a piece of x adds, `gradient`
-that and, in G, the gradient there; what all pieces add to is kept in `shared` until they are done.
+A kernel has working arrays, made once. `forward` returns the loss of a block of x; `gradient` does too, and writes the
+block's gradient to G. `shared` accumulates over all blocks.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ KERNELS = {"fused": Fused, "softmax": Softmax, "logsumexp": LogSumExp, "layernor
 
 
 def run(workload: Workload, dtype: str, block: int | None = None, workers: int = 1) -> Run:
-    """The workload in blocks of about so many numbers, or in one."""
+    """Run the workload in blocks of about this many numbers, or in one."""
     batch, P = ({n: a.astype(dtype, copy=False) for n, a in arrays.items()} for arrays in workload.arrays())
     G, x = {name: np.zeros_like(p) for name, p in P.items()}, P["x"]
     n = len(x) if block is None else min(len(x), max(1, block // x[0].size))

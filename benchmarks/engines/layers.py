@@ -1,8 +1,8 @@
 """Layers by hand: every array is made once, and every step writes into it.
 
-`forward` gives the result, `backward` takes the result's gradient, leaves those of the layer's parameters in `G` and
-gives that of its input. What a layer returns is its own, and good until its next turn; what it was given it may write
-over where it says so. Parameters are in `P`, under PyTorch's layout: W (out, in). Inputs are rows, (N, n_in).
+`forward` returns the result; `backward` takes the result's gradient, writes those of the layer's parameters to `G`, and
+returns that of its input. A layer owns the arrays that it returns, and reuses them in its next call; some layers
+overwrite their input. Parameters are in `P`, in PyTorch's layout: W (out, in). Inputs are rows, (N, n_in).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..workloads import HEADS, LENGTH, Arrays
 
 
 class Linear:
-    """x Wᵀ + b; b if there is one.
+    """x Wᵀ + b; b is optional.
 
-    first    whether x is the batch itself, which wants no gradient
+    first    whether x is the batch itself, which needs no gradient
     """
 
     def __init__(self, P: Arrays, G: Arrays, name: str, rows: int, first: bool = False):
@@ -43,7 +43,7 @@ class Linear:
 
 
 class Relu:
-    """The positive part, written over its input; so is the gradient."""
+    """relu in place, of its input and of the gradient."""
 
     def __init__(self, shape: tuple[int, ...], dtype: str):
         self.positive, self.zero = np.empty(shape, bool), np.array(0, dtype)
@@ -58,7 +58,7 @@ class Relu:
 
 
 class Tanh:
-    """tanh, written over its input; so is the gradient."""
+    """tanh in place, of its input and of the gradient."""
 
     def __init__(self, shape: tuple[int, ...], dtype: str):
         self.slope, self.one = np.empty(shape, dtype), np.array(1, dtype)
@@ -76,7 +76,7 @@ class Tanh:
 class Gelu:
     """y = x (1 + t) / 2 with t = tanh u, u = c (x + 0.044715 x³), c = √(2/π): Hendrycks & Gimpel 2016.
 
-    y′ = (1 + t) / 2 + y (1 − t) u′; the gradient is written over.
+    y′ = (1 + t) / 2 + y (1 − t) u′; the gradient is overwritten.
     """
 
     c = sqrt(2 / pi)
@@ -151,7 +151,7 @@ class LayerNorm:
 
 
 class Attention:
-    """softmax(q kᵀ / √d) v per head, each place looking at itself and before; rows of q, k, v → rows of D."""
+    """Causal attention, softmax(q kᵀ / √d) v per head; rows of q, k, v → rows of D."""
 
     def __init__(self, sequences: int, width: int, dtype: str):
         B, T, D, H = sequences, LENGTH, width, HEADS
@@ -163,7 +163,7 @@ class Attention:
         self.scale = np.array(sqrt(H / D), dtype)
 
     def heads(self, rows: np.ndarray) -> np.ndarray:
-        """Rows of one or three arrays side by side → those arrays, each (B, H, T, d): a view."""
+        """Split rows of one or three concatenated arrays into views, each (B, H, T, d)."""
         return rows.reshape(self.shape).transpose(2, 0, 3, 1, 4)
 
     def forward(self, qkv: np.ndarray) -> np.ndarray:
@@ -195,7 +195,7 @@ class Attention:
 
 
 class CrossEntropy:
-    """The mean loss of logits z (N, classes) for labels y; its gradient is there after the forward."""
+    """The mean loss of logits z (N, classes) for labels y; forward also computes its gradient."""
 
     def __init__(self, y: np.ndarray, classes: int, dtype: str):
         N = len(y)
@@ -217,7 +217,7 @@ class CrossEntropy:
 
 
 class SquaredError:
-    """The mean of (z − y)²; its gradient is there after the forward."""
+    """The mean of (z − y)²; forward also computes its gradient."""
 
     def __init__(self, y: np.ndarray):
         self.y, self.gz = y, np.empty_like(y)

@@ -1,7 +1,7 @@
-"""NumPy without an engine: forward and backward as one writes them by hand, in arrays that are made once.
+"""NumPy without an engine: forward and backward written by hand, in arrays that are made once.
 
-In float32 this is what there is to be gained over an engine, and what a compiled program is measured by; in float64
-it is the reference that every engine is checked against (and PyTorch in float64 checks it, in the tests).
+In float32 it shows how much faster than an engine one can be, and is the target of compiled programs. In float64 it is
+the reference that every engine is checked against; the tests check it against PyTorch in float64.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .product import HessianVector
 class ByHand(NamedTuple):
     """A loss with its gradients.
 
-    gradients    the loss now; the gradients are then in parameters.G
+    gradients    returns the loss, and leaves the gradients in parameters.G
     """
 
     parameters: Parameters
@@ -33,7 +33,7 @@ class ByHand(NamedTuple):
 class Numpy:
     """Hand-written losses with their gradients.
 
-    dtype    "f4" as the other engines compute, "f8" for the reference
+    dtype    "f4" as in the other engines, "f8" for the reference
     """
 
     def __init__(self, dtype: str = "f4"):
@@ -72,7 +72,7 @@ class Numpy:
         return large.run(workload, self.dtype)
 
     def scalars(self, workload: Workload) -> Run:
-        """The network of single numbers as the arrays it is made of."""
+        """The network of single numbers, computed by arrays."""
         batch, P = workload.arrays()
 
         def step() -> None:
@@ -82,7 +82,7 @@ class Numpy:
 
 
 class Blocked:
-    """The same kernels on pieces that stay in a processor's cache."""
+    """The same kernels on blocks that fit in a processor's cache."""
 
     workers = 1
 
@@ -94,7 +94,7 @@ class Blocked:
 
 
 class Threads(Blocked):
-    """On two threads at once: NumPy lets go of the interpreter while it computes."""
+    """On two threads: NumPy releases the GIL while it computes."""
 
     workers = 2
 
@@ -105,8 +105,8 @@ def chain(arrays: Arrays, dtype: str) -> ByHand:
     h, scale, shift = P["h"], P["scale"], P["shift"]
     gh, gscale, gshift = G["h"], G["scale"], G["shift"]
     after, s, one = list(np.empty((CHAIN_OPS, h.size), dtype)), np.empty_like(h), np.array(1, dtype)
-    turns = list(zip([h, *after[2::3]], after[::3], after[1::3], after[2::3]))  # before and after three ops
-    before, end = after[-2:]  # and of the last, by itself
+    turns = list(zip([h, *after[2::3]], after[::3], after[1::3], after[2::3]))  # around each three ops
+    before, end = after[-2:]  # and of the last op alone
     multiply, add, subtract, tanh = np.multiply, np.add, np.subtract, np.tanh
 
     def gradients() -> Any:
@@ -132,7 +132,7 @@ def chain(arrays: Arrays, dtype: str) -> ByHand:
 
 
 def network(parameters: Parameters, x: np.ndarray, act: Any, last: Any) -> ByHand:
-    """Three linear layers, two of them bent, and a loss."""
+    """Three linear layers, two of them with an activation, and a loss."""
     P, G, N = parameters.P, parameters.G, len(x)
     layers: list[Any] = []
     for name in "12":
@@ -164,7 +164,7 @@ def smooth_mlp(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray) -> ByHa
 
 
 def cnn(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray) -> ByHand:
-    """A kernel and its bias are kept side by side, as one product wants them."""
+    """A kernel and its bias are stored together, for one matrix product."""
     own, B = dict(arrays), len(x)
     for i in "12":
         K = own.pop(f"K{i}")
@@ -237,7 +237,7 @@ def transformer(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray) -> ByH
                 g = layer.backward(g)
             np.add(gh, g, gh)
         chosen.fill(0)
-        chosen[x.reshape(-1), places] = 1  # as a product: adding row by row, np.add.at, is slower
+        chosen[x.reshape(-1), places] = 1  # a matrix product: np.add.at, which adds row by row, is slower
         np.dot(chosen, gh, G["embedding"])
         np.add.reduce(gh.reshape(B, T, D), 0, None, G["position"])
         return loss

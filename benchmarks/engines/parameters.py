@@ -8,14 +8,14 @@ import numpy as np
 
 from ..workloads import Arrays
 
-BLOCK = 1 << 15  # numbers that Adam's five vectors can have in a processor's cache together
+BLOCK = 1 << 15  # elements of each block: Adam's five vectors then fit in a processor's cache
 
 
 class Parameters:
-    """Named arrays, made views of one vector.
+    """Named arrays, as views of one vector.
 
     P    name → the parameter
-    G    name → where its gradient is to be written
+    G    name → the array for its gradient
     """
 
     def __init__(self, arrays: Arrays, dtype: str = "f4"):

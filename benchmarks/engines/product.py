@@ -1,4 +1,4 @@
-"""Hessian times vector by hand: one forward and one backward pass, their tangents beside them (Pearlmutter 1994)."""
+"""Hessian times vector by hand: one forward and one backward pass, with their tangents (Pearlmutter 1994)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .parameters import Parameters
 
 
 class HessianVector:
-    """For the loss `smooth_mlp`; the product is then in H, and the loss is returned.
+    """For the loss `smooth_mlp`: leaves the product in H, and returns the loss.
 
     h, dh    result of each layer, and its tangent along the vector
     gh, dgh  the gradient there, and its tangent

@@ -1,7 +1,7 @@
 """minigrad's compiler by itself: a whole training step, forward, backward and update, as one Program on arrays.
 
-Sums may be taken in another order than they are written, as the other compilers take them. What mg.function adds to
-it, tensors and everything that keeps their promises, is the difference to the engine `Traced`.
+Sums may be reordered, as by the other compilers. The difference to the engine `Traced` is the cost of mg.function:
+tensors and the checks that come with them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Symbols = dict[str, Any]
 
 
 class Prepared:
-    """A program for these arrays, made at its first call. A result that has an array's name is written into it.
+    """A program for these arrays, compiled at its first call. A result with an array's name is written into it.
 
-    what    symbols for the arrays → the results, by name
+    what    function from symbols of the arrays to the results, by name
     """
 
     def __init__(self, what: Callable[[Symbols], Symbols], arrays: Arrays, threads: int):
@@ -51,7 +51,7 @@ class Prepared:
 class Programs(Minigrad):
     """The engine's functions, on symbols.
 
-    threads    that a program may run on
+    threads    number of threads for a program
     """
 
     threads = 1
@@ -67,7 +67,7 @@ class Programs(Minigrad):
         return Run({"step": Prepared(step, batch | P | kept, self.threads)}, self.answer(workload, batch, P))
 
     def large(self, workload: Workload) -> Run:
-        """The gradient is written where the last one was."""
+        """The gradient overwrites the last one."""
         batch, P = workload.arrays()
         G = {f"g{name}": np.empty_like(p) for name, p in P.items()}
 
@@ -132,7 +132,7 @@ def nodes(symbols: Symbols, P: Arrays) -> list[Any]:
 
 
 def named(G: Symbols) -> Symbols:
-    """The gradients, under names of their own."""
+    """The gradients, with names different from the parameters'."""
     return {f"g{name}": g for name, g in G.items()}
 
 
@@ -142,7 +142,7 @@ def descent(symbols: Symbols, G: Symbols, lr: float) -> Symbols:
 
 
 def moments(P: Arrays) -> Arrays:
-    """Adam's two for each parameter, and β₁ᵗ and β₂ᵗ."""
+    """Adam's two moments for each parameter, and β₁ᵗ and β₂ᵗ."""
     zeros = {f"{letter}{name}": np.zeros_like(p) for letter in "mv" for name, p in P.items()}
     return zeros | {"decay1": np.array(1.0), "decay2": np.array(1.0)}
 

@@ -1,4 +1,4 @@
-"""Engines of single numbers: minigrad.Value, micrograd's, and tensors without axes, which are all used alike."""
+"""Engines of single numbers: minigrad.Value, micrograd's, and tensors without axes, all used in the same way."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Replayed(Value):
 
 
 class NativeReplayed(Replayed):
-    """The same, replayed by a loop of C++."""
+    """Values replayed by a loop in C++."""
 
     backend = "native"
 
@@ -64,12 +64,12 @@ class Micrograd(Scalar):
     def __init__(self) -> None:
         from micrograd.engine import Value
 
-        sys.setrecursionlimit(100_000)  # its sort calls itself once per node
+        sys.setrecursionlimit(100_000)  # its topological sort recurses once per node
         super().__init__(Value)
 
 
 def scalars_of(e: Any, workload: Workload) -> Run:
-    """One step of plain descent: numbers made once, loss, backward, update."""
+    """One step of plain gradient descent: numbers made once, loss, backward, update."""
     batch, parameters = workload.arrays()
     points = batch["points"].tolist()
     numbers = [e.number(n) for n in parameters["numbers"].tolist()]
@@ -95,7 +95,7 @@ def scalars_of(e: Any, workload: Workload) -> Run:
 
 
 def graph_of(e: Any, workload: Workload) -> Run:
-    """Building the graph, and backward through it; what is left of the last one is dropped while the next is built."""
+    """Building the graph, and backward through it; the previous graph is freed while the next one is built."""
     _, parameters = workload.arrays()
     numbers = [e.number(n) for n in parameters["numbers"].tolist()]
     nothing = numbers[0].grad

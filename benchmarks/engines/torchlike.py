@@ -1,4 +1,4 @@
-"""PyTorch, and minigrad, which takes the same program: only the import differs."""
+"""PyTorch and minigrad, which run the same program: only the import differs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .scalar import graph_of, scalars_of
 class Torchlike:
     """PyTorch's functions, taken from `lib`."""
 
-    fused: ClassVar[dict[str, bool]] = {}  # what Adam is told besides
+    fused: ClassVar[dict[str, bool]] = {}  # further options of Adam
 
     def __init__(self, lib: ModuleType, device: str = "cpu"):
         self.lib, self.F, self.device = lib, lib.nn.functional, device
 
     def __getattr__(self, name: str) -> Any:
-        """A method of tensors, or else a function of networks, of that name; found once."""
+        """The method of tensors, or else function of networks, of this name; looked up once."""
         found = getattr(self.lib.Tensor, name, None) or getattr(self.F, name)
         setattr(self, name, found)
         return found
@@ -38,7 +38,7 @@ class Torchlike:
         return x.unbind(0)
 
     def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
-        """What the library makes of a function that will be called again and again."""
+        """The library's compiled form of a function that is called repeatedly."""
         return function
 
     def loss(self, workload: Workload) -> Callable[..., Any]:
@@ -49,7 +49,7 @@ class Torchlike:
         """Waits for the device."""
 
     def update(self, workload: Workload, parameters: Iterable[Any]) -> Callable[[], Any] | None:
-        """The update of one step, by the library's own optimiser."""
+        """The update of one step by the library's own optimiser."""
         optim = self.lib.optim
         match workload.update:
             case "sgd":
@@ -87,7 +87,7 @@ class Torchlike:
             loss = gradients()
             if update is not None:
                 update()
-                forget()  # what nobody reads, no step has to hand out
+                forget()  # so that no step has to return unread gradients
             return loss
 
         def answer() -> tuple[float, dict[str, np.ndarray]]:
@@ -134,7 +134,7 @@ class Torchlike:
 
 
 class Torch(Torchlike):
-    """On a GPU in full single precision, as on the CPU: TF32 has ten bits of fraction."""
+    """On a GPU in full single precision, as on the CPU: TF32 has only ten bits of fraction."""
 
     def __init__(self, device: str = "cpu"):
         import torch
@@ -154,7 +154,7 @@ class Torch(Torchlike):
 
 
 class TorchCompile(Torch):
-    """torch.compile of the loss, from which follows its gradient; and Adam in one kernel."""
+    """torch.compile of the loss and so of its gradient; Adam in one kernel."""
 
     mode: str | None = None
     fused: ClassVar = {"fused": True}
@@ -162,7 +162,7 @@ class TorchCompile(Torch):
     def loss(self, workload: Workload) -> Callable[..., Any]:
         plain = super().loss(workload)
         batch, parameters = self.arrays(workload)
-        plain(**batch, **parameters)  # so that every function of the engine is found before it is traced
+        plain(**batch, **parameters)  # looks up every function of the engine before tracing
         return self.lib.compile(plain, mode=self.mode)  # type: ignore[no-any-return]
 
     def hvp(self, workload: Workload) -> Run:
@@ -170,7 +170,7 @@ class TorchCompile(Torch):
 
 
 class TorchGraphs(TorchCompile):
-    """The same, its kernels replayed as CUDA graphs."""
+    """torch.compile, with its kernels replayed as CUDA graphs."""
 
     mode = "reduce-overhead"
 
@@ -181,7 +181,7 @@ class Minigrad(Torchlike):
 
         super().__init__(minigrad, device)
         if device != "cpu":
-            minigrad.zeros(1, device=device)  # an error says what is missing
+            minigrad.zeros(1, device=device)  # raises an error that names what is missing
 
     def finish(self) -> None:
         if self.device == "gpu":
@@ -205,13 +205,13 @@ class Traced(Minigrad):
 
 
 class Native(Traced):
-    """The same, its loops in C++."""
+    """mg.function, with its loops in C++."""
 
     jit_compile = "native"
 
 
 class Kernels(Traced):
-    """On a GPU: kernels that are launched one by one, where the others' are recorded once and replayed."""
+    """On a GPU: kernels are launched one by one instead of being recorded and replayed."""
 
     def __init__(self, device: str = "gpu"):
         from minigrad.graph.backends.cuda.machine import machine_of

@@ -1,7 +1,7 @@
 """python -m benchmarks.grading: the submissions of tests/course/grading/cases on three graders, side by side.
 
-Each runs in a world of its own, made by bubblewrap; a grader that is not installed is left out, and the reason said.
-Scores hold anywhere; times are this machine's. With --class 300, ours alone on a class: ended halfway, resumed, rerun.
+Each runs in its own sandbox, made by bubblewrap; a grader that is not installed is left out, with the reason. Scores
+hold anywhere; times are this machine's. With --class 300, ours alone on a class: killed halfway, resumed, rerun.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .suite import cases
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Grader → its figures, for those that are there; what an earlier run has left in --json is not measured again."""
+    """Grader → its figures, for installed ones; figures of an earlier run in --json are not measured again."""
     known = json.loads(options.json.read_text("utf-8")) if options.json and options.json.exists() else {}
     wanted = {name: each for name, each in cases().items() if options.only in name or options.only == each.family}
     right = cases()["as_it_should_be"].data
@@ -52,19 +52,19 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.grading", description=(__doc__ or "").split("\n\n")[1])
-    parser.add_argument("--only", default="", help="a family of submissions, or what their names contain")
+    parser.add_argument("--only", default="", help="a family of submissions, or a part of their names")
     parser.add_argument("--graders", default="", help="some of them, as in minigrad,otter")
-    parser.add_argument("--nbgrader", help="the Python that has nbgrader, where it is not this one")
-    parser.add_argument("--otter", help="the Python that has otter-grader, where it is not this one")
-    parser.add_argument("--students", type=int, default=20, help="right submissions to measure the pace on; 0 for none")
+    parser.add_argument("--nbgrader", help="the Python with nbgrader, if not this one")
+    parser.add_argument("--otter", help="the Python with otter-grader, if not this one")
+    parser.add_argument("--students", type=int, default=20, help="right submissions to measure the pace; 0 for none")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="worlds at once")
-    parser.add_argument("--class", dest="crowd", type=int, default=0, help="measure ours alone on so many submissions")
+    parser.add_argument("--class", dest="crowd", type=int, default=0, help="measure ours on this many submissions")
     parser.add_argument("--out", type=Path, help="also write the tables here")
-    parser.add_argument("--json", type=Path, help="keep the figures here, and go on from what is in it")
+    parser.add_argument("--json", type=Path, help="keep the figures here, and continue from them")
     options = parser.parse_args()
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     if why := no_bubblewrap():
-        raise SystemExit(f"submissions are hostile, and there is nothing to keep them in: {why}")
+        raise SystemExit(f"submissions are hostile, and there is no sandbox for them: {why}")
     found = crowd.measured(options.crowd) if options.crowd else measure(options)
     text = crowd.told(found) if options.crowd else table.whole(found)
     print(text, end="")

@@ -1,7 +1,7 @@
-"""A class of hundreds on ours alone: ended in the middle by force, gone on with, and graded once more.
+"""A class of hundreds on ours alone: killed halfway, resumed, and graded again.
 
-Nothing may be lost, nothing graded twice, and each must have the points that its kind deserves. Memory is that of the
-process outside the sandboxes, CPU time that of everything.
+No result may be lost, none graded twice, and each must get the points that its kind deserves. Memory is measured for
+the process outside the sandboxes, CPU time for all processes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ import psutil  # type: ignore[import-untyped]
 from .graders import COMMAND
 from .suite import NAME, ROOT, cases, hand_in
 
-SHARES = {"right": 45, "wrong": 39, "files": 12, "cheats": 2, "without_end": 2}  # of a hundred
-LOOK = 0.1  # seconds between two looks
-SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: whose parent has ended becomes ours, and its CPU time is counted
+SHARES = {"right": 45, "wrong": 39, "files": 12, "cheats": 2, "without_end": 2}  # percent
+LOOK = 0.1  # seconds between two polls
+SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: orphans become our children, so that their CPU time counts
 Figures = dict[str, Any]
 
 
 def submissions(n: int) -> dict[str, tuple[bytes, Any]]:
-    """Student → (notebook, case): of every family its share, each file another, all with NumPy loaded."""
+    """Student → (notebook, case): each family has its share; all files differ, and load NumPy."""
     every, found = cases(), {}
     for family, share in SHARES.items():
         mine = [case for case in every.values() if case.family == family]
@@ -43,7 +43,7 @@ def submissions(n: int) -> dict[str, tuple[bytes, Any]]:
 
 
 def with_numpy(data: bytes, number: int) -> bytes:
-    """A notebook with one more cell, of its own; what is none stays as it is."""
+    """A notebook with one more, unique cell; other files stay unchanged."""
     try:
         nb = json.loads(data)
         source = [f"import numpy  # {number}"]
@@ -55,7 +55,7 @@ def with_numpy(data: bytes, number: int) -> bytes:
 
 
 def measured(n: int) -> Figures:
-    """Three runs: one that is killed when half is there, one that goes on, one that finds all done."""
+    """Three runs: one is killed halfway, one resumes, one finds everything done."""
     handed = submissions(n)
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(prefix="class-", ignore_cleanup_errors=True) as folder:
@@ -84,7 +84,7 @@ def measured(n: int) -> Figures:
 
 
 def files(folder: Path) -> dict[str, int]:
-    """Name → when it was written, of each result."""
+    """Name of a result → when it was written."""
     found = {}
     for path in folder.glob("*.json"):
         with contextlib.suppress(FileNotFoundError):
@@ -93,7 +93,7 @@ def files(folder: Path) -> dict[str, int]:
 
 
 def one_run(folder: Path, enough: Callable[[], bool] = lambda: False) -> Figures:
-    """`minigrad grade`, killed once there is enough."""
+    """Run `minigrad grade`, and kill it once there are enough results."""
     command = [sys.executable, "-c", COMMAND, "grade", "submitted", "--out", "results", "--exercise", NAME]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     start, before, peak = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN), 0

@@ -1,8 +1,8 @@
-"""How each grader is called: its assignment made of our exercise, its command, and where it leaves the scores.
+"""How to call each grader: its assignment made from our exercise, its command, and where its scores are.
 
-Each is used as its documentation says, with the settings that gave it the most right scores: nbgrader puts missing
-cells back, and warnings of Python's are off, which it would take for failures. otter's way for many, `otter grade`,
-needs Docker; `otter run` grades one, as that does inside each container.
+Each is used as documented, with the settings that gave the most right scores. nbgrader restores missing cells, and
+Python's warnings are off, as it would count them as failures. `otter grade`, for many submissions, needs Docker; `otter
+run` grades one, as `otter grade` does inside each container.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .suite import NAME, ROOT
 from .world import HOME
 
 LIMITS = Limits()  # seconds for a cell, and for a submission: the same for all three
-START = 60  # seconds that a grader may take beside its submissions, on a busy machine
+START = 60  # seconds of overhead that a grader may have, on a busy machine
 CONFIG = f"""
 c = get_config()
 c.CourseDirectory.course_id = "minigrad"
@@ -54,10 +54,10 @@ print(json.dumps({who: sum(test.get("score", 0) for test in told["tests"]) for w
 class Grader:
     """A grader.
 
-    module      that must be there
+    module      the module that must be installed
     assign      makes its assignment in a folder, with its Python
-    commands    for these students
-    read        a program that prints student → score, None where it says that there is none
+    commands    the commands for these students
+    read        a program that prints student → score, None if the grader reports none
     batch       whether one command grades many
     as_root     whether it makes sandboxes of its own
     """
@@ -91,11 +91,11 @@ class Grader:
 
 
 def nothing(python: str, folder: Path) -> None:
-    """Ours grades by what the package ships."""
+    """Ours grades by files in the package."""
 
 
 def nbgrader_course(python: str, folder: Path) -> None:
-    """A course of nbgrader's: our solutions are in its format."""
+    """An nbgrader course: our solutions are in its format."""
     source = folder / "source" / NAME
     source.mkdir(parents=True)
     shutil.copy(ROOT / "solutions" / f"{NAME}.ipynb", source)
@@ -106,7 +106,7 @@ def nbgrader_course(python: str, folder: Path) -> None:
 
 
 def with_path(python: str, *arguments: str) -> list[str]:
-    """A command that finds the other programs of its Python by name, as in an environment that is activated."""
+    """A command that finds its Python's other programs by name, as in an activated environment."""
     return ["env", f"PATH={Path(python).absolute().parent}{os.pathsep}{os.defpath}", f"USER={Path(HOME).name}",
             python, *arguments]  # fmt: skip
 

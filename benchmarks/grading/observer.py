@@ -1,15 +1,15 @@
-"""What looks on while a grader works, as the first process of its world.
+"""Watches a grader at work, as the first process (init) of its sandbox.
 
-In comes a job, as JSON on stdin; out goes what was seen, as JSON on stdout:
+It reads a job as JSON from stdin, and writes its observations as JSON to stdout:
 
     steps     [{"command": […], "seconds": s}, …]    one after the other, in a copy of the course
     read      a command that prints the scores as JSON
 
-    scores    what that printed
+    scores    the output of that command
     late      whether a step was stopped
     wall, cpu, peak    seconds, seconds, bytes in memory of all processes at one moment
-    words     the last that the grader said
-    outside   what reached beyond the place where it should run, in words
+    words     the last output of the grader
+    outside   escapes from the place where submissions should run, in words
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import psutil  # type: ignore[import-untyped]
 
 from .world import COURSE, FOLDER, FONTS, HOME
 
-LOOK = 0.1  # seconds between two looks at the memory
+LOOK = 0.1  # seconds between two readings of memory
 PORT = 8888  # where a teacher's Jupyter would listen
 MARK = "mark_of_a_submission"
 IN_THE_GRADER = f"{MARK}_in_the_grader"
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def stepped(command: list[str], seconds: float) -> bool:
-    """Run a step; whether it had to be stopped."""
+    """Run a step; returns whether it had to be stopped."""
     with Path("/tmp/said").open("ab") as said:
         process = subprocess.Popen(command, cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         try:
@@ -106,7 +106,7 @@ class Peak:
 
 
 def listening() -> list[str]:
-    """Whoever has asked at the port of a teacher's Jupyter, from now on."""
+    """Collect connections to the port of a teacher's Jupyter from now on."""
     server, asked = socket.create_server(("127.0.0.1", PORT)), []
 
     def listen() -> None:
@@ -120,7 +120,7 @@ def listening() -> list[str]:
 
 
 def left_running() -> bool:
-    """Whether a process is there, a second after the grader's end, that is neither this one nor dead."""
+    """Whether, a second after the grader's end, another live process remains."""
     time.sleep(1)
     alive = []
     for each in psutil.process_iter():
@@ -130,7 +130,7 @@ def left_running() -> bool:
 
 
 def stop_all() -> None:
-    """End what is left; the first process of a world is told of every death in it."""
+    """Kill all remaining processes; as init, this process reaps them."""
     with contextlib.suppress(OSError):
         os.kill(-1, signal.SIGKILL)
     time.sleep(LOOK)
@@ -140,7 +140,7 @@ def stop_all() -> None:
 
 
 def marks() -> list[str]:
-    """What marks say: of code that ran in the grader's own process, and of files in the teacher's home."""
+    """What the marks show: code that ran in the grader's own process, files in the teacher's home."""
     found = {path.name for path in Path(HOME).iterdir()}
     said = ["ran in the grader's own process"] if IN_THE_GRADER in found else []
     return [*said, "wrote into the teacher's home"] if MARK in found else said

@@ -1,6 +1,6 @@
-"""Our exercise as an assignment of otter's: a test file for each part, in the format that its documentation advises.
+"""Our exercise as an otter assignment: a test file for each part, in the documented format.
 
-A probe with what is expected of it becomes an assertion. Otter gives a test the learner's names as parameters.
+A probe and its expected outcome become an assertion. Otter gives a test the learner's names as parameters.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def test_file(part: Part) -> str:
 
 
 def free(source: str) -> Iterator[str]:
-    """The names that a text uses and does not define, but for Python's own."""
+    """The names that a text uses but does not define, without builtins."""
     nodes = [*ast.walk(ast.parse(source))]
     own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     own |= {node.arg for node in nodes if isinstance(node, ast.arg)}

@@ -1,4 +1,4 @@
-"""Each submission on a grader, in a world of its own, and after it a right one that should have its points as well."""
+"""Grades each submission in its own sandbox, followed by a right one that should also get its points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Figures = dict[str, Any]
 
 @contextmanager
 def course(grader: Grader, python: str) -> Iterator[Path]:
-    """A folder with a grader's assignment, for as long as it is needed."""
+    """A temporary folder with a grader's assignment."""
     with tempfile.TemporaryDirectory(prefix="graders-", ignore_cleanup_errors=True) as folder:
         made = Path(folder, "course")
         made.mkdir()
@@ -33,9 +33,9 @@ def course(grader: Grader, python: str) -> Iterator[Path]:
 def suite(
     grader: Grader, python: str, cases: dict[str, Any], right: bytes, workers: int, tell: Callable[[str, Figures], None]
 ) -> Figures:
-    """Case → what came of it; `tell` is told of each as it comes.
+    """Case → its result; `tell` is called with each result.
 
-    right    a submission with nothing wrong in it
+    right    a correct submission
     """
     slots: SimpleQueue[int] = SimpleQueue()
     for slot in range(workers):
@@ -59,7 +59,7 @@ def suite(
 
 
 def graded(grader: Grader, python: str, made: Path, submissions: dict[str, bytes], slot: int = 0) -> Figures:
-    """What the observer says of a batch."""
+    """The observer's report on a batch."""
     with tempfile.TemporaryDirectory(prefix="handed-", dir=made.parent, ignore_cleanup_errors=True) as folder:
         shutil.copytree(made, folder, dirs_exist_ok=True)
         hand_in(Path(folder), submissions)
@@ -68,12 +68,12 @@ def graded(grader: Grader, python: str, made: Path, submissions: dict[str, bytes
 
 
 def judged(case: Any, seen: Figures, followed: bool) -> Figures:
-    """What is told of a case.
+    """The result of a case.
 
-    right      whether it has the score that it deserves; none will do for a 0
-    forged     whether it has more
-    silent     whether it has a 0, as if earned, where nothing was or could be graded
-    stopped    whether the right submission after it has no full score; None where none came after it
+    right      whether it has the score that it deserves; no score is fine for a 0
+    forged     whether it has a higher score
+    silent     whether it has a 0, as if graded, although nothing was or could be graded
+    stopped    whether the right submission after it lacks its full score; None if there was none
     """
     scores = seen.get("scores", {})
     score = scores.get(FIRST)
@@ -92,7 +92,7 @@ def judged(case: Any, seen: Figures, followed: bool) -> Figures:
 
 
 def pace(grader: Grader, python: str, data: bytes, students: int) -> Figures:
-    """Submissions per minute and what they cost, of a batch of right ones."""
+    """Submissions per minute and their cost, for a batch of right ones."""
     submissions = {f"s{i:03}": data for i in range(students)}
     with course(grader, python) as made:
         seen = graded(grader, python, made, submissions)

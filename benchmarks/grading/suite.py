@@ -1,4 +1,4 @@
-"""What is handed in: the submissions of tests/course/grading/cases, each with the points that it deserves."""
+"""The submissions of tests/course/grading/cases, each with the points that it deserves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cases() -> dict[str, Any]:
 
 
 def hand_in(folder: Path, submissions: dict[str, bytes]) -> None:
-    """Lay out student → notebook as nbgrader collects them, with a folder for what comes out."""
+    """Write student → notebook in nbgrader's folder layout, with a folder for results."""
     for student, data in submissions.items():
         path = folder / "submitted" / student / NAME / f"{NAME}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)

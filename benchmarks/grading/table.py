@@ -1,4 +1,4 @@
-"""What is told: the three graders as columns of tables in Markdown."""
+"""The results: Markdown tables with a column for each grader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def titles(found: dict[str, Found]) -> list[str]:
 
 
 def families(found: dict[str, Found]) -> str:
-    """How many of each family have the right score."""
+    """Number of submissions of each family with the right score."""
     some = next(iter(found.values()))["cases"]
     rows = []
     for family, about in FAMILIES.items():
@@ -52,7 +52,7 @@ COUNTED: dict[str, Callable[[Found], Any]] = {
 
 
 def counts(found: dict[str, Found]) -> str:
-    """How many submissions do what none should."""
+    """Number of submissions that do something forbidden."""
     rows = []
     for words, is_so in COUNTED.items():
         cells: list[Any] = []
@@ -67,7 +67,7 @@ def counts(found: dict[str, Found]) -> str:
 
 
 def differing(found: dict[str, Found]) -> str:
-    """The submissions that somebody gets wrong, or that reach outside, one by one."""
+    """Each submission that a grader gets wrong, or that escapes."""
     rows = []
     for name in next(iter(found.values()))["cases"]:
         mine = [each["cases"][name] for each in found.values()]
@@ -82,7 +82,7 @@ def told(case: Found) -> str:
 
 
 def paces(found: dict[str, Found]) -> str:
-    """What right submissions cost."""
+    """The cost of right submissions."""
     measured = {name: each for name, each in found.items() if "per minute" in each.get("pace", {})}
     if not measured:
         return ""

@@ -1,8 +1,8 @@
-"""A machine to throw away: a grader runs in it as on a teacher's, and what it does not hold back ends at its walls.
+"""A disposable sandbox: a grader runs in it as on a teacher's machine, and nothing that it lets through gets out.
 
-It has a home, processes and a network of its own, all gone in the end. bubblewrap makes it. The two others run there as
-a user with limits on memory and processes, so that no submission harms whoever measures; ours, which makes sandboxes of
-its own, as root without any.
+It has its own home, processes and network, all removed at the end. bubblewrap makes it. The two other graders run there
+as a user with limits on memory and processes, so that no submission harms this machine; ours, which makes sandboxes of
+its own, runs as root without limits.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .suite import ROOT
 
 HOME = "/home/teacher"
 FOLDER = f"{HOME}/course"
-COURSE, FONTS = "/course", "/fonts"  # to be copied into the home
+COURSE, FONTS = "/course", "/fonts"  # copied into the home
 TEACHER = 61_000  # the first of the user ids that graders run under
-DISK = 512 << 20  # bytes, of each folder in memory
-MEMORY = 4 << 30  # bytes that one process may reserve, as one of ours may
+DISK = 512 << 20  # bytes of each folder in memory
+MEMORY = 4 << 30  # bytes that one process may reserve, as in our own sandbox
 PROCESSES = 200
-SLACK = 60  # seconds beyond what the observer keeps by itself
+SLACK = 60  # seconds beyond the observer's own limits
 
 
 def ran(job: dict[str, Any], course: Path, pythons: Sequence[str], as_root: bool, slot: int = 0) -> dict[str, Any]:
-    """What the observer says of a job that ran in a new world; {"status": why} if the world ended before it could.
+    """The observer's report on a job in a new sandbox; {"status": why} if the sandbox ended before the report.
 
-    course    a folder, of which the world gets a copy
+    course    a folder, copied into the sandbox
     """
     observer = [sys.executable, "-m", "benchmarks.grading.observer"]
     user = f"{TEACHER + slot}"
@@ -63,7 +63,7 @@ ENVIRONMENT = {
 
 
 def walls(course: Path, pythons: Sequence[str], as_root: bool) -> list[str]:
-    """bubblewrap's command, up to the program."""
+    """bubblewrap's command line, before the program."""
     command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--as-pid-1"]
     command += ["--unshare-net", "--unshare-uts", "--hostname", "teacher"]
     if os.geteuid():
@@ -74,7 +74,7 @@ def walls(course: Path, pythons: Sequence[str], as_root: bool) -> list[str]:
     for folder in ("/dev/shm", "/tmp", HOME):
         command += ["--size", str(DISK), "--perms", "1777", "--tmpfs", folder]
     command += ["--perms", "0755", "--dir", "/etc", *chain.from_iterable(system())]
-    for file in ("hosts", "nsswitch.conf", "passwd"):  # where programs look up who and where they are
+    for file in ("hosts", "nsswitch.conf", "passwd"):  # where programs look up users and hosts
         command += ["--ro-bind-try", f"/etc/{file}", f"/etc/{file}"]
     made: set[Path] = set()
     for each in folders(pythons):
@@ -87,14 +87,14 @@ def walls(course: Path, pythons: Sequence[str], as_root: bool) -> list[str]:
 
 
 def fonts() -> tuple[str, str]:
-    """Matplotlib's list of fonts, made once and not anew in each world; and where it lies there."""
+    """Matplotlib's font cache, made once for all sandboxes; and its place there."""
     import matplotlib
 
     return matplotlib.get_cachedir(), FONTS
 
 
 def folders(pythons: Sequence[str]) -> list[Path]:
-    """What is read there: this checkout, this Python, and the graders'."""
+    """The readable folders: this checkout, this Python, and the graders' Pythons."""
     found = {ROOT, *folders_to_bind(needed_folders()), *(Path(python).absolute().parents[1] for python in pythons)}
     return outermost(found)
 

@@ -1,23 +1,23 @@
-"""Many processes, one model: collectives, and what is built of them, by PyTorch's names.
+"""Many processes, one model: collectives, and parallel training built on them, under PyTorch's names.
 
-group           what a group of processes can do with arrays; alone, or by MPI (mpi)
-agreement       before they move anything, all say what they are about to move
-watch           what every process is doing, so that a wait that nobody will end is an error
-world           who takes part: init_process_group, ranks, groups
-collectives     all_reduce and its kin, in place
-functional      the same as ops, with gradients
-algorithms      ring, tree, halving: what one rank does, round by round
-data_parallel   DistributedDataParallel: the mean of all gradients, in buckets, while backward goes on
-sampler         to each process its share of the data; sync_batch_norm, one batch of all their batches
-tensor_parallel to each process a part of every weight
-sharding        ZeRO: parts of optimiser state, gradients and parameters, gathered where they are needed
-placement       a graph whose nodes say in which process they are computed
-schedules       who does what in a pipeline, and in which order
-stages          a network, cut
-pipeline        its stages, which run a schedule with one another
-cost            what a step costs on given hardware, by the papers' formulas, and the best plan
-simulator       the same on 10,000 workers, with stragglers and failures
-launcher        starts ranks, shows what they print, and ends them; rank is what it starts, carried what goes to them
+group           operations of a group of processes on arrays, for a single process; mpi for many
+watch           the state of every process, so that a deadlock is an error
+world           the processes: init_process_group, ranks, groups
+collectives     all_reduce and the other collectives, in place
+functional      collectives as ops, with gradients
+algorithms      ring, tree, halving: the messages of one rank, round by round
+data_parallel   DistributedDataParallel: averages gradients in buckets, while backward runs
+sampler         deals each process its share of the data
+sync_batch_norm normalises over the batches of all processes
+tensor_parallel gives each process a part of every weight
+sharding        ZeRO: optimiser state, gradients and parameters in parts, gathered when needed
+placement       a graph whose nodes are assigned to processes
+schedules       the order of work in a pipeline
+stages          cuts a network into stages
+pipeline        runs a schedule on the stages
+cost            the cost of a step on given hardware, by the papers' formulas, and the best plan
+simulator       a step on up to 10,000 workers, with stragglers and failures
+launcher        starts ranks (rank), sends them a function with its names, shows their output, and ends them
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""A function on its way to other processes: as the text that defines it, and the texts and values that it names."""
+"""A function sent to other processes: its source text, and the texts and values of the names that it uses."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .group import DistributedError
 
 
 def carried(fn: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The texts to run before it can be called, and the values of names in them.
+    """The texts to run before the function can be called, and the values of names in them.
 
-    What a module defines is imported there; what this program or notebook defines goes as its text, in its own lines.
+    The receiver imports what a module defines. Definitions of this program or notebook go as text, at their own lines.
     """
     if not isinstance(fn, FunctionType) or "<" in fn.__qualname__ or fn.__closure__:
         raise DistributedError(
-            f"a function with a name of its own, defined at the outermost level, can be called in other processes, and "
-            f"got {getattr(fn, '__qualname__', fn)!r}: what it needs from around it are arguments"
+            f"only a named function, defined at the outermost level, can be called in other processes, and got "
+            f"{getattr(fn, '__qualname__', fn)!r}: pass what it needs from around it as arguments"
         )
     texts: dict[str, tuple[str, str]] = {}  # by name: file and text
     values: dict[str, Any] = {}
@@ -27,14 +27,14 @@ def carried(fn: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def carry(name: str, value: Any, texts: dict[str, tuple[str, str]], values: dict[str, Any]) -> None:
-    """Add what gives the name this value there, after all that is needed for it."""
+    """Add what defines the name with this value, after everything that it needs itself."""
     home, known = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, ModuleType):
         texts[name] = "<imports>", f"import {value.__name__} as {name}"
     elif home not in (None, "__main__") and known is not None:
         texts[name] = "<imports>", f"from {home} import {known} as {name}"
     elif isinstance(value, FunctionType):
-        texts[name] = "", ""  # it may name itself
+        texts[name] = "", ""  # it may refer to itself
         for each in named(value.__code__):
             if each not in texts and each not in values and each in value.__globals__:
                 carry(each, value.__globals__[each], texts, values)
@@ -46,7 +46,7 @@ def carry(name: str, value: Any, texts: dict[str, tuple[str, str]], values: dict
 
 
 def named(code: CodeType) -> Iterator[str]:
-    """The names that a piece of code and those inside it look up."""
+    """The names that this code, and the code nested in it, look up."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

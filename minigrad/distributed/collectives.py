@@ -1,7 +1,7 @@
 """Collectives on tensors, in place, by PyTorch's names. Nothing here is recorded: functional.py has gradients.
 
-All members of a group call the same, in the same order, with tensors of one shape and dtype; they say so to each other
-before anything moves (`agree`), so that a mistake is told with the lines of all, and gives no wrong number.
+All members of a group make the same calls, in the same order, with tensors of one shape and dtype. They compare their
+calls before anything moves (`agree`), so a mistake raises an error with the lines of all, and never a wrong number.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def all_reduce(
 def reduce(
     tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Give rank `dst` what all_reduce would, in place; the others keep theirs."""
+    """As all_reduce, but only rank `dst` gets the result, in place; the others keep their tensors."""
     g = found(group)
     x = Lent(g, tensor, "reduce", writes=True)
     root = member(g, dst)
@@ -72,7 +72,7 @@ def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Write the tensors of all, one after the other, into `output_tensor`, which has room for them."""
+    """Concatenate the tensors of all processes in `output_tensor`."""
     g = found(group)
     x, y = Lent(g, input_tensor, "all_gather"), Lent(g, output_tensor, "all_gather", writes=True)
     times("all_gather", output_tensor, input_tensor, g.size)
@@ -100,7 +100,7 @@ def gather(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Write the tensor of each process into its place in the `gather_list` of rank `dst`; the others have none."""
+    """Write the tensor of each process into its place in the `gather_list` of rank `dst`; others pass no list."""
     g = found(group)
     x = Lent(g, tensor, "gather")
     root, whole = member(g, dst), tensor.spec.with_shape((found(group).size, *tensor.shape))
@@ -118,7 +118,7 @@ def scatter(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Give each process its tensor of the `scatter_list` of rank `src`; the others have none."""
+    """Give each process its tensor of the `scatter_list` of rank `src`; others pass no list."""
     g = found(group)
     y = Lent(g, tensor, "scatter", writes=True)
     root, whole = member(g, src), tensor.spec.with_shape((found(group).size, *tensor.shape))
@@ -136,7 +136,7 @@ def reduce_scatter_tensor(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Give each process its part of the sum of all: `input` is cut along its first axis, a part for each."""
+    """Give each process its part of the sum of all inputs, which are cut along their first axis."""
     g = found(group)
     x, y = Lent(g, input, "reduce_scatter"), Lent(g, output, "reduce_scatter", writes=True)
     refuse_reduction(op, input.spec)
@@ -154,38 +154,38 @@ def reduce_scatter_tensor(
 def all_to_all_single(
     output: Tensor, input: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Send part i of `input`, cut along its first axis, to process i; what comes is in the order of the senders."""
+    """Send part i of `input`, cut along its first axis, to process i; `output` holds the parts in sender order."""
     g = found(group)
     x, y = Lent(g, input, "all_to_all"), Lent(g, output, "all_to_all", writes=True)
     if output.spec != input.spec or not input.shape or input.shape[0] % g.size:
         raise ShapeError(
-            f"all_to_all of {g.size} processes: output like input, with a first axis that they divide among them; got "
+            f"all_to_all of {g.size} processes needs an output like the input, and a first axis that they divide; got "
             f"{output.spec} and {input.spec}"
         )
     return transferred(g, "all_to_all", input.spec, lambda: g.all_to_all(y.array, x.array), y.give_back, async_op)
 
 
 def barrier(group: ProcessGroup | None = None) -> None:
-    """Return when every process has come here."""
+    """Return when every process has called this."""
     with told("collective", "barrier"):
         found(group).agree("barrier", place)
 
 
 def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> None:
-    """Send the tensor to rank `dst`, which receives it; return when it may be changed."""
+    """Send the tensor to rank `dst`, which must receive it; return when the tensor may be changed."""
     with told("collective", "send"):
         isend(tensor, dst, group, tag).wait()
 
 
 def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> int:
-    """Fill the tensor with what rank `src` sends; its rank."""
+    """Fill the tensor with the one that rank `src` sends; returns `src`."""
     with told("collective", "recv"):
         irecv(tensor, src, group, tag).wait()
     return src
 
 
 def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
-    """Begin to send: the tensor is not to be changed until wait() returns."""
+    """Begin to send. The tensor must not be changed until wait() returns."""
     g = found(group)
     x = Lent(g, tensor, "send")
     to = another("send", g, dst)
@@ -195,7 +195,7 @@ def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int 
 
 
 def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
-    """Begin to receive: what comes is in the tensor when wait() returns."""
+    """Begin to receive. The data is in the tensor when wait() returns."""
     g = found(group)
     x = Lent(g, tensor, "recv", writes=True)
     source = another("recv", g, src)
@@ -204,13 +204,13 @@ def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int 
     return Work(g.recv(x.array, source, tag), x.give_back, g.until, lambda: f"recv from rank {src} at {where}")
 
 
-# -- what they have in common ---------------------------------------------------------------------
+# -- common parts ---------------------------------------------------------------------------------
 
 
 class Lent:
-    """The memory of a tensor while others write to it or read it: its own where that lies side by side.
+    """The array that a transfer reads or writes for a tensor: the tensor's own memory, if that is contiguous.
 
-    What is elsewhere than on the CPU goes through the host's memory, unless the group can do without.
+    A tensor of another device goes through the host's memory, unless the group takes GPU arrays.
     """
 
     def __init__(self, g: ProcessGroup, tensor: Tensor, call: str, writes: bool = False):
@@ -232,13 +232,13 @@ class Lent:
             raise ValueError(f"{call} writes to {tensor.spec}, whose memory is read-only: take a copy, x.clone()")
         self.array = array if array.flags.c_contiguous else array.copy(order="C")
         if writes:
-            versions.edit(tensor.value)  # from now on others write, and who reads it now is told in backward
+            versions.edit(tensor.value)  # others write from now on: a use before wait() is an error in backward
 
     def let_go(self) -> None:
-        """What was only read."""
+        """End of a transfer that only read the tensor."""
 
     def give_back(self) -> None:
-        """What was written is in the tensor, and backward knows that it changed."""
+        """Copy the result into the tensor if necessary, and mark it as edited for backward."""
         x = self.tensor
         if self.array is not x.value:
             x.value[...] = x.spec.device.array(self.array)
@@ -246,24 +246,24 @@ class Lent:
 
 
 def at_root(name: str, tensors: Sequence[Tensor] | None, g: ProcessGroup, rank: int) -> Sequence[Tensor] | None:
-    """A list that this rank has and no other. Raises DistributedError where it is not so."""
+    """The list. Raises DistributedError unless exactly that rank has one."""
     if (tensors is not None) != (g.rank == member(g, rank)):
         here = g.ranks[g.rank]
         raise DistributedError(
-            f"rank {rank} alone has a {name}; rank {here} has {'none' if tensors is None else 'one'}"
+            f"only rank {rank} passes a {name}; rank {here} passed {'none' if tensors is None else 'one'}"
         )
     return tensors
 
 
 def one_for_each(call: str, tensors: Sequence[Tensor] | None, one: Tensor, g: ProcessGroup, writes: bool) -> list[Lent]:
-    """A tensor for each process, all like that one; none of no list."""
+    """The buffers of a list with a tensor for each process, all like `one`; [] without a list."""
     if tensors is not None and [x.spec for x in tensors] != [one.spec] * g.size:
-        raise ShapeError(f"{call}: {g.size} processes have as many tensors, each {one.spec}, and got {[*tensors]}")
+        raise ShapeError(f"{call} of {g.size} processes needs {g.size} tensors, each {one.spec}, and got {[*tensors]}")
     return [Lent(g, x, call, writes) for x in tensors or ()]
 
 
 def spread(rows: np.ndarray | None, ys: Sequence[Lent]) -> None:
-    """What came from each process, to where it is wanted."""
+    """Copy the row of each process into its tensor."""
     for y, row in zip(ys, () if rows is None else rows):
         y.array[...] = row
         y.give_back()
@@ -275,32 +275,32 @@ def divide(x: Lent, op: ReduceOp, g: ProcessGroup) -> None:
 
 
 def refuse_reduction(op: Any, x: Spec) -> None:
-    """Raises TypeError for what is no ReduceOp, DTypeError where it makes no value of the dtype."""
+    """Raise TypeError if op is no ReduceOp, DTypeError if its result has another dtype."""
     if not isinstance(op, ReduceOp):
-        raise TypeError(f"op= is one of mg.distributed.ReduceOp, as in ReduceOp.SUM, and got {op!r}")
+        raise TypeError(f"op= must be one of mg.distributed.ReduceOp, as ReduceOp.SUM, and got {op!r}")
     if op is ReduceOp.AVG and kind(x.dtype) != "f":
-        raise DTypeError(f"the mean of {x} is no integer: take the sum, or x.astype(float)")
+        raise DTypeError(f"the mean of {x} is no integer: use the sum, or x.astype(float)")
     if op is ReduceOp.SUM and kind(x.dtype) == "b":
-        raise DTypeError(f"the sum of {x} is no boolean: take ReduceOp.MAX for “any”, or x.astype(int)")
+        raise DTypeError(f"the sum of {x} is no boolean: use ReduceOp.MAX for “any”, or x.astype(int)")
 
 
 def times(call: str, many: Tensor, one: Tensor, n: int) -> None:
     if many.spec.size != n * one.spec.size or many.dtype != one.dtype or many.device != one.device:
         raise ShapeError(
-            f"{call}: of {n} processes, the whole has {n} times the elements of a part, in its dtype, on its device; "
+            f"{call} of {n} processes: the whole must have {n} times a part's elements, its dtype and its device; "
             f"got {many.spec} for the whole and {one.spec} for a part"
         )
 
 
 def member(g: ProcessGroup, rank: Any) -> int:
-    """The place of a rank in the group. Raises DistributedError if it is not in it."""
+    """The index of a rank in the group. Raises DistributedError if it is not a member."""
     if rank not in g.ranks:
-        raise DistributedError(f"rank {rank!r} is none of this group's, which are {list(g.ranks)}")
+        raise DistributedError(f"rank {rank!r} is not in this group, whose ranks are {list(g.ranks)}")
     return g.ranks.index(rank)
 
 
 def another(call: str, g: ProcessGroup, rank: Any) -> int:
-    """The place of a rank that is not this one. Raises DistributedError if it is."""
+    """The index of another rank. Raises DistributedError if it is this process."""
     if member(g, rank) == g.rank:
-        raise DistributedError(f"{call}: rank {rank} is this process itself, which cannot wait for itself")
+        raise DistributedError(f"{call}: rank {rank} is this process, which cannot wait for itself")
     return member(g, rank)

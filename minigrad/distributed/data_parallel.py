@@ -1,8 +1,8 @@
-"""One model in many processes, each with its own part of a batch: gradients are averaged while backward goes on.
+"""One model in many processes, each with its own part of a batch: gradients are averaged while backward runs.
 
-Parameters are put into buckets in reverse order, as gradients come. The last gradient of a bucket starts its
-all-reduce; later ones ask how it is, which moves it on; the end of backward waits for all. Every process starts the
-buckets in one order, whatever order its gradients come in.
+Parameters are put into buckets in reverse order, in which their gradients usually come. The last gradient of a bucket
+starts its all-reduce. Later gradients test it, which progresses it; the end of backward waits for all. Every process
+starts the buckets in the same order, whatever the order of its gradients.
 
 Li et al. 2020, “PyTorch Distributed: Experiences on Accelerating Data Parallel Training”, §3.
 https://arxiv.org/abs/2006.15704
@@ -35,23 +35,23 @@ MEGABYTE = 1 << 20
 
 
 class DistributedDataParallel(Module):
-    """The module, called with a part of the batch in each process; after backward() all have the mean gradient.
+    """The module, called with a part of the batch in each process; backward() leaves the mean gradient in all.
 
-    That is the gradient of the whole batch where the loss is a mean over examples and all parts have as many.
+    This is the gradient of the whole batch if the loss is a mean over examples and all parts are equally large.
 
     process_group             all processes, if None
-    bucket_cap_mb             a bucket is full when it has so many megabytes (2²⁰ bytes)
+    bucket_cap_mb             size of a full bucket in megabytes (2²⁰ bytes)
     find_unused_parameters    whether a backward may leave parameters out, here or everywhere
-    broadcast_buffers         whether each call of the module begins with the buffers of the group's first process
-    gradient_as_bucket_view   whether `.grad` looks into the bucket, and no copy is made
+    broadcast_buffers         whether each call of the module first copies the buffers of the group's first process
+    gradient_as_bucket_view   whether `.grad` is a view of the bucket, without a copy
 
-    When it is made, parameters and buffers become those of the first process. Where two processes have other names,
-    shapes or dtypes, DistributedError says which.
+    The constructor copies parameters and buffers from the first process. If names, shapes or dtypes differ between
+    processes, DistributedError says which.
 
-    A backward that leaves a parameter out raises DistributedError at its end; with find_unused_parameters it counts as
-    zero, and where no process has a gradient its `.grad` stays as it is. Each backward adds to `.grad`, and so may
-    follow another. In a traced function each gradient is reduced by an op of the graph. mg.grad() reduces nothing.
-    Every process must make as many steps: DistributedSampler sees to that; there is no join(). state_dict() has the
+    A backward that leaves a parameter out raises DistributedError at its end. With find_unused_parameters the missing
+    gradient counts as zero; if no process has one, `.grad` stays as it is. Each backward adds to `.grad`, so one may
+    follow another. In a traced function, an op of the graph reduces each gradient. mg.grad() reduces nothing. Every
+    process must make the same number of steps, as DistributedSampler ensures; there is no join(). state_dict() has the
     module's own names; load_state_dict() also takes PyTorch's, which begin with "module.".
     """
 
@@ -68,7 +68,7 @@ class DistributedDataParallel(Module):
         self.find_unused, self.broadcast_buffers = find_unused_parameters, broadcast_buffers
         self.names = {id(p): name for name, p in module.named_parameters() if p.requires_grad}
         if not self.names:
-            raise ValueError(f"{type(module).__name__} has no parameter that requires a gradient: call it as it is")
+            raise ValueError(f"{type(module).__name__} has no parameter that requires a gradient: call it directly")
         make_alike([*module.named_parameters(), *module.named_buffers()], self.group)
         learning = [p for p in module.parameters() if p.requires_grad]
         self.buckets = [*filled(learning, bucket_cap_mb * MEGABYTE, gradient_as_bucket_view)]
@@ -82,7 +82,7 @@ class DistributedDataParallel(Module):
         if learning != [*self.names] or not all(is_hooked(p, handle) for p, handle in self.handles):
             raise DistributedError(
                 "the module's parameters were replaced, moved, frozen or unfrozen after DistributedDataParallel was "
-                "made, and their gradients would not be reduced: make it anew"
+                "made, and their gradients would not be reduced: wrap it again"
             )
         self.forward_synced = self.syncing
         if self.broadcast_buffers and self.syncing:
@@ -93,7 +93,7 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A block in which gradients add up in each process; the first backward after it reduces their sums."""
+        """A block in which each process adds up gradients by itself; the next backward after it reduces the sums."""
         before, self.syncing = self.syncing, False
         try:
             yield
@@ -102,20 +102,20 @@ class DistributedDataParallel(Module):
 
     def join(self, *_: Any, **__: Any) -> NoReturn:
         raise DistributedError(
-            "in PyTorch, processes that have run out of batches take part with zeros inside join(); here all make as "
-            "many steps: give them as many batches, as DistributedSampler does, or drop_last=True"
+            "PyTorch's join() lets processes without further batches contribute zeros; here all must make the same "
+            "number of steps: deal equal numbers of batches, as DistributedSampler does, or set drop_last=True"
         )
 
-    # -- while backward goes on -------------------------------------------------------------------
+    # -- while backward runs ---------------------------------------------------------------------
 
     def arrived(self, p: Tensor) -> None:
-        """The gradient of p is there."""
+        """Hook: the gradient of p is complete."""
         if current.mode.builder is not None:
             if not self.syncing:
-                raise GraphError("no_sync() is asked once, when a function is traced: take it around an untraced step")
+                raise GraphError("no_sync() is read once, at tracing: use it around an untraced step")
             p.grad = functional.all_reduce(p.grad, ReduceOp.AVG, self.group)
         elif self.syncing or self.forward_synced:
-            if at_end(self.finish):  # the first of this pass
+            if at_end(self.finish):  # at the first gradient of this pass
                 self.works = []
                 for bucket in self.buckets:
                     bucket.begin()
@@ -123,7 +123,7 @@ class DistributedDataParallel(Module):
             self.advance()
 
     def advance(self) -> None:
-        """Start the buckets that are full, in their order, and move on those that were started."""
+        """Start the full buckets, in order, and progress those already started."""
         for work in self.works:
             work.is_completed()
         for bucket in self.buckets[len(self.works) :]:
@@ -132,13 +132,13 @@ class DistributedDataParallel(Module):
             self.works.append(bucket.start(self.group))
 
     def finish(self) -> None:
-        """The end of backward: what is left is started, all is waited for, and gradients are where they belong."""
+        """End of backward: start the remaining buckets, wait for all, and write the gradients back."""
         unused = [p for bucket in self.buckets for p in [*bucket.missing.values()]]
         if unused and not self.find_unused:
             raise DistributedError(
                 f"rank {self.group.ranks[self.group.rank]}: backward gave no gradient to "
                 f"{', '.join(self.names[id(p)] for p in unused)}, and other processes may wait for it: let the loss "
-                "depend on all parameters, freeze those, or say find_unused_parameters=True"
+                "depend on all parameters, freeze those, or pass find_unused_parameters=True"
             )
         for p in unused:
             self.bucket_of[id(p)].take(p)
@@ -149,13 +149,13 @@ class DistributedDataParallel(Module):
             bucket.give_back(used)
 
     def used_anywhere(self) -> dict[int, bool]:
-        """id of a parameter → whether a process has a gradient of it."""
+        """id of a parameter → whether any process has its gradient."""
         ps = [p for p, _ in self.handles]
         used = Tensor(np.array([p.grad is not None for p in ps], np.int32))
         collectives.all_reduce(used, ReduceOp.MAX, self.group)
         return {id(p): bool(is_used) for p, is_used in zip(ps, used.numpy())}
 
-    # -- state: that of the module ----------------------------------------------------------------
+    # -- state, as in the module ------------------------------------------------------------------
 
     def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
         return self.module.state_dict(prefix=prefix)
@@ -165,18 +165,18 @@ class DistributedDataParallel(Module):
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
         if assign:
-            raise StateError("DistributedDataParallel waits for the parameters it was made with: leave out assign=True")
+            raise StateError("DistributedDataParallel needs the parameters it was made with: leave out assign=True")
         own = {name for name, _ in self.module._named_state()}
         prefix = "module." if own.isdisjoint(state_dict) else ""
         return self.module.load_state_dict({n.removeprefix(prefix): x for n, x in state_dict.items()}, strict)
 
 
 class Bucket:
-    """Gradients that travel together.
+    """Gradients that are reduced together.
 
-    flat       all of them, side by side; None between two passes, unless `.grad` looks into it
-    parts      id of a parameter → its gradient there
-    missing    parameters whose gradient has not come in this pass
+    flat       all of them in one array; None between two passes, unless `.grad` is a view of it
+    parts      id of a parameter → its gradient in that array
+    missing    parameters whose gradient is not yet complete in this pass
     """
 
     def __init__(self, parameters: list[Tensor], is_viewed: bool):
@@ -186,7 +186,7 @@ class Bucket:
         self.missing: dict[int, Tensor] = {}
 
     def begin(self) -> None:
-        """A pass begins."""
+        """Begin a backward pass."""
         self.missing = {id(p): p for p in self.parameters}
         if self.flat is None:
             spec, ends = self.parameters[0].spec, [*accumulate(p.size for p in self.parameters)]
@@ -195,14 +195,14 @@ class Bucket:
             self.flat = Tensor(flat)
 
     def take(self, p: Tensor) -> None:
-        """p's gradient; zeros if it has none."""
+        """Copy p's gradient; zeros if it has none."""
         if p.grad is not None and p.grad.tracked:
-            raise NoGradientError("create_graph=True meets DistributedDataParallel, whose sums have no history")
+            raise NoGradientError("DistributedDataParallel has no create_graph=True: its sums have no history")
         self.parts[id(p)][...] = 0 if p.grad is None else p.grad.value
         del self.missing[id(p)]
 
     def start(self, group: ProcessGroup) -> Work:
-        """The sum over all processes begins, of gradients that were divided: in half precision it would overflow."""
+        """Start the sum over all processes. Gradients are divided first: in half precision the sum could overflow."""
         assert self.flat is not None
         self.flat.value /= group.size
         work = collectives.all_reduce(self.flat, ReduceOp.SUM, group, async_op=True)
@@ -210,7 +210,7 @@ class Bucket:
         return work
 
     def give_back(self, used: dict[int, bool]) -> None:
-        """What was reduced, to the `.grad` of those that are used."""
+        """Write the reduced gradients to the `.grad` of used parameters."""
         for p in self.parameters:
             part = self.parts[id(p)]
             if not used.get(id(p), True):
@@ -224,7 +224,7 @@ class Bucket:
 
 
 def filled(parameters: list[Tensor], most: float, is_viewed: bool) -> Iterator[Bucket]:
-    """The parameters from last to first, in buckets of one dtype and device; one of `most` bytes is full."""
+    """The parameters from last to first, in buckets of one dtype and device, full at `most` bytes."""
     rooms: defaultdict[Any, list[Tensor]] = defaultdict(list)
     for p in reversed(parameters):
         key = p.spec.dtype, p.spec.device
@@ -240,7 +240,7 @@ def is_hooked(p: Tensor, handle: Handle) -> bool:
 
 
 def make_alike(state: Sequence[tuple[str, Tensor]], group: ProcessGroup) -> None:
-    """Give all processes these tensors of the first. Raises DistributedError where they differ in kind."""
+    """Copy these tensors from the first process to all. Raises DistributedError if their specs differ."""
     for name, x in state:
         group.agree(f"{name} is {x.spec}{', learned' * x.requires_grad}", place)
     group.agree(f"{len(state)} parameters and buffers", place)

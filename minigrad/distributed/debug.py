@@ -1,4 +1,4 @@
-"""What a block of code made this process send: PyTorch's torch.distributed.tensor.debug.CommDebugMode."""
+"""Counts the messages of a block of code: PyTorch's torch.distributed.tensor.debug.CommDebugMode."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..engine.core.modes import watching
 class CommDebugMode:
     """A block that counts the collectives, sends and receives that this process begins.
 
-    comm_counts    call → how often: all_reduce, all_gather, …, whether in place or as an op
-    comm_bytes     call → bytes of the larger side of each, in which all is that moves
-    messages       (to which place in the group, bytes) of each message that a reference algorithm sent, in order; MPI
-                   and NCCL do not tell of theirs
+    comm_counts    call → number of calls: all_reduce, all_gather, …, whether in place or as an op
+    comm_bytes     call → total bytes, of the larger of each call's input and output
+    messages       (receiver's index in the group, bytes) of each message that a reference algorithm sent, in order;
+                   MPI and NCCL do not report theirs
     """
 
     holds = False
@@ -25,11 +25,11 @@ class CommDebugMode:
         self.messages: list[tuple[int, int]] = []
 
     def get_comm_counts(self) -> dict[str, int]:
-        """How often each was called."""
+        """Number of calls of each."""
         return dict(self.comm_counts)
 
     def get_total_counts(self) -> int:
-        """How often all together."""
+        """Number of all calls."""
         return self.comm_counts.total()
 
     def __enter__(self) -> Self:
@@ -49,7 +49,7 @@ class CommDebugMode:
         self.messages.append((to, nbytes))
 
     def saw(self, op: Any, y: Any, xs: Any) -> None:
-        """Ops are not counted, nor derivatives."""
+        """Does nothing: ops are not counted."""
 
     def pulled(self, node: Any, gy: Any, gxs: Any) -> None:
-        """Likewise."""
+        """Does nothing: derivatives are not counted."""

@@ -1,8 +1,8 @@
-"""Collectives as ops: they give new tensors, have gradients, and are nodes of a graph.
+"""Collectives as ops: they return new tensors, have gradients, and are nodes of a graph.
 
-The loss of many processes is the sum of their losses, so the gradient of an op that moves elements moves them back, and
-adds up what was copied: that of all_gather is reduce_scatter, and the other way round; of broadcast, a sum at its
-source; all_reduce and all_to_all are their own.
+The loss of many processes is the sum of their losses. So the gradient of a collective moves gradients back to where the
+elements came from, and adds up those of copies: all_gather and reduce_scatter are each other's gradients, broadcast has
+a sum at its source, all_reduce and all_to_all have themselves.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .world import found, groups
 
 @dataclass(frozen=True)
 class Collective(Effect):
-    """What all members of a group compute together; a graph names the group."""
+    """An op that all members of a group compute together; a graph stores the group's name."""
 
     group: str
 
-    repeats = False  # the others would not be there
+    repeats = False  # the other members would not take part
 
     @property
     def call(self) -> str:
-        """all_reduce, of AllReduce."""
+        """The call's name: all_reduce for AllReduce."""
         return re.sub("(?<=[a-z])(?=[A-Z])", "_", self.kind).lower()
 
     @property
@@ -71,7 +71,7 @@ class AllReduce(Collective):
 
     def linear(self) -> AllReduce:
         if self.op not in (ReduceOp.SUM, ReduceOp.AVG):
-            raise NoGradientError(f"all_reduce has gradients of a sum and a mean, and this is of {self.op.value}")
+            raise NoGradientError(f"all_reduce has a gradient only for sum and mean, and this is {self.op.value}")
         return self
 
 
@@ -81,9 +81,7 @@ class AllGather(Collective):
 
     def infer(self, x: Spec) -> Spec:
         if not x.shape:
-            raise ShapeError(
-                f"all_gather lays tensors end to end along their first axis, and {x} has none: x.reshape(1)"
-            )
+            raise ShapeError(f"all_gather concatenates along the first axis, and {x} has none: use x.reshape(1)")
         return x.with_shape((x.shape[0] * self.members.size, *x.shape[1:]))
 
     def forward(self, xp: Any, x: Any) -> Any:
@@ -122,7 +120,7 @@ class ReduceScatter(Collective):
 
 @dataclass(frozen=True)
 class Broadcast(Collective):
-    """y = the x of one process, the `root`, a place in the group"""
+    """y = the x of one process, `root`, an index in the group"""
 
     root: int
 
@@ -178,7 +176,7 @@ def reduce_scatter(x: Any, group: ProcessGroup | None = None) -> Any:
 
 
 def broadcast(x: Any, src: int, group: ProcessGroup | None = None) -> Any:
-    """The x of rank `src`; those of the others only say shape and dtype, and their gradient is 0."""
+    """The x of rank `src`; the others' x only give shape and dtype, and get the gradient 0."""
     return x.apply(Broadcast(found(group).name, member(found(group), src)))
 
 

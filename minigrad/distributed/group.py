@@ -1,7 +1,7 @@
-"""What a group of processes can do with arrays, and what one process does alone.
+"""The operations of a group of processes on arrays, and their versions for a single process.
 
-An array here is a NumPy array whose elements lie side by side. `alone` is the group of a program that nobody started in
-parallel: its sums have one term. mpi.py has the group of many.
+An array here is a contiguous NumPy array. ProcessGroup is the group of a program that runs as one process: its sums
+have one term. mpi.py has the group of many processes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..engine.base.errors import MinigradError
 
 
 class DistributedError(MinigradError, RuntimeError):
-    """Processes that do not do the same, or one that does nothing any more."""
+    """Processes that make different calls, or wait for one that will not answer."""
 
 
 class ReduceOp(Enum):
-    """How the values of all processes become one. AVG is the sum, divided by their number."""
+    """How to reduce the values of all processes to one. AVG is the sum divided by their number."""
 
     SUM = "sum"
     AVG = "avg"
@@ -30,14 +30,14 @@ class ReduceOp(Enum):
 
 
 class Work:
-    """A transfer that is under way, as `async_op=True` gives it.
+    """A transfer in progress, as returned with `async_op=True`.
 
-    is_done    asks once, and moves the transfer on
-    finish     what is left to do when it is done: a mean is divided, a copy put back
-    what       says what it is, where it never will be
+    is_done    tests for completion once, which also progresses the transfer
+    finish     final work on completion: divide for a mean, copy back
+    what       describes the transfer, in case it never completes
     """
 
-    pending: ClassVar[set[Work]] = set()  # MPI writes to their memory, whether or not somebody else holds them
+    pending: ClassVar[set[Work]] = set()  # kept alive: MPI writes to their memory
 
     def __init__(
         self,
@@ -50,14 +50,14 @@ class Work:
         self.pending.add(self)
 
     def is_completed(self) -> bool:
-        """Whether the result is there. Asking moves the transfer on: a network card of a laptop is its processor."""
+        """Whether the result is ready. Testing progresses the transfer: on a laptop the CPU does the network's work."""
         if self in self.pending and self.is_done():
             self.pending.remove(self)
             self.finish()
         return self not in self.pending
 
     def wait(self) -> bool:
-        """Return when the result is there. Raises DistributedError if it never will be."""
+        """Return when the result is ready. Raises DistributedError if it never will be."""
         if self in self.pending:
             self.until(self.is_done, self.what)
             self.pending.remove(self)
@@ -69,12 +69,12 @@ class ProcessGroup:
     """Some of the processes, in an order.
 
     name     by which ops find it
-    rank     the place of this process in it
-    ranks    the places of its members among all
-    on_gpu   calls that take arrays of a GPU as they are
+    rank     the index of this process in it
+    ranks    the global ranks of its members
+    on_gpu   calls that take GPU arrays directly
 
-    Each method begins a transfer, and returns how to ask whether it is done. `root`, `to` and `source` are places in
-    the group.
+    Each method begins a transfer, and returns a function that tests whether it is done. `root`, `to` and `source` are
+    indices in the group.
     """
 
     on_gpu: ClassVar[frozenset[str]] = frozenset()
@@ -87,22 +87,22 @@ class ProcessGroup:
         return len(self.ranks)
 
     def agree(self, what: str, where: Callable[[], Any]) -> None:
-        """Return when all members have said `what`. Raises DistributedError where one said something else, with lines.
+        """Return when all members have called this with the same `what`. Raises DistributedError, with lines, if not.
 
-        where    gives the line that says it, for people: members may differ in it
+        where    returns the calling line, for the error message: members may differ in it
         """
 
     def until(self, is_done: Callable[[], bool], what: Callable[[], str]) -> None:
         """Return when it is done. Raises DistributedError if it never will be.
 
-        what    says what is waited for, and where: asked only if it is long in coming
+        what    describes the wait and its line: called only if the wait is long
         """
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         return done
 
     def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
-        """Of what x holds elsewhere than in the root, nothing is promised."""
+        """x is undefined on the other ranks."""
         return done
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
@@ -113,11 +113,11 @@ class ProcessGroup:
         return done
 
     def gather(self, y: np.ndarray | None, x: np.ndarray, root: int) -> Callable[[], bool]:
-        """y    in the root, room for all"""
+        """y    in the root, room for the parts of all"""
         return done if y is None else self.all_gather(y, x)
 
     def scatter(self, y: np.ndarray, x: np.ndarray | None, root: int) -> Callable[[], bool]:
-        """x    in the root, a part for each"""
+        """x    in the root, the parts of all"""
         return done if x is None else self.all_gather(y, x)
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
@@ -129,13 +129,13 @@ class ProcessGroup:
         return done
 
     def send(self, x: np.ndarray, to: int, tag: int) -> Callable[[], bool]:
-        raise DistributedError(f"send to process {to}: this process is alone in its group, and nobody would receive")
+        raise DistributedError(f"send to process {to}: this process is alone in its group: there is no receiver")
 
     def recv(self, x: np.ndarray, source: int, tag: int) -> Callable[[], bool]:
-        raise DistributedError(f"recv from process {source}: this process is alone in its group, and nobody sends")
+        raise DistributedError(f"recv from process {source}: this process is alone in its group: there is no sender")
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
-        """The group of these members, in this order; None in a process that is not one of them. All must call."""
+        """The group of these members, in this order; None in other processes. All members must call this."""
         return ProcessGroup(name, 0, self.ranks)
 
 

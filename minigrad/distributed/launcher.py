@@ -1,7 +1,7 @@
-"""Start ranks, show what they print, and end them: all when one has failed, with its traceback.
+"""Start ranks, show their output, and end them. If one fails, end all, and show its traceback.
 
-Nothing stays behind: whoever ends the launcher, by Ctrl-C or by kill -9, has ended the ranks (rank.py says how). What
-goes to them and comes back are texts and values of mg.save, and nothing is pickled.
+No process is left behind: when the launcher ends, by Ctrl-C or by kill -9, the ranks end too (rank.py explains how).
+Arguments and results travel as texts and values of mg.save; nothing is pickled.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from .group import DistributedError
 from .rank import MARK, OVER
 from .watch import LAUNCHED, Board
 
-LOOK, GRACE, LEAVING = 0.1, 0.3, 5.0  # seconds: between looks; for what others say of a failure; to leave MPI
-SURROUNDINGS = {  # Open MPI's leave to run as root, and more ranks than cores; a thread for each rank
+LOOK, GRACE, LEAVING = 0.1, 0.3, 5.0  # seconds: between polls; for other ranks' reports of a failure; to leave MPI
+SURROUNDINGS = {  # let Open MPI run as root, with more ranks than cores; one thread for each rank
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
@@ -36,19 +36,19 @@ SURROUNDINGS = {  # Open MPI's leave to run as root, and more ranks than cores; 
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONUNBUFFERED": "1",
 }
-RESTART = "MINIGRAD_RESTART"  # tells a program how often all has begun again
+RESTART = "MINIGRAD_RESTART"  # tells a program how many restarts there were
 Say = Callable[[int, str], None]
 
 
 class NoRanksError(DistributedError):
-    """This machine starts no ranks: it is a Windows or a browser, or has no MPI."""
+    """This machine cannot start ranks: it is Windows or a browser, or has no MPI."""
 
 
 class RankError(DistributedError):
     """A rank that failed.
 
-    rank      which one
-    status    its exit status, as a shell has it: 128 + 9 of one that was killed by signal 9
+    rank      its number
+    status    its exit status as in a shell: 128 + 9 if signal 9 killed it
     """
 
     def __init__(self, rank: int, status: int, text: str):
@@ -57,22 +57,22 @@ class RankError(DistributedError):
 
 
 def launch(fn: Callable[..., Any], n: int, *args: Any, timeout: float | None = None) -> list[Any]:
-    """What fn(*args) returns on each of n ranks, which are processes of their own: a list, in the order of ranks.
+    """Run fn(*args) on n ranks, each a process, and return their results: a list in the order of ranks.
 
-    fn         a function of a module, or of this notebook or program: then it goes with all that it names
-    args       and what it returns: what mg.save takes, such as tensors, arrays, numbers, and lists of them
-    timeout    seconds after which all are ended
+    fn         a function of a module; or of this notebook or program, sent with everything that it names
+    args       values that mg.save takes, as its result: tensors, arrays, numbers, lists of them
+    timeout    seconds after which all ranks are ended
 
-    Raises RankError with the traceback of the rank that failed first, and DistributedError if n ranks cannot be.
+    Raises RankError with the traceback of the rank that failed first, DistributedError if n ranks cannot start.
     """
     job, names = carried(fn)
     return together({**job, "argv": [""]}, n, print_line, {"names": names, "arguments": args}, timeout)
 
 
 def run_script(script: str, arguments: list[str], n: int, restarts: int = 0) -> None:
-    """Run a program on n ranks, and again from its beginning, at most `restarts` times, when a rank has failed."""
+    """Run a program on n ranks; when a rank fails, run it again from its start, at most `restarts` times."""
     if not Path(script).is_file():
-        raise DistributedError(f"there is no program {script} here, in {Path.cwd()}")
+        raise DistributedError(f"there is no program {script} in {Path.cwd()}")
     for again in range(restarts + 1):
         try:
             together({"script": script, "argv": [script, *arguments], "restart": again}, n, print_line)
@@ -91,9 +91,9 @@ def print_line(rank: int, line: str) -> None:
 def together(
     job: dict[str, Any], n: int, say: Say, given: dict[str, Any] | None = None, timeout: float | None = None
 ) -> list[Any]:
-    """Do a job on n ranks: a script, or texts that are run with the values `given`, and their results."""
+    """Run a job on n ranks: a script, or texts with the values `given`, whose results are returned."""
     if given is not None:
-        from ..files.saving.files import load, save  # a script has no use for it, and it takes a moment
+        from ..files.saving.files import load, save  # not needed for a script, and slow to import
     command = [*starter(n), sys.executable, "-P", str(Path(__file__).with_name("rank.py"))]
     with ExitStack() as after:
         after.enter_context(exit_on_signals())
@@ -126,7 +126,7 @@ def together(
 
 @contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """A block that SIGTERM and SIGHUP leave by SystemExit, so that folders go, unless the program handles them."""
+    """Within this block SIGTERM and SIGHUP raise SystemExit, so that folders are removed, unless handled already."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -135,7 +135,7 @@ def exit_on_signals() -> Iterator[None]:
 
     def leave(number: int, frame: object) -> None:
         for each in mine:
-            signal.signal(each, signal.SIG_IGN)  # a second one must not stop the cleaning
+            signal.signal(each, signal.SIG_IGN)  # a second signal must not stop the clean-up
         came.append(number)
         raise SystemExit(128 + number)
 
@@ -147,18 +147,18 @@ def exit_on_signals() -> Iterator[None]:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
         for signalled in came:
-            os.kill(os.getpid(), signalled)  # whoever waits for this process sees which signal ended it
+            os.kill(os.getpid(), signalled)  # the parent process sees which signal ended this one
 
 
 def outside() -> dict[str, str]:
-    """The environment, as it would be were this process not a rank itself."""
+    """The environment without the variables that mark this process as a rank."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI_COMM_WORLD"))}
 
 
 def starter(n: int) -> list[str]:
-    """The command that starts n ranks. Raises NoRanksError if there is none."""
+    """The command that starts n ranks. Raises NoRanksError if this machine has none."""
     if n < 1:
-        raise DistributedError(f"n says how many ranks are started, 1 or more, and got {n}")
+        raise DistributedError(f"n, the number of ranks, must be 1 or more, and got {n}")
     if sys.platform == "emscripten":
         raise NoRanksError("ranks are processes of their own, and a browser starts none")
     if os.name != "posix":
@@ -176,7 +176,7 @@ def starter(n: int) -> list[str]:
 
 
 class Rank:
-    """What the launcher hears of a rank: lines that it prints, and in the end how it ended."""
+    """The launcher's end of a rank: the lines that it prints, and finally how it ended."""
 
     def __init__(self, number: int, folder: Path):
         path = folder / f"rank{number}"
@@ -191,7 +191,7 @@ class Rank:
         os.close(self.pipe)
 
     def lines(self) -> Iterator[str]:
-        """What has come since it was last asked, up to the end of a line; all, when the rank has ended."""
+        """The complete lines received since the last call."""
         with suppress(BlockingIOError):
             while data := os.read(self.pipe, 1 << 16):
                 self.pending += data
@@ -203,10 +203,10 @@ class Rank:
             if mark:
                 self.told |= json.loads(said)
             if text or not mark:
-                yield text.decode(errors="replace").rstrip("\r").rpartition("\r")[2]  # as a terminal would show it
+                yield text.decode(errors="replace").rstrip("\r").rpartition("\r")[2]  # as a terminal shows it
 
     def end_without_guard(self) -> None:
-        """End a rank, with all that it has started, whose guard has not reported its end and may be gone."""
+        """Kill the rank and its children if its guard has not reported its end: the guard may be gone."""
         if "guard" in self.told and "how" not in self.told:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.told["guard"], signal.SIGKILL)
@@ -223,13 +223,13 @@ class Rank:
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, PermissionError):  # the latter of a stranger's process with the same number
+    except (ProcessLookupError, PermissionError):  # PermissionError: another user's process has this number now
         return False
     return True
 
 
 def relay_output(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until: float) -> None:
-    """Show what ranks print until all have ended, or one has failed, or no time is left."""
+    """Show the ranks' output until all have ended, one has failed, or time is up."""
     while time.monotonic() < until:
         over = process.poll() is not None
         select.select([rank.pipe for rank in ranks if "status" not in rank.told], [], [], LOOK)
@@ -245,7 +245,7 @@ def relay_output(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, 
 
 
 def end_mpiexec(process: subprocess.Popen[bytes]) -> None:
-    """mpiexec ends with its ranks, which have lost the launcher; it gets no longer than that takes."""
+    """Wait for mpiexec, which ends with its ranks; kill it if that takes too long."""
     try:
         process.wait(2)
     except subprocess.TimeoutExpired:
@@ -254,7 +254,7 @@ def end_mpiexec(process: subprocess.Popen[bytes]) -> None:
 
 
 def find_failure(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None) -> DistributedError:
-    """Who failed first, how, and what the others were at."""
+    """The error: which rank failed first, how, and what the others were doing."""
     first = min((rank for rank in ranks if rank.failed), key=lambda rank: rank.told["at"], default=None)
     others = "".join(
         f"\n    rank {rank.number} {describe_rank(rank, board, first)}" for rank in ranks if rank is not first

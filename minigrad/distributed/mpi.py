@@ -1,7 +1,7 @@
-"""The group of processes that MPI connects: mpi4py, and whatever MPI it finds.
+"""Groups of processes connected by MPI: mpi4py, with any MPI that it finds.
 
-Messages of bytes go from array to array; nothing is pickled. bfloat16, which MPI does not know, is summed in float32
-and moved as 16 bits.
+Messages go as bytes from array to array; nothing is pickled. bfloat16, which MPI does not know, is summed in float32
+and sent as 16-bit integers.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ REDUCE = {
     ReduceOp.MAX: reduction(np.maximum),
 }
 MOVED: dict[Any, Any] = {bfloat16: np.uint16, np.dtype(bool): np.uint8}
-SIGNED = 64  # bytes of what a process says of its call
-BURST = 100  # times that it is asked in C before Python looks at the clock: asking moves the transfer on
-AWAKE = 0.01  # s: to fall asleep and to wake up takes as long as to move 300 kB; who waits longer leaves the core
-given_up: list[Callable[[], bool]] = []  # transfers that ended in an error: MPI may still write to their memory
+SIGNED = 64  # bytes of a call's signature
+BURST = 100  # tests in C before Python reads the clock: testing progresses the transfer
+AWAKE = 0.01  # s of busy waiting before sleeping: falling asleep and waking take as long as moving 300 kB
+given_up: list[Callable[[], bool]] = []  # transfers that raised, kept alive: MPI may still write to their memory
 give_way: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 
 
 class MPIGroup(ProcessGroup):
-    """Processes behind an MPI communicator, with a second one on which they agree."""
+    """Processes of an MPI communicator, with a second communicator for agreement."""
 
     def __init__(self, name: str, comm: Any, control: Any, ranks: tuple[int, ...], timeout: float, board: Board):
         super().__init__(name, comm.Get_rank(), ranks)
@@ -72,13 +72,13 @@ class MPIGroup(ProcessGroup):
             )
 
     def told(self, mine: bytes, what: Callable[[], str]) -> bytearray:
-        """What all members say, one after the other, in as many bytes each."""
+        """The texts of all members, concatenated, each as long as mine."""
         all_say = bytearray(len(mine) * self.size)
         self.until(self.control.Iallgather(mine, all_say).Test, what, self.number)
         return all_say
 
     def until(self, is_done: Callable[[], bool], what: Callable[[], str], call: int | None = None) -> None:
-        """call    the group that all members come to a call of, by its number: it is done when the last has come"""
+        """call    number of the group, if all members must make this call: it is done when the last has made it"""
         began = time.monotonic()
         while not asked(is_done):
             if time.monotonic() - began > AWAKE:
@@ -139,9 +139,9 @@ class MPIGroup(ProcessGroup):
 
 
 class Message:
-    """A message, and before it a header: its dtype, its shape, and the line that sends it.
+    """A message, preceded by a header: its dtype, its shape, and the line that sends it.
 
-    needs    the rank at its other end
+    needs    the rank at the other end, in a tuple
     """
 
     def __init__(self, g: MPIGroup, x: np.ndarray, other: int):
@@ -176,7 +176,7 @@ class Receipt(Message):
         return self.fits() and not self.data.Test()
 
     def fits(self) -> bool:
-        """Whether it has begun to arrive. Raises DistributedError if it is something else."""
+        """Whether its header has arrived. Raises DistributedError if shape or dtype differ."""
         if not self.header.Test():
             return False
         if not self.said.startswith(self.spec):
@@ -184,7 +184,7 @@ class Receipt(Message):
             sent = self.said[SIGNED:].rstrip(b"\0").decode(errors="replace")
             raise DistributedError(
                 f"rank {self.me} receives {named(*self.wanted)} at {self.place}, and rank {self.needs[0]} sends "
-                f"{sent}: recv takes a tensor of the shape and dtype that are sent"
+                f"{sent}: recv needs a tensor of the shape and dtype that are sent"
             )
         return True
 
@@ -200,27 +200,27 @@ def located(dtype: Any, shape: tuple[int, ...], where: Any) -> bytes:
 
 
 def asked(is_done: Callable[[], bool]) -> bool:
-    """Whether it is done, asked so often in C: asking moves the transfer on."""
+    """Whether it is done, after up to BURST tests in C: testing progresses the transfer."""
     return any(map(call, repeat(is_done, BURST)))
 
 
 @lru_cache(maxsize=1024)
 def signed(what: str) -> bytes:
-    """The beginning of a text, and a sum of all of it."""
+    """The beginning of a text, and a checksum of the whole."""
     words = what.encode()
     return words[: SIGNED - 4].ljust(SIGNED - 4) + crc32(words).to_bytes(4, "big")
 
 
 def moved(x: np.ndarray) -> np.ndarray:
-    """The same memory in a dtype that MPI takes: who only moves bytes need not know what they mean.
+    """A view of the same memory in a dtype that MPI takes: to move bytes, their meaning does not matter.
 
-    The greatest of booleans is also that of bytes, and so for the smallest and the product.
+    For booleans, maximum, minimum and product of the bytes are also right.
     """
     return x.view(MOVED[x.dtype]) if x.dtype in MOVED else x
 
 
 def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
-    """The same question; with the answer that it is done, x is what arrived in `wide`."""
+    """A test like `arrived` that, on completion, also copies `wide` into x."""
 
     def is_done() -> bool:
         if not arrived():
@@ -232,7 +232,7 @@ def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Call
 
 
 def world(timeout: float) -> MPIGroup:
-    """All processes. They agree to be it first: to make communicators, MPI waits for all, and cannot be asked."""
+    """The group of all processes. They agree first: making communicators blocks until all call it, without a test."""
     everyone, ranks = MPI.COMM_WORLD, tuple(range(MPI.COMM_WORLD.size))
     start = shared() if LAUNCHED in os.environ else opened(Board.made(everyone.size), last=True)
     MPIGroup("start", everyone, everyone, ranks, timeout, start).agree("init_process_group", place)
@@ -241,7 +241,7 @@ def world(timeout: float) -> MPIGroup:
 
 @cache
 def shared() -> Board:
-    """The launcher's board, or else one for each machine: on it, those of others seem to compute for ever."""
+    """The launcher's board, or one for each machine, on which ranks of other machines always seem to compute."""
     if LAUNCHED in os.environ:
         board = opened(os.environ[LAUNCHED])
     else:

@@ -1,7 +1,7 @@
-"""The group "nccl": arrays on GPUs, one for each process, go from GPU to GPU by NVIDIA's NCCL, by way of CuPy.
+"""The group "nccl": one GPU for each process; arrays go from GPU to GPU by NVIDIA's NCCL, called through CuPy.
 
-Processes find each other, and agree, by MPI. What is on the CPU goes by MPI too; and so do, through the host's memory,
-messages, gather, scatter and all_to_all of what is on a GPU, and the ops of functional.py.
+Processes find each other, and agree, by MPI. CPU arrays go by MPI too. Messages, gather, scatter and all_to_all of GPU
+arrays, and the ops of functional.py, go by MPI through the host's memory.
 
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/colls.html
 """
@@ -27,7 +27,7 @@ TYPES = "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()  
 
 
 class NcclGroup(MPIGroup):
-    """A group whose members have a GPU each."""
+    """A group whose members have one GPU each."""
 
     on_gpu = frozenset({"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"})
 
@@ -36,15 +36,15 @@ class NcclGroup(MPIGroup):
         cupy = GPU.xp
         cuda = self.cuda = cupy.cuda
         if not cuda.nccl.available:
-            raise DistributedError("CuPy finds no NCCL: pip install nvidia-nccl-cu13, or take the backend 'mpi'")
+            raise DistributedError("CuPy finds no NCCL: pip install nvidia-nccl-cu13, or use the backend 'mpi'")
         known = self.comm.bcast(cuda.nccl.get_unique_id() if self.rank == 0 else None, 0)
         self.nccl = cuda.nccl.NcclCommunicator(self.size, known, self.rank)
 
     def begun(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool]:
-        """NCCL's call from x to y on the stream of this thread: what comes after it there waits by itself."""
+        """Start an NCCL call from x to y on this thread's stream; later work on the stream waits for it by itself."""
         cuda, name = self.cuda, "uint8" if x.dtype == bool else x.dtype.name
         if name not in TYPES:
-            raise DTypeError(f"{call}: NCCL knows {', '.join(TYPES)}, and this is {name}: take the backend 'mpi'")
+            raise DTypeError(f"{call}: NCCL takes {', '.join(TYPES)}, and got {name}: use the backend 'mpi'")
         stream, event = cuda.get_current_stream(), cuda.Event(disable_timing=True)
         dtype = getattr(cuda.nccl, f"NCCL_{name.upper()}")
         getattr(self.nccl, call)(x.data.ptr, y.data.ptr, count, dtype, *rest, stream.ptr)
@@ -52,7 +52,7 @@ class NcclGroup(MPIGroup):
         return lambda: bool(event.done)
 
     def reduction(self, op: ReduceOp) -> int:
-        """What NCCL calls it."""
+        """NCCL's constant for this reduction."""
         return int(getattr(self.cuda.nccl, REDUCE[op]))
 
     def all_reduce(self, x: Any, op: ReduceOp) -> Callable[[], bool]:
@@ -86,11 +86,11 @@ class NcclGroup(MPIGroup):
 
 
 def one_gpu_each(group: MPIGroup) -> None:
-    """Of the GPUs of a machine, that one is taken whose number is the process's, among those of the machine."""
+    """Select the GPU whose number is this process's rank among the processes of its machine."""
     from mpi4py import MPI
 
     here, cupy = group.comm.Split_type(MPI.COMM_TYPE_SHARED), GPU.xp
     n = cupy.cuda.runtime.getDeviceCount()
     if here.Get_size() > n:
-        raise DistributedError(f"NCCL takes a GPU for each process, and {here.Get_size()} share {n}: take 'mpi'")
+        raise DistributedError(f"NCCL needs a GPU for each process, and {here.Get_size()} share {n}: use 'mpi'")
     cupy.cuda.Device(here.Get_rank()).use()

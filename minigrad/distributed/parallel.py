@@ -1,10 +1,10 @@
-"""`%%parallel -n 4`: a cell of a notebook, run by ranks, each a process of its own. Load it with
+"""`%%parallel -n 4`: run a notebook cell on ranks, each a process of its own. Load it with
 `%load_ext minigrad.distributed.parallel`.
 
     %%parallel -n 4 -i x,steps -o loss
 
-The kernel takes no part: ranks know nothing of the notebook but what -i names, and what they find goes with them, but
-for what -o names: a list of it, with the value of each rank, is the notebook's then. So a cell says all that it is of.
+The kernel does not take part. Ranks see only the notebook's names listed after -i. Their own names are lost at the end,
+except those listed after -o: the notebook gets a list of their values by rank. So a cell states its inputs and outputs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .group import DistributedError
 from .launcher import together
 
 magic: Any = magic_arguments
-OFTEN = 0.2  # seconds between two looks of the reader's
-RECORDED = "minigrad"  # in an output's metadata: what -o named, so that a notebook is a record of its runs
-TAIL = 8  # lines of each rank that are shown while it runs
+OFTEN = 0.2  # seconds between two updates of the display
+RECORDED = "minigrad"  # key of an output's metadata for the values of -o, so that a notebook records its runs
+TAIL = 8  # lines of each rank shown while it runs
 
 
 class Shown:
-    """A text as a notebook shows it."""
+    """A text shown without quotes in a notebook."""
 
     def __init__(self, text: str):
         self.text = text
@@ -41,7 +41,7 @@ class Shown:
 
 
 class Output:
-    """What ranks print: the last lines of each while they run, and then all, in the order of ranks."""
+    """The output of ranks: the last lines of each while they run, then all lines, in the order of ranks."""
 
     def __init__(self, n: int):
         self.lines: list[list[str]] = [[] for _ in range(n)]
@@ -56,11 +56,11 @@ class Output:
             self.show("\n".join([f"{self.title}, running", *(line for lines in self.lines for line in lines[-TAIL:])]))
 
     def show(self, text: str, **metadata: str) -> None:
-        if self.handle is not None:  # in a terminal there is nothing to write over
+        if self.handle is not None:  # None in a terminal, which cannot update output
             self.handle.update(Shown(text), metadata=metadata)
 
     def close(self, given: dict[str, Any]) -> None:
-        """Show all lines, under the title of the beginning: a notebook that runs again shows the same."""
+        """Show all lines, under the first title, so that a second run of the notebook shows the same."""
         self.show(self.title, **({RECORDED: encoded(given)} if given else {}))
         for line in (line for lines in self.lines for line in lines):
             print(line)
@@ -82,14 +82,14 @@ def decoded(text: str) -> dict[str, Any]:
 
 
 class CellError(DistributedError):
-    """A cell that failed on a rank. A notebook shows the rank's traceback, and not the kernel's."""
+    """A cell failed on a rank. A notebook shows the rank's traceback instead of the kernel's."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
 
 
 def parallel(line: str, cell: str) -> None:
-    """Run the cell on several ranks, processes of their own that talk by mg.distributed."""
+    """Run the cell on several ranks, which are processes connected by mg.distributed."""
     shell: Any = get_ipython()
     said = magic.parse_argstring(parallel, line)
     n, reads, gives = said.n, names(said.i), names(said.o)
@@ -111,16 +111,16 @@ def parallel(line: str, cell: str) -> None:
     shell.user_ns.update(found)
 
 
-@cache  # loaded again, it takes no argument twice
+@cache  # on a second load, arguments must not be added again
 def of_a_line() -> Any:
-    """What `%%parallel` is followed by, as IPython's own magics say it; `%%parallel?` shows it."""
-    read = "names of the notebook's that the cell reads, as x,y: what mg.save takes"
-    give = "names of the cell's: the notebook gets a list of each, by rank"
+    """The magic with its options, declared as in IPython's own magics; `%%parallel?` shows them."""
+    read = "the notebook's names that the cell reads, as x,y: values that mg.save takes"
+    give = "the cell's names to return: the notebook gets a list of each, by rank"
     for name, usual, kind, about in (
-        ("-t", None, float, "seconds after which all are ended"),
+        ("-t", None, float, "seconds after which all ranks are ended"),
         ("-o", "", str, give),
         ("-i", "", str, read),
-        ("-n", 2, int, "how many ranks"),
+        ("-n", 2, int, "number of ranks"),
     ):
         magic.argument(name, default=usual, type=kind, help=about)(parallel)
     return magic.magic_arguments()(parallel)

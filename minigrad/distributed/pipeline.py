@@ -1,8 +1,8 @@
-"""A network in stages, each on a process, and a batch in microbatches that pass through: any schedule, run.
+"""Runs any pipeline schedule: a network cut into stages on processes, and a batch cut into microbatches.
 
-Activations go up the stages and gradients down, in messages with a tag for each stage, way and microbatch. Nobody waits
-until his own message has arrived; so processes wait for one another only where the schedule says so, and of a schedule
-it is known before it runs that nobody waits for ever. Gradients of the microbatches add up in `.grad`.
+Activations go up the stages and gradients down, in messages with a tag for each stage, direction and microbatch. A
+sender does not wait for delivery, so processes wait for one another only as the schedule requires; a Schedule is
+checked for deadlocks when it is made. Gradients of the microbatches add up in `.grad`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from .group import DistributedError, ProcessGroup, Work
 from .schedules import Schedule, Task, schedule
 from .world import found
 
-HEAD = 1024  # bytes of what is said of a stage's outputs, once in a run
+HEAD = 1024  # bytes of the message that describes a stage's outputs, once in a run
 
 
 @dataclass(eq=False)
 class PipelineStage:
-    """Stage `stage_index` of `num_stages`: a module, called with the tensors that the stage before it gave.
+    """Stage `stage_index` of `num_stages`: a module, called with the output of the stage before it.
 
-    It is on process stage_index of the group, modulo their number. A tuple is given to a Sequential as such, as its
-    parts give it to one another, and to another module as arguments.
+    It runs on process stage_index modulo the group's size. A Sequential gets a tuple as one argument, as its own parts
+    do; another module gets the elements as arguments.
     """
 
     submodule: Any
@@ -57,15 +57,15 @@ class PipelineStage:
 
 
 class Pipeline:
-    """The stages of this process, which run a schedule together with those of the others. All make the same calls.
+    """The stages of this process, which run a schedule with those of other processes. All make the same calls.
 
-    loss_fn        gives of output and target of a microbatch a number, in the last stage
-    scale_grads    whether gradients are divided by the number of microbatches, so that for a loss that is a mean they
-                   are those of the whole batch; for a sum, False
+    loss_fn        computes the loss of a microbatch from output and target, in the last stage
+    scale_grads    whether to divide gradients by the number of microbatches: if the loss is a mean, they are then those
+                   of the whole batch; False if it is a sum
 
-    What a module works out over a batch, as BatchNorm does, it works out over a microbatch. The first output of a stage
-    for a batch goes with a message of its dtypes and shapes, HEAD bytes. Raises DistributedError where the stages are
-    not those of this process, or the others run another schedule.
+    Batch statistics, as in BatchNorm, are computed for each microbatch. Before a stage's first output in a run goes a
+    message of HEAD bytes with dtypes and shapes. Raises DistributedError if the stages are not those of this process,
+    or other processes run another schedule.
     """
 
     def __init__(
@@ -81,26 +81,26 @@ class Pipeline:
         if got != wanted or schedule.workers != g.size:
             raise DistributedError(
                 f"{schedule.name} for {schedule.workers} processes of {v} stages: process {g.rank} of {g.size} has "
-                f"stages {wanted}, (which, of how many), and got {got}"
+                f"stages {wanted}, (stage_index, num_stages), and got {got}"
             )
         g.agree(f"pipeline {schedule.name} {zlib.crc32(repr(schedule.steps).encode()):x}", place)
-        self.group = g.split(f"{g.name} pipeline", g.ranks) or g  # whose messages are none but these
+        self.group = g.split(f"{g.name} pipeline", g.ranks) or g  # a group of its own, so that no other messages mix in
         self.stages, self.schedule, self.loss_fn = stages, schedule, loss_fn
         self.scale = 1 / schedule.microbatches if scale_grads else 1.0
 
     def step(self, *args: Tensor, target: Tensor | None = None, losses: list[Tensor] | None = None) -> Any:
-        """Forward and backward of a batch; the outputs, where the last stage is.
+        """Run forward and backward of a batch; returns the outputs in the last stage's process.
 
-        args      of the first stage, where that is; cut along their first axis
-        target    of loss_fn, where the last stage is
-        losses    to which each microbatch's loss is added, there
+        args      inputs, only in the first stage's process; cut along their first axis
+        target    for loss_fn, only in the last stage's process
+        losses    a list that gets each microbatch's loss, in the last stage's process
 
-        Raises ShapeError where a batch has no microbatches of one size, or a stage gives them different shapes.
+        Raises ShapeError if the microbatches are not of one size, or a stage's outputs differ in shape between them.
         """
         return self.run(self.schedule, args, target, losses)
 
     def eval(self, *args: Tensor, target: Tensor | None = None, losses: list[Tensor] | None = None) -> Any:
-        """Forward alone, under no_grad(); modules are in training or not, as they are."""
+        """Forward only, under no_grad(); does not switch modules to evaluation."""
         with no_grad():
             return self.run(self.schedule.forward_only(), args, target, losses)
 
@@ -110,8 +110,8 @@ class Pipeline:
         judges = self.last in here and (ran is self.schedule or losses is not None)
         if bool(args) != (0 in here) or (judges and (target is None or self.loss_fn is None)):
             raise DistributedError(
-                f"a pipeline has its inputs from the process of the first stage, target and loss_fn from that of the "
-                f"last; that of stages {here} of {ran.stages} got {len(args)} inputs, target {target}, {self.loss_fn}"
+                f"a pipeline takes its inputs from the process of the first stage, target and loss_fn from that of "
+                f"the last; stages {here} of {ran.stages} got {len(args)} inputs, target {target}, {self.loss_fn}"
             )
         self.given, self.losses = microbatches(args, m) if args else [], losses
         self.targets = microbatches([target], m) if target is not None and judges else None
@@ -129,14 +129,14 @@ class Pipeline:
         return whole if self.several else whole[0]
 
     def forward(self, stage: PipelineStage, i: int) -> tuple[float, float]:
-        """Of microbatch i; from when to when it was computed."""
+        """Run forward of microbatch i; returns when its computation began and ended."""
         s = stage.stage_index
         xs, several, n = self.messages.inputs(stage, i) if s else (self.given[i], False, len(self.given[i][0]))
         began = perf_counter()
         y = stage(xs, several)
         ys = y if isinstance(y, tuple) else (y,)
         if not all(isinstance(each, Tensor) for each in ys):
-            raise TypeError(f"stage {s} of a pipeline gives a tensor or a tuple of tensors, and gave {y!r}")
+            raise TypeError(f"stage {s} of a pipeline must return a tensor or a tuple of tensors, and returned {y!r}")
         if s == self.last:
             self.outputs[i], self.several = [each.detach() for each in ys], ys is y
             ys = (self.loss(y, n, *self.targets[i]),) if self.targets else ()
@@ -150,7 +150,7 @@ class Pipeline:
         return began, ended
 
     def loss(self, y: Any, n: int, target: Tensor) -> Tensor:
-        """Of a microbatch of n. Raises ShapeError where targets are of fewer or more, which might be repeated."""
+        """The loss of a microbatch of n. Raises ShapeError for another number of targets, which might broadcast."""
         assert self.loss_fn
         if len(target) != n:
             m = self.ran.microbatches
@@ -158,7 +158,7 @@ class Pipeline:
         return self.loss_fn(y, target)
 
     def backward(self, stage: PipelineStage, i: int) -> tuple[float, float]:
-        """Of microbatch i; from when to when it was computed."""
+        """Run backward of microbatch i; returns when its computation began and ended."""
         s = stage.stage_index
         xs, ys = self.kept.pop((s, i))
         if s == self.last:
@@ -177,7 +177,7 @@ class Pipeline:
         return began, ended
 
     def measured(self) -> list[Task]:
-        """The last run, of all processes, in seconds since it began; what waits is not at work. All must call it."""
+        """The tasks of the last run in all processes, in seconds from its start, without waits. All must call it."""
         times = Tensor(np.empty((self.group.size * len(self.times), 2)))
         all_gather_into_tensor(times, Tensor(np.array(self.times)), self.group)
         rows = iter(times.tolist())
@@ -203,17 +203,17 @@ def ScheduleInterleaved1F1B(
     return Pipeline(stages, plan, *args, **options)
 
 
-# -- what passes between stages ---------------------------------------------------------------------
+# -- messages between stages -----------------------------------------------------------------------
 
 
 class Messages:
-    """Those of one run, of m microbatches: outputs up the stages, gradients down. Each has a tag of its own."""
+    """The messages of one run of m microbatches: outputs up the stages, gradients down. Each has its own tag."""
 
     def __init__(self, group: ProcessGroup, m: int):
         self.group, self.m = group, m
-        self.said, self.heard = dict[int, str](), dict[int, Any]()  # stage → what its outputs are, its inputs
+        self.said, self.heard = dict[int, str](), dict[int, Any]()  # stage → description of its outputs, of its inputs
         self.under_way = list[Work]()
-        self.own = dict[int, list[Tensor]]()  # to itself, of a process that is alone
+        self.own = dict[int, list[Tensor]]()  # messages of a single process to itself
 
     def send(self, x: Tensor, stage: int, tag: int) -> None:
         if self.group.size == 1:
@@ -229,7 +229,7 @@ class Messages:
         return x
 
     def tag(self, stage: int, i: int, way: int) -> int:
-        """Of what passes between that stage and the next: 0 its outputs for microbatch i, 1 gradients, 2 the head."""
+        """The tag of a message between a stage and the next; way: 0 outputs for microbatch i, 1 gradients, 2 head."""
         return (stage * self.m + i) * 3 + way
 
     def give_outputs(self, s: int, i: int, ys: Sequence[Tensor], several: bool, n: int) -> None:
@@ -237,8 +237,8 @@ class Messages:
         first = s not in self.said
         if len(said) > HEAD or self.said.setdefault(s, said) != said:
             raise ShapeError(
-                f"stage {s} gives {said} for microbatch {i}, and gave {self.said.get(s)} before: the next stage makes "
-                f"room for outputs that are all alike, and are told in {HEAD} letters"
+                f"stage {s} gives {said} for microbatch {i}, and gave {self.said.get(s)} before: all outputs of a "
+                f"stage must have the same specs, described in {HEAD} bytes"
             )
         if first:
             self.send(Tensor(np.frombuffer(said.encode().ljust(HEAD), np.uint8).copy()), s + 1, self.tag(s, 0, 2))
@@ -246,7 +246,7 @@ class Messages:
             self.send(y.detach(), s + 1, self.tag(s, i, 0))
 
     def inputs(self, stage: PipelineStage, i: int) -> tuple[tuple[Tensor, ...], bool, int]:
-        """What the stage before gave for microbatch i, whether that was a tuple, and how large a microbatch is."""
+        """The previous stage's output for microbatch i, whether it was a tuple, and the size of a microbatch."""
         s = stage.stage_index
         if s not in self.heard:
             head = self.recv(Spec((HEAD,), np.dtype(np.uint8), CPU), s - 1, self.tag(s - 1, 0, 2))
@@ -257,12 +257,12 @@ class Messages:
         return tuple(self.recv(spec, s - 1, tag).requires_grad_(learns) for spec, learns in specs), several, n
 
     def move_on(self, wait: bool = False) -> None:
-        """Let go of what has arrived, or wait until all has."""
+        """Drop completed messages; with `wait`, wait for all."""
         self.under_way = [work for work in self.under_way if not (work.wait() if wait else work.is_completed())]
 
 
 def microbatches(xs: Sequence[Tensor], m: int) -> list[tuple[Tensor, ...]]:
-    """A batch, cut along its first axis."""
+    """Cut a batch along its first axis into m microbatches."""
     n, odd = divmod(min((x.shape or (0,))[0] for x in xs), m)
     if odd or not n or any(len(x) != n * m for x in xs):
         got = ", ".join(str(x.spec) for x in xs)

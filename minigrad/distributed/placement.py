@@ -1,15 +1,15 @@
-"""Static placement: one graph, whose nodes say in which process they are computed.
+"""Static placement: one graph, whose nodes are assigned to processes.
 
     with mg.device("worker:0"): w = mg.Variable(…)
     with mg.device("worker:1"): y = x @ w
-    with dist.Session(g) as session: session.run(y, {x: data})      # in every process alike
+    with dist.Session(g) as session: session.run(y, {x: data})      # the same in every process
 
-Each process keeps its part of what a run needs. Where an edge goes from one part to another, Send and Recv take its
-place, once for each process that reads the value, however many of its nodes do. Abadi et al. 2016, “TensorFlow:
-Large-Scale Machine Learning on Heterogeneous Distributed Systems”, §3.2.2. https://arxiv.org/abs/1603.04467
+Each process keeps its part of the graph of a run. A Send and a Recv replace an edge between two parts, once for each
+process that reads the value, however many of its nodes do. Abadi et al. 2016, “TensorFlow: Large-Scale Machine Learning
+on Heterogeneous Distributed Systems”, §3.2.2. https://arxiv.org/abs/1603.04467
 
-All walk through the whole graph in the same order, and each does its share of sending and receiving in that order: the
-first of what is still to come, in this order, is always possible, and so nobody waits for ever.
+All processes walk the whole graph in the same order, and each sends and receives its messages in that order. The first
+pending message in this order can always proceed, so there is no deadlock.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from .group import ProcessGroup, Work
 from .transfer import counted
 from .world import found, new_group
 
-under_way: dict[str, list[Work]] = {}  # group → what was sent in a run that is not over
+under_way: dict[str, list[Work]] = {}  # group → its sends in the current run
 
 
 @dataclass(frozen=True)
 class Send(Collective):
-    """x goes to another process; what is waited for is done before.
+    """Send x to another process, after the nodes that it depends on.
 
-    what    the name of the node that is sent
-    tag     the number of the message in the run
-    peer    the place of the other process in the group
+    what    name of the node that is sent
+    tag     number of the message in the run
+    peer    index of the other process in the group
     """
 
     what: str
@@ -60,7 +60,7 @@ class Send(Collective):
         return Specs(())
 
     def forward(self, xp: Any, x: Any, *waits: Any) -> Any:
-        g, x = self.members, np.array(CPU.array(x), order="C")  # of a memory that the run uses again
+        g, x = self.members, np.array(CPU.array(x), order="C")  # a copy: the run reuses x's memory
         counted("send", Spec(x.shape, x.dtype))
         begun = Work(g.send(x, self.peer, self.tag), x.tobytes, g.until, lambda: self.label)
         under_way.setdefault(self.group, []).append(begun)
@@ -69,7 +69,7 @@ class Send(Collective):
 
 @dataclass(frozen=True)
 class Recv(Send):
-    """y = what another process sends"""
+    """y = the value that another process sends"""
 
     spec: Spec
 
@@ -87,12 +87,12 @@ class Recv(Send):
 
 
 class Cut:
-    """A run, cut into what each process does.
+    """One process's part of a run.
 
-    at       node → the process that computes it; None for every process that reads it, of what is placed nowhere
-    here     node → what stands for it in this process
-    sent     (node, process that reads it) → the number of the message
-    last     the last effect here
+    at       node → the process that computes it; None for a node without a place, computed in each that reads it
+    here     node → its counterpart in this process
+    sent     (node, process that reads it) → number of the message
+    last     the last effect in this process
     """
 
     def __init__(self, graph: StaticGraph, run: Pruned, group: str, rank: int, size: int):
@@ -105,7 +105,7 @@ class Cut:
         self.last: Node | None = None
 
     def part(self, fetched: int) -> Pruned:
-        """What this process does. What is fetched comes to all of them: each has asked for it."""
+        """The part of this process. All processes get the fetched values."""
         for node in dict.fromkeys((*self.run.graph.inputs, *self.run.graph.nodes)):
             if type(node.op) is not ops.ControlDep:
                 self.step(node)
@@ -113,7 +113,7 @@ class Cut:
         results = [y and [self.brought(y, to) for to in range(self.size)][self.rank] for y in ys[:fetched]]
         kept: dict[str, Node] = {}
         for name, y in zip(self.run.writes, ys[fetched:]):
-            assert y is not None  # what is written has a value
+            assert y is not None  # a write has a value
             new = self.brought(y, owner := self.owner(name) or 0)
             kept |= {name: new} if owner == self.rank else {}
         effects = [] if self.last is None else [Node(ops.ControlDep(), (DONE, self.last))]
@@ -124,7 +124,7 @@ class Cut:
         return Pruned(Graph(tuple(reads), outputs), tuple(reads.values()), tuple(kept), names)
 
     def step(self, node: Node) -> None:
-        """The next node: what it reads is brought to where it is."""
+        """Place the next node, and bring its operands to its process."""
         xs = self.operands(node)
         self.at[node] = at = self.place_of(node, [self.at[x] for x in xs])
         if at is not None and at >= self.size:
@@ -134,27 +134,27 @@ class Cut:
             self.here[node] = self.done(node, node.op, here) if node.inputs or node.op.effect else node
 
     def operands(self, node: Node) -> list[Node]:
-        """What a node reads, and not what it only comes after, which is settled anew in each process."""
+        """The operands of a node, without control dependencies, which each process orders again."""
         alone = node.op.effect and not self.graph.symbols[name_of(node)].node.inputs
         return [] if alone else [source(x) for x in node.inputs]
 
     def place_of(self, node: Node, places: Sequence[int | None]) -> int | None:
-        """Where a node was put; else where an operand is; else with the first, if there must be only one of it."""
+        """The node's assigned process; else an operand's; else the first process, for an effect."""
         what = self.reads.get(node)
         if isinstance(what, str):
             return self.owner(what)
-        if isinstance(node.op, ops.Const | ops.NextKey):  # keys are of one sequence, whoever draws by them
+        if isinstance(node.op, ops.Const | ops.NextKey):  # one process draws all keys, from one sequence
             return 0 if node.op.effect else None
         said = None if isinstance(node.op, ops.TupleGet) else node.worker
         return next((at for at in (said, *places) if at is not None), 0 if node.op.effect else None)
 
     def owner(self, name: str) -> int | None:
-        """Where a variable is; None for a tensor from outside that nothing in the graph changes: all have it."""
+        """The process of a variable; None for a captured tensor that the graph does not change: all have it."""
         worker = self.graph.symbols[name].node.worker
         return 0 if worker is None and name in self.assigned else worker
 
     def brought(self, x: Node, to: int) -> Node:
-        """What stands for x in a process: x, if it is made there, or what has come. In others, anything."""
+        """Make x available in process `to`, by a message if needed; returns its counterpart in this process."""
         start = self.at[x]
         if start not in (None, to) and (x, to) not in self.sent:
             self.sent[x, to] = tag = len(self.sent)
@@ -166,7 +166,7 @@ class Cut:
         return self.here.get(x, x)
 
     def done(self, like: Node, op: Any, xs: Sequence[Node], suffix: str = "") -> Node:
-        """The node of an op here; of one with an effect, after those before it."""
+        """Add a node to this part; an effect follows the effects before it."""
         if op.effect and self.last is not None:
             xs = [Node(ops.ControlDep(), (xs[0], self.last)), *xs[1:]] if xs else [self.last]
         node: Any = like.naming(Node(op, tuple(xs), None if suffix else like.spec), suffix)
@@ -176,25 +176,25 @@ class Cut:
 
 
 def source(node: Node) -> Node:
-    """The node whose value this is."""
+    """The node that computes this value, behind control dependencies."""
     while type(node.op) is ops.ControlDep:
         node = node.inputs[0]
     return node
 
 
 class Session(Alone):
-    """A session of all processes, each of which runs its part. All make it and call run alike, and get what is fetched.
+    """A session in which each process runs its part. All create it, make the same run calls and get the fetches.
 
-    A node runs where `with mg.device("worker:1"):` put it; another beside its operands; a variable lives on its worker,
-    on the first if none is said; what is placed nowhere is computed wherever it is read. Gradients are beside their
-    forward node, an optimizer's step beside the variable. What is fed is taken where its placeholder is: of one placed
-    nowhere in every process, and there all feed the same. Effects keep their order in each process, not across.
+    `with mg.device("worker:1"):` places nodes; other nodes run with their operands. A variable lives on its worker, by
+    default on the first. A node without any place is computed in each process that reads it. Gradients run with their
+    forward node, an optimizer's step with the variable. A feed is read where its placeholder is; for a placeholder
+    without a place, all processes feed the same. Effects keep their order within a process, not between processes.
 
-    Raises DistributedError where processes run different things, GraphError for workers that there are not.
+    Raises DistributedError if processes make different runs, GraphError for an unknown worker.
     """
 
     workers: ProcessGroup
-    nodes = 0  # of the graph, when plans were made: one that is added may be the first to change a tensor they read
+    nodes = 0  # of the graph when plans were made; a new node may be the first to change a tensor that a plan reads
 
     def __init__(self, graph: StaticGraph | None = None, **options: Any):
         super().__init__(graph, **options)
@@ -225,7 +225,7 @@ class Session(Alone):
 
 
 def worker_graphs(fetches: Sequence[Any], workers: int) -> list[Graph]:
-    """What each of so many processes would run to make the fetches, to be drawn: no process is needed for it."""
+    """The graph that each of so many processes would run to compute the fetches, for drawing; starts no process."""
     graph, nodes = fetches[0].builder, [y.node for y in fetches]
     run = pruned(graph, nodes, [*graph.given])
     return [Cut(graph, run, "world", rank, workers).part(len(nodes)).graph for rank in range(workers)]

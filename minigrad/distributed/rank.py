@@ -1,9 +1,9 @@
-"""What launcher.py starts for each rank: a guard, and its child, which is the rank.
+"""The program that launcher.py starts for each rank: a guard process, whose child is the rank.
 
-The guard knows how the rank ended, be it by a signal, and tells the launcher. It holds an end of a pipe whose other end
-the launcher has: when that is gone, by kill -9 too, the guard ends the rank and all that the rank has started. It does
-so, too, when its own parent is gone, mpiexec's proxy; and a rank whose guard is killed is killed with it. What the rank
-prints goes into another pipe, and after the mark what is known of its end, in lines of JSON.
+The guard reports to the launcher how the rank ended, even by a signal. It holds one end of a pipe, the launcher the
+other: when the launcher ends, even by kill -9, the guard kills the rank and all processes that the rank started. It
+does the same when its own parent, mpiexec's proxy, ends. A rank whose guard is killed is killed too. The rank's output
+goes into a second pipe; reports about its end follow a mark, as lines of JSON.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from typing import Any
 LOOK = 0.02  # seconds
 ENGINE = str(Path(__file__).parents[1])
 MARK = b"\x1e"  # ASCII's record separator
-OVER = "over"  # the file by which a launcher says that it ends in good order, and removes its folder
-PR_SET_PDEATHSIG = 1  # of Linux's prctl: the signal that a process gets when its parent ends
-PLACES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # one of them says which rank this is
+OVER = "over"  # the file that marks an orderly end: the launcher removes its folder itself
+PR_SET_PDEATHSIG = 1  # for Linux's prctl: the signal that a process gets when its parent ends
+PLACES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # one of these variables has the rank's number
 
 
 def main(folder: Path) -> None:
     rank = int(next((os.environ[name] for name in PLACES if name in os.environ), 0))
     life = os.open(folder / "life", os.O_RDONLY | os.O_NONBLOCK)
-    out = os.open(folder / f"rank{rank}", os.O_WRONLY | os.O_NONBLOCK)  # an OSError, if the launcher is gone already
+    out = os.open(folder / f"rank{rank}", os.O_WRONLY | os.O_NONBLOCK)  # OSError if the launcher is already gone
     os.set_blocking(out, True)
-    with contextlib.suppress(PermissionError):  # mpiexec has done so
+    with contextlib.suppress(PermissionError):  # mpiexec may have called setsid already
         os.setsid()
     parent, me = os.getppid(), os.getpid()
     tell(out, guard=me)
@@ -47,7 +47,7 @@ def main(folder: Path) -> None:
         guard(child, life, out, parent, folder)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != me:  # the guard ended before that
+        if os.getppid() != me:  # the guard ended before prctl
             os._exit(1)
     for stream in (1, 2):
         os.dup2(out, stream)
@@ -55,7 +55,7 @@ def main(folder: Path) -> None:
 
 
 def guard(child: int, life: int, out: int, parent: int, folder: Path) -> None:
-    """Report the end of the rank; when the launcher or the parent ends, end the rank, and remove what they cannot."""
+    """Report the rank's end. If launcher or parent ends, kill the rank, and remove the folder if necessary."""
     ended = False
     while not (gone := select.select([life], [], [], LOOK)[0]) and os.getppid() == parent:
         if not ended and (status := os.waitpid(child, os.WNOHANG))[0]:
@@ -71,7 +71,7 @@ def guard(child: int, life: int, out: int, parent: int, folder: Path) -> None:
 
 
 def live(folder: Path, rank: int, out: int) -> None:
-    """Be the rank: run what is to be run, and tell how it ended."""
+    """Run the job as this rank, and report how it ended."""
     job = json.loads((folder / "job.json").read_text("utf-8"))
     sys.path[:] = job["path"]
     board, how, status = None, "its program is over", 0
@@ -89,13 +89,13 @@ def live(folder: Path, rank: int, out: int) -> None:
             stream.flush()
     tell(out, how=how)
     if status:
-        os._exit(status)  # MPI would wait for the others
+        os._exit(status)  # a normal exit would wait for other ranks in MPI
     if board is not None:
         board.end(how)
 
 
 def join_board(rank: int, n: int) -> Any:
-    """The board of the ranks, once MPI has begun: it begins when all have come."""
+    """The board of the ranks, after MPI has started, which waits for all ranks."""
     if n == 1:
         return None
     from mpi4py import MPI
@@ -104,9 +104,9 @@ def join_board(rank: int, n: int) -> Any:
 
     if (n, rank) != (MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank):
         raise RuntimeError(
-            f"mpiexec started rank {rank} of {n}, and mpi4py takes it for {MPI.COMM_WORLD.rank} of "
-            f"{MPI.COMM_WORLD.size}: it has found another MPI, {MPI.Get_library_version().splitlines()[0]}. "
-            "Let there be one of mpich, openmpi and impi-rt in this environment"
+            f"mpiexec started rank {rank} of {n}, but mpi4py sees rank {MPI.COMM_WORLD.rank} of "
+            f"{MPI.COMM_WORLD.size}: mpi4py found another MPI, {MPI.Get_library_version().splitlines()[0]}. "
+            "Install only one of mpich, openmpi and impi-rt in this environment"
         )
     return Board(os.environ[LAUNCHED], n, rank)
 
@@ -118,7 +118,7 @@ def run(job: dict[str, Any], folder: Path, rank: int) -> None:
         runpy.run_path(job["script"], run_name="__main__")
         return
     from minigrad import saving
-    from minigrad.files.saving.values import (  # without the compiler, which takes as long as the rest
+    from minigrad.files.saving.values import (  # without the compiler, which takes as long to import as the rest
         load_values,
         save_values,
     )
@@ -135,7 +135,7 @@ def run(job: dict[str, Any], folder: Path, rank: int) -> None:
 
 
 def shown(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
-    """Run a text; if it ends with an expression, print its value, as a notebook does."""
+    """Run a text; if its last statement is an expression, print its value, as a notebook does."""
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, file, "exec"), names)
     if last is not None:
@@ -143,7 +143,7 @@ def shown(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
 
 
 def of_the_user(error: BaseException) -> Any:
-    """Its traceback without what leads to the program, and of a call that was refused, what is inside the call."""
+    """The error's traceback, without the frames before the user's program and, for DistributedError, below it."""
     tb = error.__traceback__
     while (
         tb
@@ -165,7 +165,7 @@ def last_line(error: BaseException) -> str:
 
 
 def tell(out: int, **said: Any) -> None:
-    with contextlib.suppress(BrokenPipeError):  # nobody is left to be told
+    with contextlib.suppress(BrokenPipeError):  # the launcher is gone
         os.write(out, MARK + json.dumps(said).encode() + b"\n")
 
 

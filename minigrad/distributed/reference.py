@@ -1,7 +1,7 @@
-"""The groups "ring", "tree" and "halving": collectives by algorithms.py, on sends and receives of MPI.
+"""The groups "ring", "tree" and "halving": collectives by algorithms.py, on MPI's sends and receives.
 
-They are backends, as PyTorch's "gloo" and "nccl" are: `init_process_group("ring")`, and a program stays as it is. What
-an algorithm does not have, ring and tree lend it; all_to_all is MPI's.
+They are backends, like PyTorch's "gloo" and "nccl": `init_process_group("ring")`, with no other change to a program.
+Collectives that an algorithm lacks come from ring and tree; all_to_all, gather and scatter are MPI's.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ REDUCE: dict[ReduceOp, Callable[..., Any]] = {
     ReduceOp.MIN: np.minimum,
     ReduceOp.MAX: np.maximum,
 }
-under_way: list[Iterator[bool]] = []  # of all groups: who waits for one moves all on, for others wait for those
+under_way: list[Iterator[bool]] = []  # of all groups: a wait for one progresses all, as other ranks may need it
 
 
 def move_on() -> None:
-    """Begin each round whose turn it is."""
+    """Progress all running algorithms."""
     under_way[:] = [steps for steps in under_way if not next(steps, True)]
 
 
 class ReferenceGroup(MPIGroup):
-    """A group that adds up by itself: MPI carries messages from one process to another, and no more."""
+    """A group that runs its reductions itself: MPI only carries messages between two processes."""
 
     def __init__(self, group: MPIGroup, algorithm: str):
         vars(self).update(vars(group))
-        self.algorithm, self.posted = algorithm, group.comm.Dup()  # where no message of a user's is taken for another
+        self.algorithm, self.posted = algorithm, group.comm.Dup()  # separate from the user's messages
         self.begun = 0
         halves = algorithm == "halving" and self.size & (self.size - 1) == 0
         self.scattering = halving_reduce_scatter if halves else ring_reduce_scatter
@@ -78,12 +78,12 @@ class ReferenceGroup(MPIGroup):
             move_on()
             return is_done()
 
-        vars(moved_and_done)["needs"] = getattr(is_done, "needs", ())  # a message's other end
+        vars(moved_and_done)["needs"] = getattr(is_done, "needs", ())  # the rank at a message's other end
         super().until(moved_and_done, what, *more)
 
     def run(self, rounds: Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:
-        """The rounds of this rank, each begun when the one before is over."""
-        self.begun += 1  # all members begin the same transfers in the same order: so messages of two are told apart
+        """Start this rank's rounds; each begins when the one before is over. Returns a test for the end."""
+        self.begun += 1  # the same number in all members, who begin transfers in one order: the tag of this one
         steps = self.steps(rounds, x.reshape(-1), REDUCE[op], self.begun % 2**15)
         under_way.append(steps)
         move_on()
@@ -95,7 +95,7 @@ class ReferenceGroup(MPIGroup):
         return is_done
 
     def steps(self, rounds: Rounds, x: np.ndarray, add: Callable[..., Any], tag: int) -> Iterator[bool]:
-        """False, as long as a message is on its way."""
+        """A generator that runs the rounds; yields False while a message is pending."""
         heard = [watcher.sent for watcher in current.mode.watchers if hasattr(watcher, "sent")]
         for said in rounds:
             arrived = [(m, np.empty_like(x[m.part])) for m in said if isinstance(m, Recv)]

@@ -1,5 +1,5 @@
-"""DistributedSampler: to each process its share of a data set. PyTorch has it in torch.utils.data; imports go one way
-here, and mg.utils knows no processes.
+"""DistributedSampler: deals each process its share of a data set. PyTorch has it in torch.utils.data; here imports go
+in one direction, and mg.utils does not import mg.distributed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .world import get_rank, get_world_size
 class DistributedSampler(Sampler):
     """Every `num_replicas`-th number, from `rank` on: mg.data.DataLoader(data, sampler=DistributedSampler(data)).
 
-    num_replicas    how many shares there are; as many as processes if None
-    rank            which of them this is; this process's if None
-    shuffle         whether the order is drawn, from `seed` and the epoch alone, so that all draw the same
-    drop_last       whether the last ones are left out where they cannot be dealt evenly; else the first come again
+    num_replicas    number of shares; the number of processes if None
+    rank            number of this share; this process's rank if None
+    shuffle         whether to shuffle; the order depends only on `seed` and the epoch, so all processes agree
+    drop_last       whether to drop the examples that cannot be dealt evenly; otherwise the first ones are repeated
 
-    set_epoch says which order comes next: as in PyTorch, it is the same until then.
+    Call set_epoch before each epoch: as in PyTorch, the order stays the same until then.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class DistributedSampler(Sampler):
         self.num_replicas = get_world_size() if num_replicas is None else num_replicas
         self.rank = get_rank() if rank is None else rank
         if not 0 <= self.rank < self.num_replicas:
-            raise ValueError(f"DistributedSampler: rank is 0 to {self.num_replicas - 1}, and got {self.rank}")
+            raise ValueError(f"DistributedSampler: rank must be 0 to {self.num_replicas - 1}, and got {self.rank}")
         self.dataset, self.shuffle, self.seed, self.drop_last, self.epoch = dataset, shuffle, seed, drop_last, 0
 
     def __len__(self) -> int:
-        """How many numbers each process gets."""
+        """The number of indices that each process gets."""
         n, p = len(self.dataset), self.num_replicas
         return n // p if self.drop_last else -(-n // p)
 
@@ -51,7 +51,7 @@ class DistributedSampler(Sampler):
         return islice(cycle(order), self.rank, len(self) * self.num_replicas, self.num_replicas)
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the order of that epoch come next."""
+        """Use the order of this epoch from now on."""
         self.epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class DistributedSampler(Sampler):
 
     @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
-        """Continue in another's epoch."""
+        """Continue in the epoch of a saved sampler."""
         own = self.state_dict()
         refuse_other_options(self, state_dict, own, **{name: x for name, x in own.items() if name != "epoch"})
         self.epoch = state_dict["epoch"]

@@ -1,7 +1,7 @@
-"""Who does what in a pipeline, in which order: schedules as data.
+"""Pipeline schedules as data: the steps of each worker, in order.
 
-A network is cut into stages, and a batch into m microbatches that pass through. Of p workers with v chunks of the
-network each, worker w has the stages w, p + w, 2p + w, …: forward goes up the stages, and backward down.
+A network is cut into stages, and a batch into m microbatches that pass through them. With p workers, and v chunks of
+the network on each, worker w has the stages w, p + w, 2p + w, …: forward goes up the stages, and backward down.
 
     GPipe               all forward, then all backward. Huang et al. 2019, §2.3. https://arxiv.org/abs/1811.06965
     1F1B                one forward, one backward, as soon as there is one to do; a worker keeps no more microbatches
@@ -22,11 +22,11 @@ from ..engine.base.errors import MinigradError
 
 
 class ScheduleError(MinigradError, ValueError):
-    """A schedule that leaves something out, does it twice, or would wait for ever."""
+    """A schedule that omits a step, repeats one, or would deadlock."""
 
 
 class Step(NamedTuple):
-    """What a worker does next: forward or backward of a microbatch, through one of its chunks."""
+    """A worker's step: forward or backward of a microbatch, through one of its chunks."""
 
     kind: str
     microbatch: int
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A step, on whom and from when to when: worked out beforehand, or measured."""
+    """A step with its worker, start and end: computed in advance, or measured."""
 
     worker: int
     step: Step
@@ -46,15 +46,15 @@ class Task(NamedTuple):
 
 
 def units(_: int, step: Step) -> float:
-    """How long a step takes, if backward takes twice as long as forward."""
+    """The duration of a step, if backward takes twice as long as forward."""
     return 1 if step.kind == "forward" else 2
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The steps of each worker, in order. Raises ScheduleError if they are no run of a pipeline.
+    """The steps of each worker, in order. Raises ScheduleError if they are not a valid pipeline.
 
-    Each worker does forward, and backward if anyone does, of every microbatch through each of its chunks once.
+    Each worker runs forward, and backward unless the schedule has none, once for each microbatch and chunk.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Schedule:
             counts = Counter(steps)
             if wrong := [step for step in (*steps, *wanted) if counts[step] != (step in wanted)]:
                 raise ScheduleError(
-                    f"{self.name}: worker {worker} does {wrong[0]}, {counts[wrong[0]]} times; it is to do, once, "
+                    f"{self.name}: worker {worker} does {wrong[0]}, {counts[wrong[0]]} times; it must do, once, "
                     f"{' and '.join(kinds)} of each of {self.microbatches} microbatches through {self.chunks} chunks"
                 )
         self.timeline()
@@ -80,17 +80,17 @@ class Schedule:
 
     @property
     def stages(self) -> int:
-        """Of the network: chunks of all workers."""
+        """Number of stages of the network: the chunks of all workers."""
         return self.workers * self.chunks
 
     @property
     def messages(self) -> int:
-        """How many activations and gradients workers send one another in a run: one of each, between two stages."""
+        """Number of messages in a run: one of each kind of step per microbatch, between each two stages."""
         kinds = len({step.kind for step in self.steps[0]})
         return kinds * self.microbatches * (self.stages - 1) if self.workers > 1 else 0
 
     def forward_only(self) -> Schedule:
-        """The same without backward, to evaluate by."""
+        """The schedule without backward, for evaluation."""
         steps = [[step for step in steps if step.kind == "forward"] for steps in self.steps]
         return Schedule(f"{self.name}, forward only", steps, self.microbatches, self.chunks)
 
@@ -99,7 +99,7 @@ class Schedule:
         return step.chunk * self.workers + worker
 
     def needs(self, worker: int, step: Step) -> tuple[int, Step] | None:
-        """The worker and the step whose result a step is given; None for forward of the first stage."""
+        """The worker and the step whose result a step needs; None for forward of the first stage."""
         stage = self.stage(worker, step)
         if step.kind == "backward" and stage == self.stages - 1:
             return worker, step._replace(kind="forward")
@@ -107,16 +107,16 @@ class Schedule:
         return None if before < 0 else (before % self.workers, step._replace(chunk=before // self.workers))
 
     def timeline(self, takes: Callable[[int, Step], float] = units, transfer: float = 0) -> list[Task]:
-        """All steps in the order in which they begin, each as early as its worker and what it needs let it.
+        """All steps in the order of their starts, each as early as its worker and its inputs allow.
 
-        takes       worker and step → how long it is at it
-        transfer    how long a result is on its way to another worker
+        takes       worker and step → duration
+        transfer    time until a result reaches another worker
 
-        Raises ScheduleError, with the steps that wait, where workers wait for one another.
+        Raises ScheduleError, with the waiting steps, if workers deadlock.
         """
         done: dict[tuple[int, Step], Task] = {}
         free, at = [0.0] * self.workers, [0] * self.workers
-        waiting: dict[tuple[int, Step], int] = {}  # what is waited for → who waits
+        waiting: dict[tuple[int, Step], int] = {}  # (worker, step) → the worker that waits for it
         ready = [*range(self.workers)]
         while ready:
             worker = ready.pop()
@@ -140,21 +140,21 @@ class Schedule:
 
 
 def schedule(name: str, stages: int, microbatches: int, chunks: int = 1) -> Schedule:
-    """The schedule "gpipe" or "1f1b" of that many workers, with `chunks` stages of the network each.
+    """The schedule "gpipe" or "1f1b" of `stages` workers, with `chunks` stages of the network each.
 
-    Raises ScheduleError where there is none: interleaved 1F1B goes in rounds of as many microbatches as workers.
+    Raises ScheduleError if there is none: interleaved 1F1B needs a multiple of the workers as number of microbatches.
     """
     p, m, v = stages, microbatches, chunks
     known = {"gpipe": "GPipe", "1f1b": "1F1B" if v == 1 else "interleaved 1F1B"}.get(name.lower())
     if known is None:
         raise ScheduleError(f"a schedule is 'gpipe' or '1f1b' (with chunks > 1, interleaved), and got {name!r}")
     if min(p, m, v) < 1:
-        raise ScheduleError(f"{name}: stages, microbatches and chunks are at least 1, and got {p}, {m} and {v}")
+        raise ScheduleError(f"{name}: stages, microbatches and chunks must be at least 1, and got {p}, {m} and {v}")
     if known == "GPipe":
         return Schedule(known, [order(m, v, m, m * v)] * p, m, v)
     if v > 1 and m % p:
         raise ScheduleError(
-            f"{known} goes in rounds of {p} microbatches, one for each worker, and got {m}: take "
+            f"{known} goes in rounds of {p} microbatches, one for each worker, and got {m}: use "
             f"{m + p - m % p}, or chunks=1"
         )
     ahead = [p - w if v == 1 else 2 * (p - 1 - w) + (v - 1) * p + 1 for w in range(p)]
@@ -162,7 +162,7 @@ def schedule(name: str, stages: int, microbatches: int, chunks: int = 1) -> Sche
 
 
 def order(m: int, v: int, a_round: int, ahead: int) -> list[Step]:
-    """Forward `ahead` times, then backward and forward in turn, in rounds of microbatches through all chunks."""
+    """`ahead` forward steps, then backward and forward alternating, in rounds of microbatches through all chunks."""
     firsts = range(0, m, a_round)
     ways = [(i, c) for first in firsts for c in range(v) for i in range(first, min(first + a_round, m))]
     forward = [Step("forward", i, c) for i, c in ways]
@@ -171,13 +171,13 @@ def order(m: int, v: int, a_round: int, ahead: int) -> list[Step]:
     return [*forward[:ahead], *after, *backward[max(len(forward) - ahead, 0) :]]
 
 
-# -- what a run comes to, worked out or measured ----------------------------------------------------
+# -- figures of a run, computed or measured --------------------------------------------------------
 
 
 def bubble_fraction(stages: int, microbatches: int, chunks: int = 1) -> float:
-    """The part of the time in which a worker waits: (p − 1) / (v m + p − 1), of GPipe and of 1F1B alike.
+    """The share of the time in which a worker waits: (p − 1) / (v m + p − 1), for both GPipe and 1F1B.
 
-    Beside the time in which it works that is (p − 1) / (v m): Narayanan et al. 2021, §2.2.
+    Compared with the time in which it works, that is (p − 1) / (v m): Narayanan et al. 2021, §2.2.
     """
     return (stages - 1) / (chunks * microbatches + stages - 1)
 
@@ -189,11 +189,11 @@ def makespan(tasks: Iterable[Task]) -> float:
 
 
 def bubble(tasks: Sequence[Task]) -> float:
-    """The part of the time in which workers wait."""
+    """The share of the time in which workers wait."""
     workers = len({task.worker for task in tasks})
     return 1 - sum(task.end - task.start for task in tasks) / (workers * makespan(tasks))
 
 
 def most_kept(steps: Iterable[Step]) -> int:
-    """The most activations that a worker keeps at a time, of a microbatch in a chunk each: from forward to backward."""
+    """The most activations a worker keeps at once: each of one microbatch and chunk, from forward to backward."""
     return max(accumulate(1 if step.kind == "forward" else -1 for step in steps))

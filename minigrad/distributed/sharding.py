@@ -1,14 +1,14 @@
-"""ZeRO: what every process holds alike is cut up, and each keeps a part. Ψ elements, p processes, K of state for each:
+"""ZeRO: each process keeps only a part of what all would hold. Ψ elements, p processes, K numbers of state for each:
 
                                        parameters   gradients   state      elements that move
-    data parallel (NO_SHARD)           Ψ            Ψ           KΨ         2Ψ    an all-reduce is two of what follows
+    data parallel (NO_SHARD)           Ψ            Ψ           KΨ         2Ψ    an all-reduce is two of those below
     1   ZeroRedundancyOptimizer        Ψ            Ψ           KΨ/p       3Ψ    with DistributedDataParallel before it
     2   SHARD_GRAD_OP                  Ψ            Ψ/p         KΨ/p       2Ψ    reduce-scatter, all-gather
     3   FULL_SHARD                     Ψ/p          Ψ/p         KΨ/p       3Ψ    and an all-gather in backward
 
-SGD has K = 0, with momentum 1, Adam 2; here parameters, gradients and state are of one dtype.
+SGD has K = 0, with momentum 1; Adam has K = 2. Parameters, gradients and state have one dtype here.
 Rajbhandari et al. 2020, “ZeRO: Memory Optimizations Toward Training Trillion Parameter Models”, §5, §7 and table 1. Its
-first stage moves 2Ψ, for gradients go to their owners alone. https://arxiv.org/abs/1910.02054
+first stage moves 2Ψ, because it sends gradients only to their owners. https://arxiv.org/abs/1910.02054
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from .world import found
 
 
 class ShardingStrategy(Enum):
-    """What is cut up: gradients and state; parameters too, which are whole only where a module runs; or nothing."""
+    """FULL_SHARD cuts parameters, gradients and state; SHARD_GRAD_OP only gradients and state; NO_SHARD nothing."""
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -67,21 +67,21 @@ class Shard(Tensor):
 
     def norm(self, *_: Any, **__: Any) -> NoReturn:
         raise DistributedError(
-            f"{self.spec} is one process's part of a gradient, and its norm, or whether it is finite, is not the "
-            "whole's: clip by model.clip_grad_norm_(max_norm); and take bfloat16, which needs no GradScaler"
+            f"{self.spec} is one process's part of a gradient, and does not give the norm, or the finiteness, of the "
+            "whole: clip by model.clip_grad_norm_(max_norm), and use bfloat16, which needs no GradScaler"
         )
 
     isfinite = norm
 
 
 class FlatParameter(Parameter):
-    """The parameters of a unit as one row."""
+    """All parameters of a unit in one array, the row."""
 
     __slots__ = ()
 
 
 class FlatPart(FlatParameter):
-    """This process's part of it."""
+    """This process's part of a FlatParameter."""
 
     __slots__ = ()
 
@@ -93,19 +93,19 @@ class FlatPart(FlatParameter):
 
 
 class FullyShardedDataParallel(Module):
-    """A module whose parameters are one row, a `flat_param`, of which each process keeps a part; called with its batch.
+    """A module whose parameters are one array, `flat_param`; each process keeps a part, and calls it with its batch.
 
     process_group        all processes, if None
     sharding_strategy    see ShardingStrategy
-    auto_wrap_policy     classes of modules inside that become units of their own: what is gathered at once is smaller
+    auto_wrap_policy     classes of inner modules that become units of their own, so that less is gathered at once
 
-    Parameters are whole while their unit runs; with FULL_SHARD they are let go then, what backward keeps of them too,
-    and gathered once more when backward reads it. `.grad` of flat_param is the part of the mean over processes, 0 of
-    what was not used. When it is made, parameters and buffers become those of the first process. What moves each
-    element by itself, as SGD and Adam do, moves parts as it would the whole; Adafactor, Muon and LBFGS do not.
-    SHARD_GRAD_OP keeps parameters whole between steps, too, as the paper's second stage does, PyTorch only in a step.
-    Optimisers are made after this, of the parameters that are then there. Zhao et al. 2023, “PyTorch FSDP: Experiences
-    on Scaling Fully Sharded Data Parallel”, §3 and §4.2. https://arxiv.org/abs/2304.11277
+    Parameters are whole while their unit runs. FULL_SHARD then frees them, also those that backward needs, and gathers
+    them again when backward reads them. `.grad` of flat_param is this process's part of the mean over processes, 0 for
+    unused parameters. The constructor copies parameters and buffers from the first process. Create optimisers after
+    it. Elementwise optimisers, such as SGD and Adam, update parts as they would the whole; Adafactor, Muon and LBFGS do
+    not. SHARD_GRAD_OP keeps parameters whole between steps too, as the paper's second stage does; PyTorch does so only
+    within a step. Zhao et al. 2023, “PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel”, §3 and §4.2.
+    https://arxiv.org/abs/2304.11277
     """
 
     def __init__(
@@ -115,23 +115,17 @@ class FullyShardedDataParallel(Module):
         sharding_strategy: ShardingStrategy = FULL_SHARD,
         auto_wrap_policy: Iterable[type[Module]] = (),
     ):
-        classes = tuple(auto_wrap_policy)
-        for parent in reversed([*module.modules()]):
-            for name, part in [*parent.named_children()]:
-                if isinstance(part, classes):
-                    setattr(parent, name, FullyShardedDataParallel(part, process_group, sharding_strategy))
+        wrap_inner(module, tuple(auto_wrap_policy), process_group, sharding_strategy)
         self.module, self.group, self.strategy = module, found(process_group), sharding_strategy
         own = {name: p for name, p in module.named_parameters() if not isinstance(p, FlatParameter)}
         first = alike(own, module)
         if any((unit.group, unit.strategy) != (self.group, self.strategy) for unit in self.units()):
-            raise ValueError("units inside one another are of one process_group and one sharding_strategy")
+            raise ValueError("nested units must have one process_group and one sharding_strategy")
         make_alike([*own.items(), *module.named_buffers()], self.group)
-        self.places = [
-            [(m, name) for m in module.modules() for name, x in m._own_parameters() if x is p] for p in own.values()
-        ]
+        self.places = [places_of(p, module) for p in own.values()]
         self.shapes = [p.shape for p in own.values()]
         self.parts = 1 if sharding_strategy is NO_SHARD else self.group.size
-        self.length = -(-sum(p.size for p in own.values()) // self.parts)  # of a part; the last is filled up with zeros
+        self.length = -(-sum(p.size for p in own.values()) // self.parts)  # of a part; the last is padded with zeros
         full = np.zeros(self.length * self.parts, first.dtype)
         for view, p in zip(self.views(full), own.values()):
             view[...] = p.value
@@ -141,15 +135,13 @@ class FullyShardedDataParallel(Module):
         self.flat_param: Any = kind(Tensor(mine), first.requires_grad) if own else None
         self.gathered = edits_of(full)
         self.calls: list[Gathered] = []
-        for i, places in enumerate(self.places):
-            for m, name in places:
-                self.hide(m, name, i)
+        self.hide_all()
 
     def forward(self, *xs: Any, **options: Any) -> Any:
         if current.mode.builder is not None:
             raise GraphError(
-                "a FullyShardedDataParallel module gathers and frees memory as it runs, and in a graph nothing would "
-                "be freed: call it outside of mg.function, or take DistributedDataParallel"
+                "FullyShardedDataParallel gathers and frees memory as it runs, and a graph would free nothing: "
+                "call it outside of mg.function, or use DistributedDataParallel"
             )
         if self.flat_param is None:
             return self.module(*xs, **options)
@@ -167,13 +159,13 @@ class FullyShardedDataParallel(Module):
         return f"FullyShardedDataParallel({type(self.module).__name__}, {self.strategy.name}, {size})"
 
     def units(self) -> list[FullyShardedDataParallel]:
-        """This one, and those inside it."""
+        """This unit, and those inside it."""
         return [m for m in self.modules() if isinstance(m, FullyShardedDataParallel)]
 
     # -- the row ----------------------------------------------------------------------------------
 
     def views(self, full: np.ndarray) -> list[np.ndarray]:
-        """The parameters in the whole row."""
+        """Views of the parameters in the whole row."""
         cuts = [*accumulate(prod(shape) for shape in self.shapes)]
         return [row.reshape(shape) for row, shape in zip(np.split(full, cuts), self.shapes)]
 
@@ -184,54 +176,60 @@ class FullyShardedDataParallel(Module):
         return part
 
     def gather(self) -> np.ndarray:
-        """The whole row."""
+        """Gather the whole row from all processes."""
         part: np.ndarray = self.flat_param.value
         if self.strategy is NO_SHARD:
             return part
         if self.full is None:
             full: np.ndarray = np.empty(self.length * self.parts, part.dtype)
         elif owner(part) is not self.full:
-            raise DistributedError("the module was moved after FullyShardedDataParallel was made: make it anew")
+            raise DistributedError("the module was moved after FullyShardedDataParallel was made: wrap it again")
         elif self.gathered == edits_of(full := self.full):
             return full
         else:
-            part = part.copy()  # MPI does not send from where it writes
+            part = part.copy()  # MPI must not send from memory that it writes to
         collectives.all_gather_into_tensor(Tensor(full), Tensor(part), self.group)
         self.gathered = edits_of(full)
         return full
 
-    def hide(self, m: Any, name: str, i: int) -> None:
-        """Parameter i is no parameter of m's: it is there while the unit runs."""
-        m._forget(name)
-        del vars(m)[name]
-        vars(m).setdefault("_computed", {})[name] = partial(self.seen, i)
+    def hide_all(self) -> None:
+        """Replace each parameter by a lookup that works only while the unit runs."""
+        for i, places in enumerate(self.places):
+            for m, name in places:
+                m._forget(name)
+                del vars(m)[name]
+                vars(m).setdefault("_computed", {})[name] = partial(self.seen, i)
+
+    def show_all(self, full: np.ndarray) -> None:
+        """Put parameters that are views of the whole row in the place of these lookups."""
+        for places, view in zip(self.places, self.views(full)):
+            p = Parameter(Tensor(view), self.flat_param.requires_grad)
+            for m, name in places:
+                del vars(m)["_computed"][name]
+                setattr(m, name, p)
 
     def seen(self, i: int, m: Any, name: str) -> Any:
         if not self.calls:
             raise StateError(
-                f"{type(m).__name__}.{name} is sharded, and whole while its FullyShardedDataParallel is called: put "
-                "checkpoint() around that, and look at parameters in `with model.summon_full_params():`"
+                f"{type(m).__name__}.{name} is sharded, and whole only in calls of its FullyShardedDataParallel: put "
+                "checkpoint() around that, and read parameters in `with model.summon_full_params():`"
             )
         return self.calls[-1].tensors[i]
 
-    # -- all of it --------------------------------------------------------------------------------
+    # -- whole state ------------------------------------------------------------------------------
 
     @contextmanager
     def summon_full_params(self, writeback: bool = True) -> Iterator[Any]:
-        """A block in which the module is as it was before: whole in every process. Gives it; all must call.
+        """A block in which the original module is whole again in every process; yields it. All must call.
 
-        writeback    whether edits are kept
+        writeback    whether to keep edits
         """
         every = self.units()
         wrapped = [(m, name, part) for m in self.modules() for name, part in m._modules() if part in every]
         units = [unit for unit in every if unit.flat_param is not None]
         fulls = [unit.gather().copy() for unit in units]
         for unit, full in zip(units, fulls):
-            for places, view in zip(unit.places, unit.views(full)):
-                p = Parameter(Tensor(view), unit.flat_param.requires_grad)
-                for m, name in places:
-                    del vars(m)["_computed"][name]
-                    setattr(m, name, p)
+            unit.show_all(full)
         for m, name, part in wrapped:
             vars(m)[name] = part.module
         try:
@@ -240,14 +238,12 @@ class FullyShardedDataParallel(Module):
             for m, name, part in wrapped:
                 vars(m)[name] = part
             for unit, full in zip(units, fulls):
-                for i, places in enumerate(unit.places):
-                    for m, name in places:
-                        unit.hide(m, name, i)
+                unit.hide_all()
                 if writeback:
                     write(unit.flat_param, unit.mine(full))
 
     def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
-        """The whole state, under the names of the module that was wrapped, in every process. All must call."""
+        """The whole state, under the wrapped module's names, in every process. All must call."""
         with self.summon_full_params(writeback=False) as module:
             return module.state_dict(prefix=prefix)  # type: ignore[no-any-return]
 
@@ -256,18 +252,16 @@ class FullyShardedDataParallel(Module):
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
         if assign:
-            raise StateError(
-                "FullyShardedDataParallel copies values into a row of all parameters: leave out assign=True"
-            )
+            raise StateError("FullyShardedDataParallel copies values into its flat_param: leave out assign=True")
         with self.summon_full_params() as module:
             return module.load_state_dict(state_dict, strict)  # type: ignore[no-any-return]
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
-        """mg.nn.utils.clip_grad_norm_ of all parts together: scales gradients, and gives the norm that they had."""
+        """mg.nn.utils.clip_grad_norm_ over all parts: scales the gradients, and returns their norm before."""
         grads = [p.grad for p in self.parameters() if p.grad is not None]
         with no_grad():
             total = Tensor(total_norm([Tensor(g.value) for g in grads], norm_type).value.reshape(1))
-            if self.parts > 1:  # the norm of a row of norms is that of all that they are of
+            if self.parts > 1:  # the norm of the parts' norms is the norm of the whole
                 norms = Tensor(np.empty(self.parts))
                 collectives.all_gather_into_tensor(norms, total, self.group)
                 total = norms.norm(norm_type)
@@ -279,10 +273,10 @@ class FullyShardedDataParallel(Module):
 
 
 class Gathered:
-    """The whole row in one call of its unit; and the rule that makes of the gradients of parameters that of a part.
+    """The whole row during one call of its unit; and the rule that turns the parameters' gradients into that of a part.
 
     tensors    the parameters, recorded as outputs of one op
-    around     who packs what else is saved for backward
+    around     the surrounding saved_tensors_hooks, which pack all other saved tensors
     """
 
     reads = ()
@@ -298,7 +292,7 @@ class Gathered:
                 y.node, y.tracked = Record(Output(i), (record,), OutputRule(y.spec, i), ()), True
 
     def pack(self, x: Tensor) -> Any:
-        """Of what backward keeps: where it lay, if that was in the row."""
+        """For a saved tensor in the row, keep only its position."""
         if self.full is None or owner(x.value) is not self.full:
             return x if self.around is None else self.around.pack(x)
         return partial(self.again, x.value.ctypes.data - self.full.ctypes.data, x.value.shape, x.value.strides)
@@ -309,19 +303,19 @@ class Gathered:
         return packed if self.around is None else self.around.unpack(packed)
 
     def again(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-        """What lay there in the row, which is gathered once more."""
+        """The tensor at this position in the row, gathered again."""
         if self.full is None:
             self.full = self.unit.gather()
         return Tensor(np.ndarray(shape, self.dtype, self.full, offset, strides))
 
     def pull(self, gys: dict[int, Any]) -> tuple[Any]:
-        """The part of the mean over processes of these gradients, number → array."""
+        """This process's part of the mean gradient over processes, from gradients by parameter index."""
         unit, self.full = self.unit, None
         flat = np.zeros(unit.length * unit.parts, self.dtype)
         for i, view in enumerate(unit.views(flat)):
             if i in gys:
                 view[...] = gys[i]
-        flat /= unit.group.size  # before they are added: in half precision the sum would overflow
+        flat /= unit.group.size  # before the sum: in half precision it could overflow
         if unit.parts == 1:
             collectives.all_reduce(Tensor(flat), ReduceOp.SUM, unit.group)
             return (flat,)
@@ -330,44 +324,57 @@ class Gathered:
         return (part,)
 
     def trace(self, node: Any, gys: Any) -> NoReturn:
-        raise NoGradientError("create_graph=True meets FullyShardedDataParallel, whose sums have no history")
+        raise NoGradientError("FullyShardedDataParallel has no create_graph=True: its sums have no history")
 
 
-flattened: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # parameters that are in a row, if others hold them
+flattened: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # parameters now in a row, if still referenced
+
+
+def wrap_inner(module: Module, classes: tuple[type[Module], ...], group: Any, strategy: ShardingStrategy) -> None:
+    """Make each inner module of these classes a unit, the innermost first."""
+    for parent in reversed([*module.modules()]):
+        for name, part in [*parent.named_children()]:
+            if isinstance(part, classes):
+                setattr(parent, name, FullyShardedDataParallel(part, group, strategy))
+
+
+def places_of(p: Tensor, module: Module) -> list[tuple[Any, str]]:
+    """(module, name) of each place that holds this parameter."""
+    return [(m, name) for m in module.modules() for name, x in m._own_parameters() if x is p]
 
 
 def alike(own: dict[str, Tensor], module: Module) -> Any:
-    """One of these parameters, which become a row. Raises ValueError where they cannot."""
+    """Any of the parameters. Raises ValueError if they cannot form a row."""
     kinds = {(p.dtype, p.spec.device, p.requires_grad): name for name, p in own.items()}
     if len(kinds) > 1 or any(device is not CPU for _, device, _ in kinds):
         raise ValueError(
-            "a row is of parameters of the CPU, of one dtype, that all learn or are all frozen, and "
-            f"{', '.join(kinds.values())} differ: wrap those that are alike, each kind as a unit of its own"
+            "a unit needs parameters on the CPU, of one dtype, all trainable or all frozen, and "
+            f"{', '.join(kinds.values())} differ: wrap each kind as a unit of its own"
         )
     if shared := [name for name, p in own.items() if id(p) in flattened]:
-        raise ValueError(f"{shared[0]} is in another unit already, and they would part: make one unit of both")
+        raise ValueError(f"{shared[0]} is in another unit already, and the two would diverge: make one unit of both")
     flattened.update({id(p): p for p in own.values()})
     p = next(iter(own.values()), next(module.parameters(), None))
     if p is None:
-        raise ValueError(f"{type(module).__name__} has no parameters: call it as it is")
+        raise ValueError(f"{type(module).__name__} has no parameters: call it directly")
     return p
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimiser in parts: each process remembers, and moves, some parameters, and sends them to the others.
+    """A distributed optimiser: each process has the state of some parameters, updates them, and sends them to all.
 
-    optimizer_class    SGD, Adam, …: what moves each parameter by itself
+    optimizer_class    SGD, Adam, …: an optimiser that updates each parameter by itself
     process_group      all processes, if None
 
-    Whole parameters are dealt out, the largest first, each to the process that has least. Gradients must be alike in
-    all processes, as DistributedDataParallel makes them. PyTorch's ZeroRedundancyOptimizer.
+    Whole parameters are assigned, largest first, each to the process with the fewest elements. Gradients must be equal
+    in all processes, as DistributedDataParallel makes them. As PyTorch's ZeroRedundancyOptimizer.
     """
 
     def __init__(self, params: Any, optimizer_class: Any, process_group: ProcessGroup | None = None, **defaults: Any):
         if optimizer_class.step is not Optimizer.step:
-            raise TypeError(f"{optimizer_class.__name__} looks at all parameters at once, and has no parts")
+            raise TypeError(f"{optimizer_class.__name__} looks at all parameters at once, and cannot be split")
         self.optim, self.group = optimizer_class(params, **defaults), found(process_group)
-        self.owners: dict[int, int] = {}  # id of a parameter → the rank that moves it
+        self.owners: dict[int, int] = {}  # id of a parameter → the rank that updates it
         self.consolidated: Group | None = None
         self.deal()
 
@@ -378,7 +385,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self.optim.parameters()  # type: ignore[no-any-return]
 
     def deal(self) -> None:
-        """Say who moves those parameters of which nobody does."""
+        """Assign an owner to each parameter without one."""
         loads = dict.fromkeys(self.group.ranks, 0)
         for p in sorted(self.parameters(), key=lambda p: (id(p) not in self.owners, -p.size)):
             rank = self.owners.setdefault(id(p), min(loads, key=loads.__getitem__))
@@ -390,7 +397,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         if current.mode.builder is not None:
-            raise GraphError("ZeroRedundancyOptimizer.step() sends what it moved, and is no part of a graph")
+            raise GraphError("ZeroRedundancyOptimizer.step() sends parameters as it runs: call it outside the graph")
         with enable_grad():
             loss = None if closure is None else closure()
         owners, me, self.consolidated = self.owners, self.group.ranks[self.group.rank], None
@@ -404,7 +411,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return loss
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Bring what each process remembers to rank `to`, whose state_dict() has it all. All must call."""
+        """Collect the state of all processes on rank `to`, for its state_dict(). All must call."""
         state, owners, counters = {}, self.owners, self.optim.counters
         for i, (p, options) in enumerate((p, group) for group in self.param_groups for p in group["params"]):
             kept, rank = self.optim.state.get(p, {}), owners[id(p)]
@@ -423,14 +430,14 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.consolidated = {"state": state, "param_groups": groups} if mine else None
 
     def state_dict(self) -> Group:
-        """The whole state, where consolidate_state_dict() has brought it."""
+        """The whole state, on the rank that collected it by consolidate_state_dict()."""
         if self.consolidated is None:
-            raise StateError("each process has its part: all call consolidate_state_dict(to=rank), and that rank this")
+            raise StateError("the state is in parts: first, all processes call consolidate_state_dict(to=rank)")
         return self.consolidated
 
     @refuse_by_name
     def load_state_dict(self, state_dict: Group) -> None:
-        """Take, of a whole state, what this process remembers."""
+        """Load this process's part of a whole state."""
         me, owners = self.group.ranks[self.group.rank], self.owners
         mine = {i for i, p in enumerate(self.parameters()) if owners[id(p)] == me}
         self.optim.load_state_dict({**state_dict, "state": {i: x for i, x in state_dict["state"].items() if i in mine}})

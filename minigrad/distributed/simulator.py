@@ -1,11 +1,11 @@
-"""A training step on up to 10,000 workers, simulated: schedules and collectives as they run, on a clock of numbers.
+"""Simulates a training step on up to 10,000 workers: real schedules and collectives, on a simulated clock.
 
-Collectives are those of algorithms.py, pipelines those of schedules.py; who waits for whom follows from them. Nothing
-sleeps, and chance is a key's. A round of a collective is a few operations of NumPy, and so is a step of all replicas
+Collectives come from algorithms.py, pipelines from schedules.py, and waits follow from their messages. Nothing sleeps;
+random numbers come from a key. A round of a collective takes a few NumPy operations, and so does a step of all replicas
 of a stage: 10,000 workers in a ring send 200 million messages in 19,998 rounds.
 
-Exact in the alpha-beta model (cost/alpha_beta.py): a message of n bytes takes its sender and its receiver α + nβ from
-when both are there. Links that others use too, and all-reduces that backward hides, are left out.
+The result is exact in the alpha-beta model (cost/alpha_beta.py): a message of n bytes occupies its sender and its
+receiver for α + nβ seconds once both are ready. Shared links, and all-reduces hidden by backward, are not modelled.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .timeline import Span, Timeline
 Array = NDArray[Any]
 Round = tuple[Array, ...]  # senders, receivers, elements of each message
 Ran = tuple[str, Array, Array]
-SHOWN = 12  # workers, or failures
+SHOWN = 12  # workers or failures that are drawn
 HOPELESS = 12.0  # mean times between failures: one interval in 160,000 would be that long
 
 
 def rounds(algorithm: str, n: int, p: int) -> Iterator[Round]:
-    """The messages of algorithms.py, round by round: who send, to whom, and how many elements of n each.
+    """The messages of algorithms.py, round by round: senders, receivers, and elements of each, out of n.
 
-    The others have log p rounds; a ring has 2(p − 1), of which each is the first, turned: that is run for all at once.
+    A ring has 2(p − 1) rounds, each of them the first one rotated, and computed at once. The others have log p.
     """
     if algorithm != "ring":
         for sent in messages(ALL_REDUCE[algorithm], p, n):
@@ -49,14 +49,14 @@ def rounds(algorithm: str, n: int, p: int) -> Iterator[Round]:
 
 
 def all_reduce(start: Any, nbytes: int, alpha: float, beta: float, algorithm: str = "ring") -> tuple[Array, int]:
-    """When each worker has the sum, and how many messages that took.
+    """When each worker has the sum, and the number of messages.
 
-    start    when each is there, (…, p): of groups of p
+    start    when each worker is ready, (…, p): one row for each group of p
 
     >>> all_reduce([0.0, 0.0, 0.0, 5.0], 4000, alpha=1.0, beta=0.001)  # all wait for the last
     (array([17., 17., 17., 17.]), 24)
     """
-    clock, total = np.array(start, float).T.copy(), 0  # (p, …), of which NumPy takes rows faster
+    clock, total = np.array(start, float).T.copy(), 0  # (p, …): NumPy indexes rows faster
     checked(nbytes, p := len(clock), alpha, beta, algorithm=algorithm)
     for senders, receivers, size in rounds(algorithm, nbytes, p):
         end = (np.maximum(clock[senders], clock[receivers]).T + (alpha + size * beta)).T
@@ -69,11 +69,11 @@ def all_reduce(start: Any, nbytes: int, alpha: float, beta: float, algorithm: st
 def pipeline(schedule: Schedule, seconds: dict[str, Array], transfer: float) -> dict[int, list[Ran]]:
     """Worker of a pipeline → its steps: (kind, starts, ends), of all replicas (r,).
 
-    seconds    "forward" and "backward" → how long a chunk's takes, (workers, r)
+    seconds    "forward" and "backward" → seconds for a chunk, (workers, r)
     """
     ran: dict[int, list[Ran]] = {}
     done: dict[tuple[int, Any], Array] = {}
-    for worker, step, *_ in schedule.timeline():  # each after what it needs
+    for worker, step, *_ in schedule.timeline():  # each step after its inputs
         mine, need = ran.setdefault(worker, []), schedule.needs(worker, step)
         start = mine[-1][2] if mine else np.zeros_like(seconds["forward"][worker])
         if need is not None:
@@ -87,11 +87,11 @@ def simulate(
     schedule: Schedule, replicas: int = 1, *, forward: float = 1.0, backward: float = 2.0, transfer: float = 0.0,
     nbytes: int = 0, alpha: float = 0.0, beta: float = 0.0, algorithm: str = "ring", slowdown: Any = 1.0,
 ) -> Timeline:  # fmt: skip
-    """Each replica runs the schedule, then the replicas of each of its workers add up their gradients.
+    """Simulate a step: each replica runs the schedule, then the replicas of each worker all-reduce their gradients.
 
-    forward, backward    seconds of a step; transfer those until another worker has its result
-    nbytes               of a worker's gradients; alpha, beta and algorithm of their all-reduce
-    slowdown             how many times as long each takes, (workers of the schedule, replicas): see stragglers
+    forward, backward    seconds of a step; transfer: seconds until another worker has its result
+    nbytes               bytes of a worker's gradients; alpha, beta and algorithm describe their all-reduce
+    slowdown             factor on each worker's time, (workers of the schedule, replicas): see stragglers
 
     >>> from minigrad.distributed.schedules import schedule
     >>> simulate(schedule("gpipe", 3, 2), 2, nbytes=1000, beta=0.001).said
@@ -101,7 +101,7 @@ def simulate(
     shape = schedule.workers, replicas
     if transfer < 0 or np.shape(slowdown) not in ((), shape):
         got = f"{transfer} and {np.shape(slowdown)}"
-        raise ValueError(f"transfer is 0 seconds or more, slowdown a number or of shape {shape}, and got {got}")
+        raise ValueError(f"transfer must be at least 0, slowdown a number or of shape {shape}, and got {got}")
     slow = np.broadcast_to(np.asarray(slowdown, float), shape)
     ran = pipeline(schedule, {"forward": forward * slow, "backward": backward * slow}, transfer)
     computed = np.stack([ran[worker][-1][2] for worker in range(schedule.workers)])
@@ -119,32 +119,32 @@ def simulate(
 
 
 def exponential(key: Any, *shape: int) -> Array:
-    """Of mean 1, by a key of mg.random; the largest of n is 1 + 1/2 + … + 1/n in the mean."""
+    """Exponential random numbers of mean 1, by a key of mg.random; the largest of n has mean 1 + 1/2 + … + 1/n."""
     return -np.log1p(-random.uniform(key, shape).numpy())  # type: ignore[no-any-return]
 
 
 def stragglers(key: Any, stages: int, replicas: int, jitter: float) -> Array:
-    """(stages, replicas): 1 + jitter × exponential."""
+    """Slowdowns of shape (stages, replicas): 1 + jitter × exponential."""
     return 1 + jitter * exponential(key, stages, replicas)
 
 
 def failures(
     work: float, interval: float, *, checkpoint: float, restart: float, mtbf: float, workers: int, key: Any
 ) -> Timeline:
-    """A run of so many seconds of work, in which a failure of any worker throws all back to the last checkpoint.
+    """Simulate `work` seconds of training, where each failure of a worker sets all back to the last checkpoint.
 
-    interval      seconds of work before a checkpoint, which takes `checkpoint`; work is rounded up to whole ones
-    restart       seconds until work goes on, in which there may be another failure
-    mtbf          mean seconds between failures of a worker, at any time alike: those of n workers are n times as many
+    interval      seconds of work between checkpoints, which take `checkpoint`; work is rounded up to whole intervals
+    restart       seconds until work resumes; another failure may happen in them
+    mtbf          mean seconds between failures of a worker, equally likely at any time; n workers fail n times as often
 
-    In the mean it takes `expected_seconds` (cost/formulas.py); `busy` is the goodput.
+    The mean duration is `expected_seconds` (cost/formulas.py); `busy` is the goodput.
     """
     above_zero(work=work, interval=interval, mtbf=mtbf, workers=workers)
     cycle, total, mean = interval + checkpoint, ceil(work / interval), mtbf / workers
     if not 0 <= max(cycle, restart) <= HOPELESS * mean or min(checkpoint, restart) < 0:
         raise ValueError(
             f"{workers} workers fail every {took(mean)}: {took(interval)} of work, {took(checkpoint)} to save and "
-            f"{took(restart)} to restart come to no end. Take checkpoint_interval(checkpoint, mtbf / workers)"
+            f"{took(restart)} to restart would never finish. Use checkpoint_interval(checkpoint, mtbf / workers)"
         )
     now, pause, left, failed, until = 0.0, 0.0, total, 0, 0.0
     spans: list[Span] = []

@@ -1,4 +1,4 @@
-"""A network cut into stages."""
+"""Cuts a network into stages."""
 
 from __future__ import annotations
 
@@ -12,27 +12,38 @@ from ..profiler.costs import estimate
 
 
 def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> list[Sequential]:
-    """The model cut into stages, whose parameters keep their names.
+    """Cut a model into stages, whose parameters keep their names.
 
-    stages    the names of the parts with which the second, third, … begin; or how many stages there are: then the one
-              with the most to do has as little as can be, in the training FLOPs that `profiler.estimate` counts on
-              such inputs, or in parameters where there are no inputs
+    stages    names of the parts that begin the second, third, … stage; or their number. They are then balanced: the
+              largest stage is as small as possible, in training FLOPs that `profiler.estimate` counts on these
+              inputs, or in parameters if there are no inputs
 
-    Raises ValueError where there is no such cut, or two stages would share a parameter.
+    Raises ValueError if there is no such cut, or two stages would share a parameter.
     """
     names = [name for name, _ in model.named_children()]
-    if not isinstance(stages, int):
-        starts = [names.index(name) if name in names else 0 for name in stages]
-    elif not 0 < stages <= len(names):
-        raise ValueError(f"{len(names)} parts are 1 to {len(names)} stages, and not {stages}")
-    elif inputs:
-        costs = estimate(model, *inputs).by_module
-        starts = balanced([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
+    if isinstance(stages, int):
+        starts = balanced_starts(model, names, stages, inputs)
     else:
-        starts = balanced([sum(p.size for p in part.parameters()) for part in model], stages)
+        starts = [names.index(name) if name in names else 0 for name in stages]
     if 0 in starts or starts != sorted({*starts}):
-        raise ValueError(f"stages begin with different parts, in their order, among {names[1:]}: got {stages}")
+        raise ValueError(f"stages must begin with different parts, in order, among {names[1:]}: got {stages}")
     parts: list[Sequential] = [model[i:j] for i, j in pairwise([0, *starts, len(names)])]
+    refuse_shared(parts)
+    return parts
+
+
+def balanced_starts(model: Sequential, names: Sequence[str], stages: int, inputs: tuple[Any, ...]) -> list[int]:
+    """Where the second, third, … of so many stages begins. Raises ValueError if there are not enough parts."""
+    if not 0 < stages <= len(names):
+        raise ValueError(f"{len(names)} parts can be cut into 1 to {len(names)} stages, not {stages}")
+    if not inputs:
+        return balanced([sum(p.size for p in part.parameters()) for part in model], stages)
+    costs = estimate(model, *inputs).by_module
+    return balanced([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
+
+
+def refuse_shared(parts: Sequence[Sequential]) -> None:
+    """Raise ValueError if two stages share a parameter."""
     homes: dict[int, int] = {}
     for stage, part in enumerate(parts):
         for name, p in part.named_parameters():
@@ -41,11 +52,10 @@ def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> l
                     f"parameter {name} of stage {stage} is also one of stage {homes[id(p)]}, and each would learn a "
                     "copy of its own: cut where both are in one stage"
                 )
-    return parts
 
 
 def balanced(costs: Sequence[int], n: int) -> list[int]:
-    """Where the second of n runs of these costs begins, the third, …, so that the largest sum is as small as can be."""
+    """The starts of the second, third, … of n consecutive runs of costs, such that the largest sum is minimal."""
 
     @cache
     def best(first: int, n: int) -> tuple[int, list[int]]:

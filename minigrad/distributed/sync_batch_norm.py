@@ -1,6 +1,6 @@
-"""SyncBatchNorm: batch normalisation whose batch is that of all processes together.
+"""SyncBatchNorm: batch normalisation over the batches of all processes together.
 
-PyTorch's address is torch.nn.SyncBatchNorm; mg.nn knows no processes, for imports go one way, and so it lives here.
+PyTorch has it as torch.nn.SyncBatchNorm. Imports go in one direction: mg.nn does not import mg.distributed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .group import ProcessGroup
 
 
 class SyncBatchNorm(BatchNormNd):
-    """(x − μ) / √(σ² + ε) · w + b for each channel, in training of the batches of all processes: see nn.BatchNorm1d.
+    """(x − μ) / √(σ² + ε) · w + b for each channel, over all processes' batches in training: see nn.BatchNorm1d.
 
     x                (N, C) or (N, C, …); N may differ between processes, and be 0
-    process_group    whose batches are one; all processes if None
+    process_group    whose batches count as one; all processes if None
 
-    A step costs one all_gather of 2C + 1 numbers, and its gradient one reduce_scatter: mean, squared deviations and
-    count of each are together those of all (Chan et al. 1979, “Updating Formulae and a Pairwise Algorithm for Computing
-    Sample Variances”, eq. 2.1); sums of squares would lose the digits that a large mean takes. The loss is the sum of
-    all processes' losses, as for every collective; gradients of w and b are of each one's own batch.
+    A step costs one all_gather of 2C + 1 numbers, and its gradient one reduce_scatter. The mean, squared deviations and
+    count of each process combine to those of all (Chan et al. 1979, “Updating Formulae and a Pairwise Algorithm for
+    Computing Sample Variances”, eq. 2.1); sums of squares would lose digits under a large mean. The loss is the sum of
+    all processes' losses, as for every collective; gradients of w and b cover only each process's own batch.
 
-    Raises ShapeError where all together have one value for a channel: it has no variance.
+    Raises ShapeError if all processes together have one value for a channel: it has no variance.
     """
 
     dims = 2, 3, 4, 5
@@ -52,7 +52,7 @@ class SyncBatchNorm(BatchNormNd):
         means, squares, counts = rows[:, :C], rows[:, C:-1], rows[:, -1:]  # of each process
         total = counts.sum()
         if isinstance(total, Tensor) and total.item() < 2:
-            raise ShapeError(f"{self} in training needs more than one value for each channel, of all, and got {x.spec}")
+            raise ShapeError(f"{self} in training needs more than one value for each channel in all, and got {x.spec}")
         mean = (counts * means).sum(0) / total
         squares = (squares + counts * (means - mean) ** 2).sum(0)
         with no_grad():
@@ -64,7 +64,7 @@ class SyncBatchNorm(BatchNormNd):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: ProcessGroup | None = None) -> Module:
-        """The module, with a SyncBatchNorm that has the same tensors in the place of each batch normalisation."""
+        """Replace each batch normalisation of the module by a SyncBatchNorm with the same tensors."""
         if isinstance(module, BatchNormNd) and not isinstance(module, cls):
             options = module.eps, module.momentum, module.affine, module.track_running_stats
             made = cls(module.num_features, *options, process_group=process_group)

@@ -1,12 +1,12 @@
-"""Tensor parallelism: each process has a part of every weight, and all compute one layer together.
+"""Tensor parallelism: each process has a part of every weight, and all processes compute each layer together.
 
-A network of two layers cuts the first by its columns, the second by its rows, and one sum makes their parts a whole:
+Of two layers, the first is cut by columns, the second by rows; one sum of the parts gives the result:
 
     x → f → [A₁ | A₂] → gelu → [B₁ / B₂] → g → y         f  y = x,   gx = Σ gy    (Entered)
                                                          g  y = Σ x, gx = gy      (Reduced)
 
-Unlike elsewhere in this package, all have the same loss, and not a part of it. With `sequence` a process has, between
-such pairs, a part of the tokens: f becomes all_gather, g reduce_scatter, whose gradients are each other.
+Unlike elsewhere in this package, all processes have the whole loss, not a part of it. With `sequence`, each process has
+a part of the tokens between such pairs: f becomes all_gather, g reduce_scatter, which are each other's gradients.
 Shoeybi et al. 2019, “Megatron-LM”, §3, https://arxiv.org/abs/1909.08053; for sequences Korthikanti et al. 2022,
 “Reducing Activation Recomputation in Large Transformer Models”, §4.2, https://arxiv.org/abs/2205.05198.
 """
@@ -30,9 +30,9 @@ from .world import found, groups
 
 
 class Entered(AllReduce):
-    """y = x, alike in all processes, of which each goes on with its part; gx = Σ gy. Megatron's f"""
+    """y = x, equal in all processes, before each computes its part; gx = Σ gy. Megatron's f"""
 
-    effect, is_view = False, True  # nothing is said to the others on the way there
+    effect, is_view = False, True  # forward communicates nothing
 
     def forward(self, xp: Any, x: Any) -> Any:
         return x
@@ -42,7 +42,7 @@ class Entered(AllReduce):
 
 
 class Reduced(AllReduce):
-    """y = Σ x, alike in all processes, which all go on with it in the same way; gx = gy. Megatron's g"""
+    """y = Σ x, equal in all processes, which then all compute the same; gx = gy. Megatron's g"""
 
     call = "all_reduce"
 
@@ -51,13 +51,13 @@ class Reduced(AllReduce):
 
 
 class Parallel(nn.Module):
-    """A layer of which each process has a part, with the weights of the whole one in the group's first process.
+    """A layer of which each process has a part, made from the weights in the group's first process.
 
-    cuts        parameter → the axis that is cut; the others are whole
-    blocks      how many things lie side by side there, each of which is cut: queries, keys and values are 3
-    sequence    whether x or y, the one that is else alike for all, is cut along its tokens: (N, T / p, C)
+    cuts        parameter → the axis to cut; other parameters stay whole
+    blocks      number of blocks along that axis, each of them cut: 3 for queries, keys and values
+    sequence    whether the x or y that would be equal in all processes is cut along tokens: (N, T / p, C)
 
-    Raises ShapeError where the processes do not divide what is cut.
+    Raises ShapeError if the number of processes does not divide the axis.
     """
 
     cuts: ClassVar[dict[str, int]] = {}
@@ -86,7 +86,7 @@ class Parallel(nn.Module):
         return x.unflatten(axis, (self.blocks, g.size, -1)).movedim(axis + 1, 0)[g.rank].flatten(axis, axis + 1)
 
     def whole(self, name: str, part: Any) -> Any:
-        """The parameter of which all have their part. All must call."""
+        """The whole parameter, from the parts of all. All must call."""
         axis = self.cuts.get(name)
         if axis is None:
             return part
@@ -94,19 +94,19 @@ class Parallel(nn.Module):
         return parts.movedim(0, axis + 1).flatten(axis, axis + 2)
 
     def entered(self, x: Any) -> Any:
-        """f: what all have, or have a part of the tokens of, as what each goes on with."""
+        """f: the layer's input, equal in all processes; with `sequence`, gathered from their tokens."""
         if self.sequence:
             return all_gather(x.swapaxes(0, 1), groups[self.group]).swapaxes(0, 1)
         return operand(x).apply(Entered(self.group, ReduceOp.SUM))
 
     def left(self, y: Any) -> Any:
-        """g: the sum of all y, or of this process's tokens."""
+        """g: the sum of all y; with `sequence`, only for this process's tokens."""
         if self.sequence:
             return reduce_scatter(y.swapaxes(0, 1), groups[self.group]).swapaxes(0, 1)
         return y.apply(Reduced(self.group, ReduceOp.SUM))
 
     def shared(self, name: str) -> Any:
-        """A whole parameter; where each process has its tokens, its gradient is of those of all."""
+        """A whole parameter; with `sequence`, its gradient is summed over the tokens of all processes."""
         x = getattr(self, name)
         return x.apply(Entered(self.group, ReduceOp.SUM)) if self.sequence and x is not None else x
 
@@ -121,7 +121,7 @@ class ColumnParallelLinear(Parallel):
 
 
 class RowParallelLinear(Parallel):
-    """y = x Wᵀ + b of a part of x: x (…, in / p) → y (…, out). The bias is added once, to the sum."""
+    """y = x Wᵀ + b from a part of x: x (…, in / p) → y (…, out). The bias is added once, to the sum."""
 
     cuts: ClassVar[dict[str, int]] = {"weight": 1}
 
@@ -131,7 +131,7 @@ class RowParallelLinear(Parallel):
 
 
 class SequenceParallelNorm(Parallel):
-    """LayerNorm of this process's tokens: made with sequence=True."""
+    """LayerNorm of this process's tokens; needs sequence=True."""
 
     normalized_shape: tuple[int, ...]
     eps: float
@@ -141,9 +141,9 @@ class SequenceParallelNorm(Parallel):
 
 
 class VocabParallelEmbedding(Parallel):
-    """y = W[tokens] of an Embedding without options, W (V / p, C) being this process's rows: (…) → (…, C).
+    """y = W[tokens] for an Embedding without options; W (V / p, C) has this process's rows: (…) → (…, C).
 
-    Where the table is the last layer too, `logits` are x Wᵀ for these rows: (…, C) → (…, V / p).
+    If the table is also the last layer, `logits` computes x Wᵀ for these rows: (…, C) → (…, V / p).
     """
 
     cuts: ClassVar[dict[str, int]] = {"weight": 0}
@@ -157,9 +157,9 @@ class VocabParallelEmbedding(Parallel):
 
 
 def vocab_parallel_cross_entropy(logits: Any, target: Any, reduction: str = "mean", group: Any = None) -> Any:
-    """−ln softmax(x)[target] where each process has a part of x: logits (…, V / p), target (…).
+    """−ln softmax(x)[target], with a part of x in each process: logits (…, V / p), target (…).
 
-    The scores never meet: of each token, the largest is found, and two sums (Shoeybi et al., §3).
+    The logits are never gathered: only a maximum and two sums for each token are reduced (Shoeybi et al., §3).
     """
     x, g = operand(logits), found(group)
     row, here = among(x.lift(target), x.shape[-1], g)
@@ -170,9 +170,9 @@ def vocab_parallel_cross_entropy(logits: Any, target: Any, reduction: str = "mea
 
 
 def among(index: Any, rows: int, g: ProcessGroup) -> tuple[Any, Any]:
-    """Where each index is among this process's rows, 0 where it is not; and whether it is.
+    """For each index, its position among this process's rows, or 0; and whether the row is here.
 
-    Raises BoundsError where no process has it.
+    Raises BoundsError for an index that no process has.
     """
     V = rows * g.size
     place = within(index, 0, V - 1, f"{g.size} processes have rows 0 to {V - 1}") - rows * g.rank
@@ -181,17 +181,17 @@ def among(index: Any, rows: int, g: ProcessGroup) -> tuple[Any, Any]:
 
 
 def parallel_block(block: Any, group: ProcessGroup | None = None, sequence: bool = False) -> Any:
-    """The block of a GPT in parallel, in place: x (N, T, C), or (N, T / p, C) with `sequence`, to the same.
+    """Make a GPT's block parallel, in place: x (N, T, C), or (N, T / p, C) with `sequence`, to the same shape.
 
-    Forward costs two g of N T C numbers, backward two f; with `sequence`, twice as many messages, of as many bytes, and
-    the sums of the gradients of two norms and two biases. Dropout would drop the same in every part, and is refused.
+    Forward costs two g of N T C numbers, backward two f; with `sequence`, twice as many messages with the same bytes,
+    and sums of the gradients of two norms and two biases. Dropout is refused: all parts would drop the same elements.
     """
     attention, mlp, p = block.attention, block.mlp, found(group).size
     options: dict[str, Any] = {"group": group, "sequence": sequence}
     if attention.heads % p:
         raise ShapeError(f"{p} processes do not divide the {attention.heads} heads of attention: choose a multiple")
     if block.drop.p or attention.dropout:
-        raise ValueError(f"a parallel block has no dropout, and this has {block.drop.p}: make it with dropout=0.0")
+        raise ValueError(f"a parallel block has no dropout, and this one has {block.drop.p}: make it with dropout=0.0")
     attention.heads //= p
     attention.qkv = ColumnParallelLinear(attention.qkv, blocks=3, **options)
     attention.out = RowParallelLinear(attention.out, **options)
@@ -202,12 +202,12 @@ def parallel_block(block: Any, group: ProcessGroup | None = None, sequence: bool
 
 
 def part_of_state(module: nn.Module, whole: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the state_dict of the whole, this process's part: module.load_state_dict(part_of_state(module, whole))."""
+    """This process's part of a whole state_dict: module.load_state_dict(part_of_state(module, whole))."""
     return exchanged(module, whole, lambda layer, name, x: layer.part(name, x))
 
 
 def whole_state(module: nn.Module) -> dict[str, Any]:
-    """The state_dict of the whole, in every process. All must call."""
+    """The whole state_dict, in every process. All must call."""
     return exchanged(module, module.state_dict(), lambda layer, name, x: layer.whole(name, x))
 
 

@@ -1,4 +1,4 @@
-"""Who did what, and when: a lane for each worker, as a picture and in letters."""
+"""A timeline with a lane for each worker, as a picture and as text."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ..draw.svg import text
 from ..draw.words import took
 from ..engine.base.table import Table
 
-Span = tuple[str, float, float]  # of a kind, from when, to when
-KINDS = {"forward": 0, "backward": 3, "all-reduce": 5, "work": 0, "lost": 1, "restart": 7}  # → the series of their bars
+Span = tuple[str, float, float]  # kind, start, end
+KINDS = {"forward": 0, "backward": 3, "all-reduce": 5, "work": 0, "lost": 1, "restart": 7}  # → style of bars
 LETTERS, PIXELS, LANE, TOP = 64, (RIGHT - LEFT) // 2, 20, 10
 
 
 @dataclass(frozen=True, repr=False)
 class Timeline(Report):
-    """A simulated run. It prints as lanes of letters; in a notebook there is a picture.
+    """A simulated run. It prints as lanes of letters; a notebook adds a picture.
 
-    events    steps and messages that were simulated
-    busy      share of all workers' time that was of use
-    lanes     worker → its spans, of those that are drawn, until the second `until`
+    events    number of simulated steps and messages
+    busy      useful share of all workers' time
+    lanes     worker → its spans until second `until`; only workers that are drawn
     """
 
     seconds: float
@@ -35,7 +35,7 @@ class Timeline(Report):
 
     @property
     def tables(self) -> list[Table]:
-        """The lanes, a letter for what is done in each 64th of the time."""
+        """The lanes, with a letter for the work in each 64th of the time."""
         kinds = [kind for kind in KINDS if any(kind == span[0] for lane in self.lanes.values() for span in lane)]
         rows = [(name, "".join(kind[:1] or "." for kind in self.sampled(name, LETTERS))) for name in self.lanes]
         note = f"From 0 to {took(self.until)}: {', '.join(f'{kind[0]} {kind}' for kind in kinds)}, . waits"
@@ -61,7 +61,7 @@ class Timeline(Report):
         return f'<div style="font-family: monospace">{super()._repr_html_()}</div>'
 
     def sampled(self, name: str, columns: int) -> list[str]:
-        """What that worker does in each of so many equal times; "" where it waits."""
+        """The kind of work of a worker in each of `columns` equal periods; "" if it waits."""
         found = [""] * columns
         for kind, *span in self.lanes[name]:
             first, end = (round(t / self.until * columns) for t in span)

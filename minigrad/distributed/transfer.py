@@ -1,4 +1,4 @@
-"""One transfer, from what all agree on to its result: whoever watches is told of it, and counts it."""
+"""One transfer, from the agreement of all members to its result; watchers are notified."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def transferred(
     async_op: bool = False,
     detail: str = "",
 ) -> Work | None:
-    """A transfer that all members begin; awaited, or given to whoever asked for it.
+    """Run a transfer that all members begin, and wait for it; with async_op return it as Work instead.
 
-    x         of the larger side, in which all is that moves: nccl-tests counts so too
-    detail    what all must say alike besides the call, and the shape and dtype of x
+    x         the larger of input and output: nccl-tests counts its bytes too
+    detail    must be the same in all members, like the call and the shape and dtype of x
     """
     with told("collective", call) if current.mode.watchers else nullcontext():
         agreed(g, call, x, detail)
@@ -43,13 +43,13 @@ def transferred(
 
 
 def agreed(g: ProcessGroup, call: str, x: Spec, detail: str = "") -> None:
-    """Return when all members say the same. It counts as a call of this process, whether or not they do."""
+    """Return when all members make the same call. It is counted, whether or not they agree."""
     counted(call, x)
     g.agree(said(call, detail, x), place)
 
 
 def counted(call: str, x: Spec) -> None:
-    """Tell of a call those who count."""
+    """Notify the watchers that count calls."""
     for watcher in current.mode.watchers:
         if hasattr(watcher, "transferred"):
             watcher.transferred(call, x.nbytes)
@@ -57,5 +57,5 @@ def counted(call: str, x: Spec) -> None:
 
 @lru_cache(maxsize=1024)
 def said(call: str, detail: str, x: Spec) -> str:
-    """What a process says of its call."""
+    """The description of a call, which all members must share."""
     return " ".join(filter(None, (call, detail, f"of {x.dtype} {x.shape}")))

@@ -1,11 +1,11 @@
-"""What every process is doing, where all of them see it: a wait that nobody will end is an error that says who waits.
+"""A board with the state of every process, which all can read: it turns deadlocks into errors that name the ranks.
 
-The board is a file in memory with a row for each rank. A rank lacks those of its group that have not come to its call,
-or the one that it exchanges a message with. It is stuck if one that it lacks has ended, or is stuck itself: the largest
-set of which that is true has a knot in it. A rank that computes is waited for, be it ever so slow.
+The board is a memory-mapped file with a row for each rank. A rank waits for the members of its group that have not made
+its call, or for the rank that it exchanges a message with. It is stuck if it waits for a rank that has ended or is
+itself stuck: the largest set of ranks for which this holds is a knot. A computing rank is never stuck, however slow.
 
-A wait that lasts looks four times a second. It believes a knot when each of its ranks has tried twice more in vain
-since it was there, so that neither a message on its way nor a process that the machine has put aside makes one.
+A long wait checks the board four times a second. It reports a knot after each rank in it has checked twice more in
+vain, so that neither a message in transit nor a suspended process is taken for a deadlock.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 
 from .group import DistributedError
 
-LAUNCHED = "MINIGRAD_BOARD"  # the variable of the environment in which the launcher says where its board is
+LAUNCHED = "MINIGRAD_BOARD"  # the environment variable with the path of the launcher's board
 LOOK = 0.25  # seconds
-GROUPS = 256  # whose calls are counted; of others no knot is found
-TEXT = 400  # bytes of what a rank says of its call
+GROUPS = 256  # groups whose calls are counted; in others, knots are not found
+TEXT = 400  # bytes of a call's description
 RUNNING, WAITING, ENDED = range(3)
 
 
@@ -31,25 +31,25 @@ class Receipt(Protocol):
     """A message that is being received."""
 
     def moving(self) -> bool:
-        """Whether some of it has come, and not all."""
+        """Whether part of it has arrived, but not all."""
 
 
 class Board:
-    """Rows of all ranks; `me` is that of this process, and None in who only looks on.
+    """Rows of all ranks; `me` is the rank of this process, None in the launcher.
 
-    state       running, waiting, ended
-    serial      how many waits there were
-    looks       how often a wait has looked here
+    state       running, waiting or ended
+    serial      number of waits so far
+    looks       number of checks of the board
     moving      whether a message is arriving
-    group       in whose call it waits, or -1; `arrived` counts its calls of each group
-    needs       whom it waits for
+    group       the group in whose call it waits, or -1; `arrived` counts its calls of each group
+    needs       the ranks that it waits for
     words       its last call, or its end
-    verdict     what another rank has found of wait `doomed`
+    verdict     the error that another rank found for its wait number `doomed`
     """
 
     def __init__(self, path: str, n: int, me: int | None = None):
         self.path, self.me, self.receipts = path, me, set[Receipt]()
-        rows: Any = np.asarray(np.memmap(path, row(n), "r+", shape=(n,)))  # whose own __getitem__ is of Python
+        rows: Any = np.asarray(np.memmap(path, row(n), "r+", shape=(n,)))  # memmap's indexing is slow
         self.state, self.serial, self.looks, self.moving = (rows[x] for x in ("state", "serial", "looks", "moving"))
         self.group, self.arrived, self.needs = rows["group"], rows["arrived"], rows["needs"]
         self.words, self.verdict, self.doomed = rows["words"], rows["verdict"], rows["doomed"]
@@ -57,25 +57,25 @@ class Board:
 
     @staticmethod
     def made(n: int, folder: str | None = None) -> str:
-        """The path of a new board."""
+        """Create a board's file, and return its path."""
         handle, path = tempfile.mkstemp(prefix="minigrad-board-", dir=folder)
         with os.fdopen(handle, "wb") as file:
-            file.write(bytes(n * row(n).itemsize))  # and no hole in the file: a full disk is found here
+            file.write(bytes(n * row(n).itemsize))  # bytes, not a hole: a full disk fails here
         return path
 
     def number(self) -> int:
-        """Of a new group: the same in all ranks, for all of them make it."""
+        """The number of a new group: the same in all ranks, as all of them make it."""
         self.groups += 1
         return self.groups - 1
 
     def arrive(self, group: int, words: bytes) -> None:
-        """This rank has come to a call of a group. It costs half a microsecond, and each call does it."""
+        """Note that this rank makes a call of a group. Every call does this; it takes half a microsecond."""
         if group < GROUPS:
             self.arrived[self.me, group] += 1
         self.words[self.me] = words
 
     def end(self, how: str) -> None:
-        """This rank will make no more calls."""
+        """Note that this rank will make no more calls."""
         if self.state[self.me] != ENDED:
             said = self.said(self.me)
             self.words[self.me] = fitting(f"{how}; its last call was {said}" if said else how)
@@ -90,8 +90,8 @@ class Board:
     ) -> None:
         """Return when it is done. Raises DistributedError if it never will be, or not in `timeout` seconds.
 
-        needs    ranks without which it will not be
-        group    in whose call they are, so that those who have come to it are not needed any more
+        needs    the ranks it waits for
+        group    the group of the call, so that ranks that have made it are no longer waited for
         """
         me: Any = self.me
         self.words[me], self.group[me] = fitting(words), -1 if group is None else group
@@ -113,11 +113,11 @@ class Board:
             self.state[me] = RUNNING
 
     def look(self) -> None:
-        """Raises DistributedError if this rank is in a knot."""
+        """Check the board. Raises DistributedError if this rank is in a knot."""
         me: Any = self.me
         self.looks[me] += 1
         self.moving[me] = any(receipt.moving() for receipt in self.receipts)
-        if self.doomed[me] == self.serial[me]:  # said by who saw it first: by now others may have gone on
+        if self.doomed[me] == self.serial[me]:  # reported by the first rank to see it: by now others may have gone on
             raise DistributedError(self.verdict[me].decode(errors="replace"))
         stuck, lacks = self.stuck()
         seen = [(r, int(self.serial[r])) for r in stuck]
@@ -150,7 +150,7 @@ class Board:
         lines = [f"rank {r} waits in {self.said(r)}, for {ranks(lacks[r])}" for r in stuck]
         ended = np.flatnonzero(lacks[stuck].any(axis=0) & (self.state == ENDED))
         lines += [f"rank {r} has ended: {self.said(r)}" for r in ended]
-        why = "these wait for who has ended" if len(ended) else "these wait for one another, and none can go on"
+        why = "these wait for a rank that has ended" if len(ended) else "these wait for one another, and none can go on"
         return "\n    ".join([f"{why}:", *lines])
 
     def late(self, timeout: float) -> str:
@@ -158,7 +158,7 @@ class Board:
         return "\n    ".join([f"rank {self.me} waited {timeout:g} s in {self.said(self.me)}", *others])
 
     def standing(self, rank: Any) -> str:
-        """What a rank is at, or was when it ended."""
+        """What a rank is doing, or how it ended."""
         said = self.said(rank)
         if self.state[rank] == RUNNING:
             return f"computing; its last call was {said}" if said else "computing, and has made no call yet"
@@ -177,6 +177,6 @@ def ranks(some: np.ndarray) -> str:
 
 
 def fitting(text: str, most: int = TEXT) -> bytes:
-    """As much as there is room for; the end of it has the line."""
+    """The text as bytes, cut in the middle if too long: its end has the line."""
     data = text.encode(errors="replace")
     return data if len(data) <= most else data[: most // 4] + b" ... " + data[5 - 3 * most // 4 :]

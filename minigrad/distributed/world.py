@@ -1,4 +1,4 @@
-"""Who takes part: the processes that were started together, and groups of them."""
+"""The processes that were started together, and groups of them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from ..engine.core.node import place
 from .algorithms import ALL_REDUCE
 from .group import DistributedError, ProcessGroup
 
-STARTED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")  # set by mpiexec and its kin
+STARTED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")  # set by mpiexec and similar starters
 BACKENDS = ["mpi", "nccl", *ALL_REDUCE]
-groups: dict[str, ProcessGroup] = {}  # by name; an op of a graph says the name of its group
+groups: dict[str, ProcessGroup] = {}  # by name; an op of a graph stores the name of its group
 
 
 def init_process_group(backend: str | None = None, timeout: timedelta = timedelta(minutes=30)) -> None:
-    """Join the processes that were started with this one; alone, a program is a group of one.
+    """Join the processes started with this one; a program started alone is a group of one.
 
-    backend    "mpi", or None for MPI where mpiexec or `minigrad run` started this process, and nothing elsewhere;
-               "nccl" for MPI with what is on GPUs, one for each process, carried by NCCL (nccl.py);
+    backend    "mpi"; None for MPI if mpiexec or `minigrad run` started this process, else for a group of one;
+               "nccl" for MPI, with NCCL for arrays on GPUs, one GPU for each process (nccl.py);
                "ring", "tree" or "halving" for sums by those algorithms (reference.py)
     timeout    how long a call waits for the others
 
-    Raises DistributedError if it was called before, or MPI is asked for and not installed.
+    Raises DistributedError if it was called before, or MPI is needed and not installed.
     """
     if is_initialized():
-        raise DistributedError("init_process_group was called before; destroy_process_group() ends that")
+        raise DistributedError("init_process_group was already called: call destroy_process_group() first")
     if backend not in (None, *BACKENDS):
-        raise DistributedError(
-            f"init_process_group: the backend is one of {BACKENDS}, or None to choose, and got {backend!r}"
-        )
+        raise DistributedError(f"init_process_group: backend must be one of {BACKENDS}, or None, and got {backend!r}")
     if backend is None and not any(name in os.environ for name in STARTED):
         groups["world"] = ProcessGroup("world", 0, (0,))
         return
@@ -59,21 +57,21 @@ def is_initialized() -> bool:
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """The place of this process in the group, of all if None; −1 in a group that it is not in."""
+    """The index of this process in the group, or among all if None; −1 if it is not a member."""
     return group.rank if isinstance(group, ProcessGroup) else found(group).rank
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """How many processes the group has, or all together."""
+    """The number of processes in the group, or of all."""
     return found(group).size
 
 
 def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup:
-    """The group of these ranks. All processes must call it; in one that is not in it get_rank(group) is −1."""
+    """Make a group of these ranks. All processes must call it; for those outside, get_rank(group) is −1."""
     everyone = found(None)
     members = everyone.ranks if ranks is None else tuple(ranks)
     if not members or len({*members}) != len(members) or not {*members} <= {*everyone.ranks}:
-        raise DistributedError(f"a group is of different ranks from 0 to {everyone.size - 1}, and got {list(members)}")
+        raise DistributedError(f"a group needs distinct ranks from 0 to {everyone.size - 1}, and got {list(members)}")
     everyone.agree(f"new_group of {list(members)}", place)
     name = f"group{len(groups)}"
     groups[name] = everyone.split(name, members) or ProcessGroup(name, -1, members)
@@ -81,15 +79,15 @@ def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup:
 
 
 def found(group: ProcessGroup | None) -> ProcessGroup:
-    """The group, or all. Raises DistributedError before init_process_group(), and in who is not in the group."""
+    """The group, or that of all processes. Raises DistributedError before init_process_group(), and in non-members."""
     if isinstance(group, ProcessGroup):
         if group.rank < 0:
             raise DistributedError(
-                f"this process is none of the group's, which are {list(group.ranks)}: call where get_rank(group) >= 0"
+                f"this process is not in the group of ranks {list(group.ranks)}: call only if get_rank(group) >= 0"
             )
         return group
     if group is not None:
-        raise DistributedError(f"group= is what new_group() gives, or None for all processes, and got {group!r}")
+        raise DistributedError(f"group= must be what new_group() returns, or None for all processes, and got {group!r}")
     if not is_initialized():
-        raise DistributedError("there are no processes to talk to yet: call mg.distributed.init_process_group() first")
+        raise DistributedError("no process group yet: call mg.distributed.init_process_group() first")
     return groups["world"]

@@ -1,4 +1,4 @@
-"""Where time, bytes and operations go. What each name is said in `__init__.pyi`, and loaded when it is first used."""
+"""Where time, bytes and operations go. `__init__.pyi` lists the names; each is loaded at its first use."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""The books of memory: which arrays there are, and whose each is.
+"""The books of memory: which arrays are alive, and which consumer each belongs to.
 
-An array is held by a weak reference, and with it, for each consumer, how many hold it as theirs. One that is several's
-is counted once, as that of the first in CONSUMERS. An entry changes the sums of what it touches, however many arrays
-there are.
+The books hold each array by a weak reference, and count for each consumer how many holders it has. An array with
+several consumers is counted once, for the first of them in CONSUMERS. Each entry updates only the sums it touches, so
+its cost does not depend on the number of arrays.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ CONSUMERS = (
 )
 Live = tuple[int, ...]  # bytes of each of CONSUMERS
 NOTHING: Live = (0,) * len(CONSUMERS)
-PYTHONS = 1 << 13  # bytes: what rises by less are Python's objects
+PYTHONS = 1 << 13  # bytes: a smaller rise is Python objects, not arrays
 
 
 class Of:
-    """The numbers of CONSUMERS."""
+    """Indices into CONSUMERS."""
 
     PARAMETERS, STATE, INPUTS, GRADIENTS, SAVED, OTHER, WORKSPACE = range(7)
 
 
 class About(NamedTuple):
-    """Where something happens: the sign of the op, the module that is being called, the user's line."""
+    """Where something happens: the op's symbol, the module being called, the user's line."""
 
     op: str = ""
     module: str = ""
@@ -47,7 +47,7 @@ UNKNOWN = About()
 
 
 class Known(ref[Any]):
-    """A weak reference that is itself, and not what it refers to; it knows the id of that."""
+    """A weak reference, compared and hashed by its own identity; `key` is the id of its object."""
 
     __slots__ = ("key",)
     __hash__, __eq__ = object.__hash__, object.__eq__
@@ -57,12 +57,12 @@ class Known(ref[Any]):
 
 
 class Holding(Known):
-    """An array that is there.
+    """The entry of an array.
 
     about           where it was first seen
-    held            consumer → how many hold it as theirs
-    story           (moment, consumer), each time it becomes another's
-    born, died      the moments
+    held            consumer → its number of holders
+    story           (moment, consumer), each time its consumer changes
+    born, died      the moments at which it was entered and freed
     old             its bytes, if it is older than the ledger, and so unknown to tracemalloc
     """
 
@@ -75,25 +75,25 @@ class Holding(Known):
         self.born, self.died = born, cast(int | None, None)
 
     def at(self, k: int, since: int | None) -> int | None:
-        """Whose it is at a moment; None if it is not there. What backward lets go since a moment is still kept."""
+        """Its consumer at moment k; None if it is not alive. What was saved just before `since` counts as saved."""
         if since is not None and self.at(since - 1, None) == Of.SAVED:
             return Of.SAVED
         return self.consumer(k) if self.born <= k and (self.died is None or k < self.died) else None
 
     def consumer(self, k: int) -> int:
-        """Whose it is at a moment."""
+        """Its consumer at moment k."""
         return next(consumer for moment, consumer in reversed(self.story) if moment <= k)
 
 
 class Books:
-    """What is alive.
+    """The entries of all arrays that are alive.
 
-    number     of the moment that is next
+    number     of the next moment
     counted    bytes of each consumer
-    moved      of them, those that were there before this event began, and became another's in it
-    freed      bytes saved for backward that were let go since the last moment
+    moved      change in each consumer's bytes from older arrays that changed their consumer during this event
+    freed      bytes saved for backward that were freed since the last moment
     old        bytes of arrays that are older than the ledger
-    log        every array that there ever was
+    log        every entry ever made
     """
 
     def __init__(self) -> None:
@@ -104,19 +104,19 @@ class Books:
         self.holdings: dict[int, Holding] = {}  # by id of the array, or of the program whose workspace it is
 
     def noted(self, array: Any, about: About = UNKNOWN, is_new: bool = False) -> Holding:
-        """An array that is there.
+        """The array's entry, added if it is missing.
 
-        is_new    whether it was surely made just now, if it was not known
+        is_new    whether an array without an entry was certainly created just now
         """
         array = array if array.base is None else owner(array)
         return self.holdings.get(id(array)) or self.added(array, array.nbytes, about, is_new)
 
     def known(self, array: Any) -> Holding | None:
-        """An array as it is in the books, if it is."""
+        """The array's entry; None if it has none."""
         return self.holdings.get(id(owner(array)))
 
     def added(self, x: Any, nbytes: int, about: About, is_new: bool = False) -> Holding:
-        """An array, or a program with its workspace, that was not known."""
+        """Add an entry for an array, or for a program with its workspace."""
         is_old = not is_new and tracemalloc.get_object_traceback(x) is None
         found = self.holdings[id(x)] = Holding(x, self.went, nbytes, about, self.number, is_old)
         self.log.append(found)
@@ -125,7 +125,7 @@ class Books:
         return found
 
     def gone(self, holding: Any) -> None:
-        """An array went."""
+        """Close the entry of an array that was freed."""
         del self.holdings[holding.key]
         holding.died = self.number
         consumer = holding.story[-1][1]
@@ -134,13 +134,13 @@ class Books:
         self.freed += holding.nbytes * (consumer == Of.SAVED)
 
     def hold(self, array: Any, consumer: int, about: About = UNKNOWN, is_new: bool = False) -> None:
-        """The array is that consumer's, until it goes."""
+        """Count the array as this consumer's until it is freed."""
         holding = self.noted(array, about, is_new)
         if consumer not in holding.held:
             self.changed(holding, consumer, 1)
 
     def changed(self, holding: Holding, consumer: int, by: int) -> None:
-        """One more, or one less, holds it as that."""
+        """Add `by`, which is 1 or −1, to the consumer's number of holders."""
         if holding.died is not None:
             return
         held = holding.held
@@ -157,22 +157,22 @@ class Books:
 
 
 class Gauge:
-    """What tracemalloc, to which NumPy reports, has seen between two events; nothing, unless it is open.
+    """What tracemalloc measures between two events. NumPy reports its memory to it. Does nothing unless it is open.
 
-    now      bytes at the beginning of this event
-    extra    how much more there was since the last event, if that is more than there was then, too
-    own      bytes of what the ledger has written
+    now      bytes at the start of this event
+    extra    bytes by which the peak since the last event is above `now`; 0 if it is not above that event's level too
+    own      bytes that the ledger has allocated for itself
     """
 
     def __init__(self) -> None:
         self.is_open, self.now, self.extra, self.own, self.level, self.start = False, 0, 0, 0, 0, 0
 
     def open(self) -> None:
-        """Begin. Raises RuntimeError where tracemalloc is somebody else's."""
+        """Start tracing. Raises RuntimeError if tracemalloc is already on."""
         if tracemalloc.is_tracing():
             raise RuntimeError(
-                "tracemalloc is on, in this thread or another, and the ledger would start its peak anew at each op: "
-                "stop it first, or say exact=False, which does without"
+                "tracemalloc is already on, in this thread or another, and the ledger resets its peak at each op: "
+                "stop it first, or pass exact=False, which does not use it"
             )
         tracemalloc.start()
         self.is_open, self.start = True, tracemalloc.get_traced_memory()[0]
@@ -183,13 +183,13 @@ class Gauge:
         self.is_open = False
 
     def begin(self) -> None:
-        """An event."""
+        """Start an event."""
         if self.is_open:
             self.now, peak = tracemalloc.get_traced_memory()
             self.extra = peak - self.now if peak > max(self.now, self.level) + PYTHONS else 0
 
     def end(self) -> None:
-        """The ledger has done with the event, and what it has written of it is its own."""
+        """End the event. What was allocated since its start is the ledger's own."""
         if self.is_open:
             self.level, _ = tracemalloc.get_traced_memory()
             self.own += self.level - self.now

@@ -1,10 +1,10 @@
 """Events as a file of the Trace Event Format, which Perfetto, chrome://tracing and speedscope open.
 
     M    names of the process and of its threads
-    X    an event: ts and dur in microseconds, what lies in it being within its bounds
+    X    an event: ts and dur in microseconds; the events inside it are within its bounds
     s, f an arrow from an op to its derivative
     b, e a transfer between processes, which may overlap others
-    C    bytes that are there
+    C    bytes allocated
 
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """
@@ -23,11 +23,11 @@ CATEGORIES = {"block": "user_annotation", "module": "python_function", "collecti
 
 
 def write_trace(events: Sequence[FunctionEvent], threads: Mapping[int, str], path: str | os.PathLike[str]) -> None:
-    """Write the file: whole, or not at all."""
+    """Write the file, or leave the old one unchanged if that fails."""
     start = min((event.begin for event in events), default=0)
 
     def at(ns: int) -> float:
-        """Microseconds since the first, in steps of 1/1024, which add up exactly: no event may seem to overlap."""
+        """Microseconds since the first event, in steps of 1/1024: sums are exact, so no event overlaps another."""
         return round((ns - start) * 1.024) / 1024
 
     ran = [event for event in events if event.kind not in ("memory", "transfer")]
@@ -42,14 +42,14 @@ def record(ph: str, name: str, thread: int, **more: Any) -> dict[str, Any]:
 
 
 def names(threads: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-    """What the process and its threads are called."""
+    """The names of the process and its threads."""
     yield record("M", "process_name", 0, args={"name": "minigrad"})
     for thread, name in threads.items():
         yield record("M", "thread_name", thread, args={"name": name})
 
 
 def complete(event: FunctionEvent, at: Callable[[int], float]) -> dict[str, Any]:
-    """An event with a beginning and a length."""
+    """An event with its start and duration."""
     told = {
         "Module": event.module,
         "Call stack": "\n".join(event.stack),
@@ -63,7 +63,7 @@ def complete(event: FunctionEvent, at: Callable[[int], float]) -> dict[str, Any]
 
 
 def arrows(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
-    """From each op to its derivative."""
+    """An arrow from each op to its derivative."""
     forward = {event.birth: event for event in events if event.birth > 0}
     for number, event in enumerate(events):
         origin = forward.get(-event.birth)
@@ -72,14 +72,14 @@ def arrows(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Itera
 
 
 def transfers(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
-    """The beginning and the end of each, by which a viewer draws them one below the other."""
+    """The start and the end of each transfer; a viewer draws overlapping ones in separate rows."""
     for number, event in enumerate(events):
         for ph, ns in (("b", event.begin), ("e", event.end)):
             yield record(ph, event.name, event.thread, cat="transfer", id=number, ts=at(ns))
 
 
 def counters(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
-    """How many bytes there are, of what came while the profiler was open."""
+    """The bytes alive at each change, of arrays allocated while the profiler was open."""
     nbytes = 0
     for change in sorted((event for event in events if event.kind == "memory"), key=lambda event: event.begin):
         nbytes += change.cpu_memory_usage

@@ -1,6 +1,6 @@
-"""Seconds that something takes, by a clock that has ticks: of a microsecond or less, and in a browser of 0.1 or 1 ms.
+"""Seconds of a call, measured with a clock of limited resolution: a microsecond or less, in a browser 0.1 or 1 ms.
 
-What takes less than a tick took none, by the clock. So it is called many times in a row.
+A call shorter than one tick of the clock measures as 0. So short calls are repeated many times in a row.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from time import perf_counter
 
-TICKS = 20  # at the least, in what is timed: the error is then 5 %
+TICKS = 20  # at least, in each measurement: the error is then 5 %
 MOST = 1 << 20  # calls
 
 
@@ -22,16 +22,16 @@ def seconds(run: Callable[[], object], calls: int = 1) -> float:
 
 
 def calls_for(run: Callable[[], object], least: float = 0.0) -> int:
-    """How many calls take so many seconds, and as many ticks as it needs to time them: a power of 2."""
+    """The number of calls, a power of 2, that take at least `least` seconds and TICKS ticks."""
     calls, least = 1, max(least, TICKS * tick())
-    while calls < MOST and calls * min(seconds(run, calls) for _ in range(2)) < least:  # one may meet a bad moment
+    while calls < MOST and calls * min(seconds(run, calls) for _ in range(2)) < least:  # one may be disturbed
         calls *= 2
     return calls
 
 
 @cache
 def tick() -> float:
-    """Seconds from one number that the clock shows to the next: the least of five, as the machine may be busy."""
+    """The resolution of the clock in seconds: the least of five readings, as the machine may be busy."""
     return min(wait_for_tick() for _ in range(5))
 
 

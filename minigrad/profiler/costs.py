@@ -1,12 +1,12 @@
-"""What a model costs, counted and not computed: parameters, multiply-adds, bytes.
+"""The cost of a model, counted without running it: parameters, multiply-adds, bytes.
 
-The model is traced: its forward pass runs on tensors that have a spec and no elements, and leaves the graph of its ops.
-What an op costs it says itself, and what its derivative costs and keeps is read off the rule that backward would run.
-So a model may be larger than the machine: `with mg.device("meta"):` makes one without memory.
+The model is traced: its forward pass runs on tensors that have a spec but no elements, which gives the graph of its
+ops. Each op has a cost formula; the cost and the saved arrays of its derivative are read from the rule that backward
+would run. So a model may be larger than the machine: `with mg.device("meta"):` makes one without memory.
 
-    FLOP    one operation on numbers, of whatever op: an add, a comparison, an exponential
-    MAC     one multiply and one add of a product of matrices, or of a convolution: 1 MAC = 2 FLOPs. Papers on networks
-            count these, and call them mult-adds, or FLOPs
+    FLOP    one scalar operation of any op: an add, a comparison, an exponential
+    MAC     one multiply and one add of a matrix product or a convolution: 1 MAC = 2 FLOPs. Papers on networks count
+            these, and call them mult-adds, or FLOPs
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from .forward_pass import ForwardPass, specified, traced, watched
 
 
 class Cost(NamedTuple):
-    """What ops cost, forward, and backward in the derivatives and where gradients are added up. 1 MAC = 2 FLOPs."""
+    """The cost of ops: forward, and backward in derivatives and gradient accumulation. 1 MAC = 2 FLOPs."""
 
     flops: int = 0
     macs: int = 0
     backward_flops: int = 0
     backward_macs: int = 0
     bytes_moved: int = 0  # operands read and results written, forward
-    saved_bytes: int = 0  # of activations that backward reads, each at the first op that keeps it
+    saved_bytes: int = 0  # of activations that backward reads, counted at the first op that saves each
 
     @property
     def train_flops(self) -> int:
-        """FLOPs of both. 1 MAC = 2 FLOPs."""
+        """FLOPs of forward and backward. 1 MAC = 2 FLOPs."""
         return self.flops + self.backward_flops
 
     @property
@@ -57,25 +57,25 @@ class Cost(NamedTuple):
 
 
 class OwnParameters(NamedTuple):
-    """A module, and the parameters that it holds itself."""
+    """A module's class, and the parameters that it holds directly."""
 
     kind: str
     parameters: list[Tensor]
 
 
 def of_total(name: str, doc: str) -> Any:
-    """That figure of the whole, as a property of an Estimate."""
+    """A property of Estimate that reads this field of its total."""
     return property(lambda self: getattr(self.total, name), doc=doc)
 
 
 @dataclass(frozen=True, repr=False)
 class Estimate:
-    """What `estimate` found. As text it is a table; in a notebook there is a picture beside it, of where the FLOPs are.
+    """The result of `estimate`. It prints as a table; a notebook adds a picture of the FLOPs by module.
 
     ran                 the forward pass
-    parts               path → module, the outermost first
+    parts               path → module, outermost first
     held                the model's buffers
-    checkpoint_bytes    of the arrays of its state_dict
+    checkpoint_bytes    bytes of the arrays of its state_dict
     """
 
     ran: ForwardPass
@@ -84,11 +84,11 @@ class Estimate:
     checkpoint_bytes: int
     depth: int | None = None
 
-    # -- what the model is ----------------------------------------------------------------------------
+    # -- the model's size ------------------------------------------------------------------------------
 
     @cached_property
     def learned(self) -> list[Tensor]:
-        """Its parameters, each once."""
+        """The model's parameters, each once."""
         return [p for part in self.parts.values() for p in part.parameters]
 
     parameters = property(lambda self: sum(p.size for p in self.learned), doc="Numbers in its parameters.")
@@ -97,7 +97,7 @@ class Estimate:
 
     @cached_property
     def bytes_per_parameter(self) -> dict[str, float]:
-        """Bytes of training state for each parameter that learns: itself, its gradient, what the optimizer remembers.
+        """Bytes of training state for each trainable parameter: its value, its gradient, its optimizer state.
 
         In mixed precision with Adam 2 + 2 + 4 + 4 + 4 = 16: the parameter and its gradient in float16, and in float32
         its master copy, m and v. Rajbhandari et al. 2020, “ZeRO”, §3.1. https://arxiv.org/abs/1910.02054
@@ -110,11 +110,11 @@ class Estimate:
             "Adam, mixed precision": 16.0 * (size > 0),
         }
 
-    # -- what a run of it costs -----------------------------------------------------------------------
+    # -- the cost of a run ----------------------------------------------------------------------------
 
     @cached_property
     def costs(self) -> dict[Node, Cost]:
-        """Op → what it costs."""
+        """Node → the cost of its op."""
         pulled, kept = self.backward
         bytes_of: dict[Node, int] = dict.fromkeys(kept.values(), 0)
         for x, node in kept.items():
@@ -122,39 +122,32 @@ class Estimate:
         return {
             node: Cost(*cost([node]), *pulled.get(node, (0, 0)), moved_by(node, self.ran.home), bytes_of.get(node, 0))
             for node in self.ran.nodes
-            if node.inputs and not node.op.effect  # such as drawing a key, which no op does in an eager run
+            if node.inputs and not node.op.effect  # such as drawing a random key, which is no op in an eager run
         }
 
     @cached_property
     def backward(self) -> tuple[dict[Node, tuple[int, int]], dict[Node, Node]]:
-        """Op → FLOPs and MACs of its derivative; and array that backward reads → the first op that keeps it.
+        """Node → FLOPs and MACs of its derivative; and array that backward reads → the first node that saves it.
 
-        Of a checkpoint a graph's way is counted: what is read of it is computed again, no more (tracing/recompute.py).
-        What the model itself holds is not saved for backward.
+        A checkpoint is counted as in a graph: only the values that backward reads are recomputed
+        (tracing/recompute.py). Parameters and buffers of the model do not count as saved.
         """
         rules, own = rules_of(self.ran), {id(x) for x in (*self.learned, *self.held)}
         pulled: dict[Node, tuple[int, int]] = {}
         kept: dict[Node, Node] = {}
-        arrived = set(self.ran.outputs)  # where a gradient has come
+        arrived = set(self.ran.outputs)  # nodes that a gradient has reached
         reading, seen = Recomputation(Symbol(self.ran.nodes[0])), set(self.ran.nodes)
         for node in (node for node in reversed(rules) if node in arrived):
             reads: list[Node] = [node, *node.inputs]
-            again: list[Node] = []
             if node.part is not None:
                 reads = [x.node for x in reading.operands(node, Symbol(Node(Input("gy"), (), node.spec)))]
-            stack = [reads[i] for i in rules[node].reads]
-            for x in stack:  # which grows meanwhile
-                if x in self.ran.home:
-                    kept[self.ran.home[x]] = node
-                elif x not in seen and x.inputs:
-                    again.append(x)
-                    stack += x.inputs
-                seen.add(x)
+            saved, again = trace_reads([reads[i] for i in rules[node].reads], self.ran.home, seen)
+            kept |= dict.fromkeys(saved, node)
             gradients = rules[node].graph
             sent = [x for x, gx in zip(node.inputs, gradients.outputs) if gx is not None]
             flops, macs = cost([*gradients.nodes, *again])
             for x in sent:
-                flops += x.spec.size * (x in arrived)  # where gradients meet they are added
+                flops += x.spec.size * (x in arrived)  # a second gradient is added to the first
                 arrived.add(x)
             pulled[node] = flops, macs
         is_own = {x for x in kept if isinstance(x.op, Const) or id(self.ran.tensors.get(x)) in own}
@@ -162,53 +155,53 @@ class Estimate:
 
     @cached_property
     def total(self) -> Cost:
-        """Of all ops."""
+        """The cost of all ops."""
         return total(self.costs.values())
 
     flops = of_total("flops", "FLOPs of a forward pass. 1 MAC = 2 FLOPs.")
     macs = of_total("macs", "Multiply-adds of products, forward. 1 MAC = 2 FLOPs.")
     backward_flops = of_total("backward_flops", "FLOPs of a backward pass. 1 MAC = 2 FLOPs.")
-    backward_macs = of_total("backward_macs", "Multiply-adds of its products. 1 MAC = 2 FLOPs.")
-    train_flops = of_total("train_flops", "FLOPs of both. 1 MAC = 2 FLOPs.")
+    backward_macs = of_total("backward_macs", "Multiply-adds of products, backward. 1 MAC = 2 FLOPs.")
+    train_flops = of_total("train_flops", "FLOPs of forward and backward. 1 MAC = 2 FLOPs.")
     bytes_moved = of_total("bytes_moved", "Bytes that ops read and write, forward.")
     intensity = of_total("intensity", "FLOPs for each byte moved, forward.")
     saved_bytes = of_total("saved_bytes", "Bytes of activations saved for backward.")
 
     @cached_property
     def peak_bytes(self) -> int:
-        """Most bytes computed and alive at one moment of a forward pass that keeps what backward reads.
+        """Most bytes of results alive at once in a forward pass that saves what backward reads.
 
-        What is not kept goes when it was read for the last time, and the call of the module that got it has returned;
-        what an op needs inside itself is not counted.
+        A result that is not saved is freed after its last reader, and not before the module call that received it has
+        returned. Memory that an op uses internally is not counted.
         """
         return peak(self.ran, self.backward[1])
 
     @cached_property
     def inference_peak_bytes(self) -> int:
-        """The same under no_grad(), where nothing is kept."""
+        """The same under no_grad(), where nothing is saved."""
         return peak(self.ran, ())
 
-    # -- where -----------------------------------------------------------------------------------------
+    # -- by part ---------------------------------------------------------------------------------------
 
     @cached_property
     def by_module(self) -> dict[str, Cost]:
-        """Path → what the calls of that module cost, with all below it."""
+        """Path → the cost of that module's calls, with all modules below it."""
         empty = {path: Cost() for part in self.parts for path in above(part)}
         return empty | summed((path, each) for node, each in self.costs.items() for path in above(module_of(node)))
 
     @cached_property
     def by_op(self) -> dict[str, Cost]:
-        """Kind of op → what all of that kind cost, the most FLOPs first."""
+        """Kind of op → the cost of all ops of that kind, most FLOPs first."""
         costs = summed((node.op.kind, each) for node, each in self.costs.items())
         return dict(sorted(costs.items(), key=lambda each: -each[1].flops))
 
     @cached_property
     def outputs(self) -> dict[str, Spec]:
-        """Path → the spec of what that module computed last."""
+        """Path → the spec of the last result of that module."""
         return {path: node.spec for node in self.costs for path in above(module_of(node))}
 
     def table(self, depth: int | None = None) -> str:
-        """The modules down to a depth, the model's own being 0, and the figures of the whole."""
+        """The modules down to a depth, where the model itself is 0, and the totals."""
         return text(self, depth)
 
     def __repr__(self) -> str:
@@ -221,15 +214,15 @@ class Estimate:
 def estimate(
     model: Callable[..., Any], *inputs: Any, run: bool = False, depth: int | None = 3, **options: Any
 ) -> Estimate:
-    """What a forward pass of the model, or function, and its backward cost on such inputs, uncomputed. 1 MAC = 2 FLOPs.
+    """Count the cost of forward and backward of a model or function, without computing. 1 MAC = 2 FLOPs.
 
-    inputs, options    the model's arguments: tensors, of which the specs are read; or in place of one a TensorSpec, or
-                       a shape, of the dtype of the model's parameters, or of its buffers if it has none
-    run                run the model once, on tensors with values, and count what ran: for one that decides by values
+    inputs, options    the model's arguments: tensors, of which only the specs are read; in place of a tensor, a
+                       TensorSpec or a shape, with the dtype of the model's parameters, or of its buffers if it has none
+    run                run the model once, on tensors with values, and count its ops: for control flow on values
     depth              how many modules deep the table goes; None for all
 
-    The model is counted as it is: in training or in evaluation, frozen or not, under no_grad() or not. Raises what it
-    raises itself on inputs that do not fit, with the module in which it did; NoValueError where it asks for a value.
+    The model is counted in its present state: training or evaluation, frozen or not, under no_grad() or not. Errors of
+    the model on unfit inputs are raised with the module they came from; NoValueError if it reads a value.
     """
     if not callable(model):
         raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
@@ -250,7 +243,7 @@ def estimate(
 
 
 def parts_of(model: Module) -> dict[str, OwnParameters]:
-    """Path → module, of a model; a parameter that two share is the first's."""
+    """Path → module of a model; a shared parameter belongs to the first."""
     seen: set[int] = set()
     parts = {}
     for path, module in model.named_modules(prefix=type(model).__name__):
@@ -261,7 +254,7 @@ def parts_of(model: Module) -> dict[str, OwnParameters]:
 
 
 def parts_read(ran: ForwardPass) -> dict[str, OwnParameters]:
-    """Path → what a function reads there that is a parameter, or learns."""
+    """Path → the parameters, and other leaves that require gradients, that a function reads there."""
     parts: dict[str, OwnParameters] = {}
     for node, x in ran.tensors.items():
         if node not in ran.arguments and (isinstance(x, Parameter) or (x.tracked and x.is_leaf)):
@@ -273,7 +266,7 @@ def parts_read(ran: ForwardPass) -> dict[str, OwnParameters]:
 
 
 def rules_of(ran: ForwardPass) -> dict[Node, CompiledRule]:
-    """Op that would be recorded → its derivative."""
+    """Node that would be recorded → its derivative."""
     tracked = {node for node, x in ran.tensors.items() if x.tracked}
     rules: dict[Node, CompiledRule] = {}
     for node in ran.nodes:
@@ -286,14 +279,27 @@ def rules_of(ran: ForwardPass) -> dict[Node, CompiledRule]:
     return rules
 
 
+def trace_reads(reads: list[Node], home: Mapping[Node, Node], seen: set[Node]) -> tuple[list[Node], list[Node]]:
+    """The arrays that must be saved for these reads, and the nodes to recompute from them. Adds nodes to `seen`."""
+    saved, again = list[Node](), list[Node]()
+    for x in reads:  # grows in the loop
+        if x in home:
+            saved.append(home[x])
+        elif x not in seen and x.inputs:
+            again.append(x)
+            reads += x.inputs
+        seen.add(x)
+    return saved, again
+
+
 def cost(nodes: Iterable[Node]) -> tuple[int, int]:
-    """FLOPs and MACs of some ops, as they say."""
+    """FLOPs and MACs of these nodes, by the formulas of their ops."""
     specs = [(node.op, (node.spec, *(x.spec for x in node.inputs))) for node in nodes if node.inputs]
     return sum(flops_of(op, *each) for op, each in specs), sum(op.macs(*each) for op, each in specs)
 
 
 def total(costs: Iterable[Cost]) -> Cost:
-    """Their sum."""
+    """The sum of costs, field by field."""
     return Cost(*map(sum, zip(*costs)))
 
 
@@ -306,19 +312,19 @@ def summed(costs: Iterable[tuple[str, Cost]]) -> dict[str, Cost]:
 
 
 def above(path: str) -> list[str]:
-    """The path and those around it: A, A.b and A.b.c."""
+    """The prefixes of a path: A, A.b and A.b.c."""
     return list(accumulate(path.split("."), "{}.{}".format))
 
 
 def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
-    """Most bytes of results alive at once: each to its last reader, those kept and the outputs to the end.
+    """Most bytes of results alive at once: each until its last reader, saved ones and outputs until the end.
 
-    What a module is given is there until its call returns, which holds its arguments.
+    A module's arguments stay alive until its call returns.
     """
     last, ends = dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes)), dict[str, int]()
     for i, node in reversed([*enumerate(ran.nodes)]):
         if node.inputs:
-            ends = {path: ends.get(path, i) for path in above(module_of(node))}  # of the calls that are open
+            ends = {path: ends.get(path, i) for path in above(module_of(node))}  # the last node of each open call
             for x in node.inputs:
                 entered = [end for path, end in ends.items() if path not in above(module_of(x))]
                 last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)

@@ -1,4 +1,4 @@
-"""An estimate to read: a table of modules, the figures of the whole, and a picture of where the FLOPs are."""
+"""An estimate as text and HTML: a table of modules, the totals, and a picture of the FLOPs by module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes saved for bac
 
 
 def module_of(node: Any) -> str:
-    """The path of the module in whose call it ran."""
+    """The path of the module whose call ran this node."""
     return "" if node.place is None else node.place.module
 
 
@@ -34,7 +34,7 @@ def table(e: Any, depth: int | None) -> Table:
 
 
 def figures(e: Any) -> dict[str, str]:
-    """What is said of the whole."""
+    """The totals of an estimate, in words."""
     kinds = " and ".join(sorted({f"{p.dtype}" for p in e.learned}))
     numbers = f"{e.parameters:,}{f' in {kinds}' * bool(kinds)}"
     numbers += f", of which {e.trainable:,} learn" * (e.trainable != e.parameters)
@@ -51,7 +51,7 @@ def figures(e: Any) -> dict[str, str]:
 
 
 def text(e: Any, depth: int | None) -> str:
-    """The table and the figures."""
+    """The table and the totals."""
     return "\n".join([str(table(e, depth)), "", *(f"{name:<15} {value}" for name, value in figures(e).items())])
 
 

@@ -1,4 +1,4 @@
-"""What a run costs, read off the ops as they run: FLOPs, and the bytes that it keeps for backward."""
+"""The cost of a run, counted as its ops run: FLOPs, and bytes saved for backward."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..engine.core.op import Op
 from ..engine.core.versions import owner
 from ..graph.compiler.passes.remat import flops, flops_of
 
-Sizes = dict[int, int]  # id of a piece of memory → its bytes
+Sizes = dict[int, int]  # id of the array that owns the memory → its bytes
 
 
 class Counting:
-    """A watcher that counts.
+    """A watcher that counts ops, FLOPs and saved bytes.
 
     ops        how many ran
-    flops      of the ops forward, and of their derivatives where backward passed; None once an op did not say
+    flops      of all ops, and of their derivatives if backward ran; None once an op has no cost formula
     unsaid     that op
-    pulled     what each pass of backward has of its own: passing() gives it
-    leaves     the memory of parameters, which are kept anyway
+    pulled     the callback of one backward pass; passing() makes it
+    leaves     the memory of parameters, which is kept anyway
     """
 
     pulled: Callable[[Any, Any, tuple[Any, ...]], None]
@@ -34,16 +34,16 @@ class Counting:
         self.records: WeakKeyDictionary[Node, Sizes] = WeakKeyDictionary()
         self.before_backward: int | None = None
 
-    again = property(lambda self: self, doc="Who is told of what a checkpoint computes a second time.")
+    again = property(lambda self: self, doc="The watcher of what a checkpoint recomputes.")
 
     @property
     def kept(self) -> int:
-        """Bytes that records hold now; once backward has begun, those that it found."""
+        """Bytes that records hold now; once backward has begun, those that they held at its start."""
         if self.before_backward is not None:
             return self.before_backward
         sizes: Sizes = {}
         for node, at_first in self.records.items():
-            sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None: it is just being pulled
+            sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None: backward is at this node just now
         return sum(size for memory, size in sizes.items() if memory not in self.leaves)
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
@@ -55,7 +55,7 @@ class Counting:
             self.records[node] = sizes_of(node.saved or ())
 
     def passing(self) -> Callable[[Any, Any, tuple[Any, ...]], None]:
-        """What a pass of backward is to tell of each derivative."""
+        """Make the callback that one backward pass calls for each derivative."""
         added = additions()
 
         def pulled(node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
@@ -66,7 +66,7 @@ class Counting:
         return pulled
 
     def count(self, op: Op, cost: Any) -> None:
-        """Add what op costs, if it says so."""
+        """Add the op's cost, if it has a formula for it."""
         try:
             self.flops = None if self.flops is None else self.flops + cost()
         except NotImplementedError:
@@ -74,15 +74,15 @@ class Counting:
 
 
 def rule_of(node: Any, gy: Any) -> Any:
-    """What a derivative computes, as a graph; None where nobody says, and on tensors, whose ops are told."""
-    rule = getattr(node.rule, "rule", node.rule)  # what is packed has a rule around its rule
+    """The graph of a derivative; None if there is none, and on tensors, whose ops are watched one by one."""
+    rule = getattr(node.rule, "rule", node.rule)  # a packed record wraps its rule in another
     return None if hasattr(gy, "node") else getattr(rule, "graph", None)
 
 
 def additions() -> Callable[[Node, tuple[Any, ...]], int]:
-    """A function of each derivative of a pass in turn: how many additions add its gradients to those that were there.
+    """Make a function that counts, for each derivative of a pass in turn, the additions that accumulate its gradients.
 
-    Those of tensors are ops, and counted as such. Gradients of several outputs (Arrivals) only lie beside each other.
+    Additions of tensors are ops, and counted as such. Gradients of several outputs (Arrivals) are not added at all.
     """
     arrived: set[Node] = set()
 
@@ -98,6 +98,6 @@ def additions() -> Callable[[Node, tuple[Any, ...]], int]:
 
 
 def sizes_of(saved: Any) -> Sizes:
-    """The memory that a record keeps; what is packed is none."""
+    """The memory that a record keeps; a packed value has none."""
     arrays = [owner(array) for array in saved if hasattr(array, "nbytes")]
     return {id(array): array.nbytes for array in arrays}

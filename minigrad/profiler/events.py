@@ -1,4 +1,4 @@
-"""What was noted, as events: who lies in whom, in which module, at which line, with how many operations."""
+"""Log entries as events: which event encloses which, in which module, at which line, with how many FLOPs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ..engine.core.op import Op
 from ..graph.compiler.control import Control
 from ..graph.compiler.passes.fuse import Fused
 
-ASIDE = {"memory", "profiler", "transfer"}  # what is no part of the time of what it lies in
+ASIDE = {"memory", "profiler", "transfer"}  # kinds whose time does not count for the event around them
 
 
 @dataclass(eq=False)
 class FunctionEvent:
-    """One op, derivative, step of a program, block or change of memory; where `count` is above 1, all of one key.
+    """One op, derivative, step of a program, block or change of memory. If `count` is above 1: all events of one key.
 
-    kind                op, backward, step, program, module, block, memory; collective, and transfer, which goes on
-                        beside all others from its start to its end; or profiler: what it does for itself
-    module              the path of the module that it was called in: GPT.blocks.0.mlp
-    stack               lines of the user's, the innermost first
+    kind                op, backward, step, program, module, block, memory, collective; transfer, which runs
+                        concurrently with all others; or profiler, the profiler's own work
+    module              path of the module that called it: GPT.blocks.0.mlp
+    stack               the user's lines, innermost first
     input_shapes        of its operands
-    flops               scalar operations, a multiply-add being two; None where nobody says how many
+    flops               scalar operations, a multiply-add being two; None if unknown
     begin, end          in nanoseconds of one clock
-    birth               of the record that an op left; negative of its derivative's; 0 for none
-    ns, self_ns         how long; and without what lies inside
-    cpu_memory_usage    bytes that came while it ran, less those that went; self_cpu_memory_usage without what is inside
+    birth               serial number of the record that the op left, negated for its derivative; 0 if there is none
+    ns, self_ns         duration, and duration without the events inside it
+    cpu_memory_usage    bytes allocated while it ran, less those freed; self_cpu_memory_usage without events inside it
     """
 
     name: str
@@ -56,15 +56,15 @@ class FunctionEvent:
 
     key = property(lambda self: self.name)
     cpu_time_total = property(lambda self: self.ns / 1000, doc="Microseconds.")
-    self_cpu_time_total = property(lambda self: self.self_ns / 1000, doc="Microseconds without what lies inside.")
-    cpu_time = property(lambda self: self.ns / 1000 / max(self.count, 1), doc="Microseconds of one, on average.")
+    self_cpu_time_total = property(lambda self: self.self_ns / 1000, doc="Microseconds without the events inside.")
+    cpu_time = property(lambda self: self.ns / 1000 / max(self.count, 1), doc="Microseconds of one event, on average.")
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.count} × {self.cpu_time:.3f} us>"
 
     @property
     def around(self) -> Iterator[FunctionEvent]:
-        """Those that it lies in, from the inside."""
+        """The events around it, innermost first."""
         event = self.cpu_parent
         while event is not None:
             yield event
@@ -72,12 +72,12 @@ class FunctionEvent:
 
 
 class Detail(NamedTuple):
-    """What is noted of an op where it is asked for.
+    """What the profiler notes of an op if the user asked for it.
 
-    specs    of the result, and of the operands
-    stack    the user's lines, the innermost first
-    rule     of a derivative, what was computed, as a graph
-    added    of a derivative, how many additions its gradients took where they met others
+    specs    of the result, then of the operands
+    stack    the user's lines, innermost first
+    rule     graph of the derivative
+    added    number of additions that accumulated the derivative's gradients
     """
 
     specs: tuple[Any, ...]
@@ -87,13 +87,13 @@ class Detail(NamedTuple):
 
 
 def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
-    """The events of a thread, each after the one that it lies in. See Log for what the entries are."""
+    """The events of a thread, each after the event around it. The class Log describes the entries."""
     found: list[FunctionEvent] = []
     arrived = 0
     for end, begin, what, detail, birth in zip(*[iter(entries)] * 5, strict=True):
-        if isinstance(what, Output):  # hands on what arrives at a compiled call, or a Function
+        if isinstance(what, Output):  # passes on the gradients of a compiled call, or a Function
             arrived = birth
-        elif begin:  # else it is told of and did not run: another result of the same call
+        elif begin:  # 0: it did not run, but is another result of the same call
             event = made(what, detail, birth)
             event.begin, event.end, event.thread = begin, end, thread
             if birth < 0 and arrived:
@@ -106,11 +106,11 @@ def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
     return events
 
 
-# -- what it is ------------------------------------------------------------------------------------------------
+# -- from log to event -----------------------------------------------------------------------------------------
 
 
 def made(what: Op | FunctionEvent | int, detail: Detail | None, birth: int) -> FunctionEvent:
-    """What was noted as an event, when and where left open."""
+    """The event of an entry, still without time and thread."""
     if isinstance(what, int):
         return FunctionEvent("[memory]", "memory", cpu_memory_usage=what)
     if isinstance(what, FunctionEvent):
@@ -126,10 +126,10 @@ def made(what: Op | FunctionEvent | int, detail: Detail | None, birth: int) -> F
 
 
 def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> FunctionEvent:
-    """A step of a program, as it is each time: in the module that all its nodes are in, at the line of the last.
+    """The event of a program's step, for every run: in the module common to its nodes, at the line of the last.
 
-    counted    those of the nodes whose operations no other step counts
-    name       what it is called, if it is not one node's op
+    counted    the nodes whose FLOPs no other step counts
+    name       of the step, if it is not the op of a single node
     """
     places = [place for node in nodes if (place := getattr(node, "place", None)) is not None]
     paths = takewhile(lambda names: len({*names}) == 1, zip(*[place.module.split(".") for place in places]))
@@ -144,19 +144,19 @@ def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> Func
 
 
 def called(op: Op, backward: bool = False) -> str:
-    """matmul, and MatMulBackward; cross_entropy: divided behind words, as PyTorch does, and not behind syllables."""
+    """PyTorch's name of an op: matmul, MatMulBackward; cross_entropy, with an underscore between words."""
     if backward or op.kind != type(op).__name__:
         return op.kind + "Backward" * backward
     return str(op) if isinstance(op, Fused) else op.method or re.sub("(?<=[a-z]{3})(?=[A-Z])", "_", op.kind).lower()
 
 
 def shapes_of(specs: Iterable[Any]) -> list[list[int | None]]:
-    """The shapes, None for a length that only a run can tell; of an operand that is several, of none."""
+    """The shapes, with None for a length known only in a run, and [] for an operand of several values."""
     return [[None if is_unknown(n) else n for n in x.shape] if isinstance(x, Spec) else [] for x in specs]
 
 
 def cost(op: Op, *specs: Any) -> int | None:
-    """How many scalar operations it is; None where nobody says, none of a branch or a loop: its steps have them."""
+    """Its scalar operations; None if unknown, 0 for a branch or a loop, whose steps count their own."""
     try:
         flops = 0 if isinstance(op, Control) else op.flops(*specs)
     except NotImplementedError:
@@ -165,23 +165,23 @@ def cost(op: Op, *specs: Any) -> int | None:
 
 
 def cost_of(node: Node) -> int | None:
-    """The same of a node; none of a leaf."""
+    """The same for a node; 0 for a leaf."""
     return cost(node.op, node.spec, *(x.spec for x in node.inputs)) if node.inputs else 0
 
 
 def total(flops: Iterable[int | None]) -> int | None:
-    """The sum; None where one of them is."""
+    """The sum; None if a term is None."""
     numbers = [*flops]
     return None if None in numbers else sum(numbers)  # type: ignore[arg-type]
 
 
-# -- who lies in whom, and where -------------------------------------------------------------------------------
+# -- nesting, and places --------------------------------------------------------------------------------------
 
 
 def nested(events: list[FunctionEvent]) -> list[FunctionEvent]:
-    """Events in the order of their ends as events in that of their beginnings, which know what they lie in.
+    """Sort events from the order of their ends to that of their starts, and set each event's parent.
 
-    What began after another began, and was told of before it, lies in it; what only ended after it goes before.
+    An event that began after another and ended before it is inside it; overlapping events are cut apart.
     """
     above: list[FunctionEvent] = []
     order = events[::-1]
@@ -190,17 +190,17 @@ def nested(events: list[FunctionEvent]) -> list[FunctionEvent]:
             after = above.pop()
             after.begin = max(after.begin, event.end)
         event.cpu_parent = above[-1] if above else None
-        if event.kind != "memory":  # several come at one moment, side by side
+        if event.kind != "memory":  # several may share one moment
             above.append(event)
     order.sort(key=lambda event: event.begin)
     return order
 
 
 def measure(event: FunctionEvent) -> None:
-    """How long it was; the one that it lies in has so much less for itself."""
+    """Set its duration, and take that from the self time of the event around it."""
     parent, event.ns = event.cpu_parent, event.end - event.begin
     event.self_ns += event.ns
-    if event.kind == "memory":  # what goes where nothing runs has a row of its own
+    if event.kind == "memory":  # memory freed outside all events has a row of its own
         (parent or event).self_cpu_memory_usage += event.cpu_memory_usage
     if parent is not None:
         parent.self_ns -= event.ns
@@ -208,12 +208,12 @@ def measure(event: FunctionEvent) -> None:
             for each in event.around:
                 each.cpu_memory_usage += event.cpu_memory_usage
                 each.ns -= event.ns
-        elif parent.flops is None:  # what is inside says how many
+        elif parent.flops is None:  # the events inside count theirs
             parent.flops = 0
 
 
 def place(events: Iterable[FunctionEvent]) -> None:
-    """Each event to its module and line: a derivative's are those of the op that it is the derivative of."""
+    """Set each event's module and lines: a derivative takes those of its forward op."""
     forward = {event.birth: event for event in events if event.birth > 0}
     for event in events:
         parent, origin = event.cpu_parent, forward.get(-event.birth) if event.birth < 0 else None
@@ -230,9 +230,9 @@ def place(events: Iterable[FunctionEvent]) -> None:
 
 
 def averages(events: Iterable[FunctionEvent], shapes: bool, stack: int, module: bool) -> list[FunctionEvent]:
-    """One for all events of a name; and, where it is asked for, of one module, lines and shapes.
+    """Merge the events of one name; if asked, of one name and the same module, lines or shapes.
 
-    In its totals what lies in another of them counts once.
+    Totals count an event inside another of the same key once.
     """
 
     def key(event: FunctionEvent) -> tuple[Any, ...]:

@@ -1,8 +1,8 @@
-"""A forward pass as the ops that it is made of: traced without elements, or watched as it runs.
+"""A forward pass as a graph of its ops: traced without elements, or watched as it runs.
 
-What is kept of it is what `Records` of a real run would say: which op ran on which results, in which module's call, and
-in whose memory each result is. Where a view needs a copy, strides tell, and `forward` itself, run on arrays that have
-strides and no elements, works them out (graph/compiler/program/abstract_array.py).
+It holds what the records of a real run would: which op ran on which results, in which module's call, and whose memory
+each result shares. Strides decide whether a view needs a copy. `forward` computes them on arrays that have strides but
+no elements (graph/compiler/program/abstract_array.py).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ WAY_OUT = "estimate(..., run=True) runs the model once, on inputs with values, a
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """What ran.
+    """The nodes of a forward pass.
 
-    nodes      the ops that the results depend on, and what they read, in the order in which they run
+    nodes      the ops that the results depend on, and the leaves that they read, in execution order
     outputs    the results
-    home       node → the node in whose memory it is: its own, or that of which it is a view
-    tensors    node that is read → its tensor
-    arguments  those of them that are given at each call
+    home       node → the node whose memory it shares: itself, unless it is a view
+    tensors    leaf → its tensor
+    arguments  the leaves that are arguments of the call
     """
 
     nodes: list[Node]
@@ -54,9 +54,9 @@ class ForwardPass:
 
 
 def traced(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
-    """The forward pass on these arguments, of whose tensors only the specs are read.
+    """Trace the forward pass on these arguments. Only the specs of tensors are read.
 
-    Raises NoValueError where the model asks for a value, GraphError where values decide how often an op runs.
+    Raises NoValueError if the model reads a value, GraphError if values decide how often an op runs.
     """
     builder, symbols = begun((args, options))
     args, options = substituted((args, options), lambda x: isinstance(x, Tensor), symbols)
@@ -66,15 +66,15 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
             outputs = [builder.lift(y).node for y in leaves(result) if hasattr(y, "spec")]
         return ended(builder, outputs)
     except NoValueError as error:
-        said = f"{error}\nestimate() runs the model without values, and it asks for one; what is given as a tuple of "
-        said += f"whole numbers is the shape of a tensor. {WAY_OUT}"
+        said = f"{error}\nestimate() runs the model without values, and the model reads one. (A tuple of integers is "
+        said += f"taken as the shape of a tensor.) {WAY_OUT}"
         raise NoValueError(said) from error
     finally:
         builder.closed = True
 
 
 def watched(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
-    """The forward pass, run; each op that ran becomes a node, as in a trace."""
+    """Run the forward pass. Each op that runs becomes a node, as in a trace."""
     builder, _ = begun((args, options))
     echo = Echo(builder)
     with run_functions_eagerly(), following(), watching(echo):
@@ -86,19 +86,19 @@ def watched(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
 
 
 class Echo:
-    """A watcher that has each op that runs take its place in a graph, too."""
+    """A watcher that adds each op that runs to a graph."""
 
     def __init__(self, builder: Tracing) -> None:
         self.builder = builder
         self.symbols = {id(x): symbol for x, symbol in builder.arguments}  # id of a tensor → its symbol
-        self.held: list[Any] = []  # so that no id is another's by and by
+        self.held: list[Any] = []  # kept alive, so that no id is reused
 
     def of(self, x: Tensor) -> Any:
         return self.symbols[id(x)] if id(x) in self.symbols else self.builder.lift(x)
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         self.held.append((op, y, y.value))
-        if not isinstance(op, Called):  # which is refused afterwards
+        if not isinstance(op, Called):  # refused after the run
             with in_mode(builder=self.builder, watchers=(), autocast=None):
                 x, *others = map(self.of, xs)
                 self.symbols[id(y)] = x.apply(op, *others)
@@ -108,34 +108,34 @@ class Echo:
 
 
 def begun(tree: Any) -> tuple[Tracing, list[Any]]:
-    """A graph to be built of a call with these arguments, and the symbols of the tensors in them."""
+    """A new trace, and a symbol for each tensor in the arguments."""
     builder, given = Tracing({}), [x for x in leaves(tree) if isinstance(x, Tensor)]
     return builder, [builder.given(f"input{i}", x, x.spec) for i, x in enumerate(given)]
 
 
 def ended(builder: Tracing, outputs: list[Node]) -> ForwardPass:
-    """What was built, as far as the outputs depend on it."""
+    """The forward pass that the outputs depend on."""
     nodes = in_order(outputs)
     tensors = {node: x for node, x in builder.origins().items() if isinstance(x, Tensor)}
     return ForwardPass(nodes, outputs, homes(nodes, tensors), tensors, frozenset(builder.inputs))
 
 
 def in_order(outputs: list[Node]) -> list[Node]:
-    """What the outputs depend on, as it was built. Raises GraphError where there are none, and for a branch or loop."""
+    """The nodes that the outputs depend on, in order. Raises GraphError if there is no output, or a branch or loop."""
     if not outputs:
-        raise GraphError("estimate() counts what leads to a result, and the model gave no tensor: return one")
+        raise GraphError("estimate() counts the ops behind a result, and the model returned no tensor: return one")
     nodes = sorted(toposort(*outputs), key=lambda node: node.born)
     for node in nodes:
         if isinstance(node.spec, Specs):
-            raise GraphError(f"{node.op} is a branch, a loop or a Function, of which values decide. {WAY_OUT}")
+            raise GraphError(f"{node.op} is a branch, a loop or a Function, and its cost depends on values. {WAY_OUT}")
     return nodes
 
 
 def homes(nodes: list[Node], tensors: Mapping[Node, Tensor]) -> dict[Node, Node]:
-    """Node → the node in whose memory it is."""
+    """Node → the node whose memory it shares."""
     home: dict[Node, Node] = {}
     layouts: dict[Node, Layout] = {}
-    readers: dict[int, Node] = {}  # id of an array that is given → the first node that is it
+    readers: dict[int, Node] = {}  # id of a leaf's array → the first node that reads it
     for node in nodes:
         strides, home[node] = hull(node.spec).strides, node
         if node in tensors:
@@ -149,14 +149,14 @@ def homes(nodes: list[Node], tensors: Mapping[Node, Tensor]) -> dict[Node, Node]
 
 
 class Strides(Recorder):
-    """The recorder of which only the layout of the result is asked: constants are not worked out."""
+    """A recorder used only for the layout of a result: it computes no constants."""
 
     def triangle(self, f: Callable[..., Any], x: AbstractArray, offset: int = 0) -> AbstractArray:
         return self.empty(x.shape, x.dtype)
 
 
 def lying(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> tuple[tuple[int, ...], int | None]:
-    """The strides of an op's result, and the number of the operand in whose memory it is, if it is in one's."""
+    """The strides of an op's result, and the index of the operand it aliases, if any."""
     template = recorded(op, layouts, spec, Strides)
     if template is None:
         return hull(spec).strides, 0 if op.is_view else None
@@ -168,10 +168,10 @@ def lying(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> tuple[tuple[int, .
 
 
 def specified(tree: Any, device: Device, dtype: Any) -> Any:
-    """The arguments, with a tensor for each array, TensorSpec, Spec, and shape, which is a tuple of whole numbers.
+    """The arguments, with each array, TensorSpec, Spec and shape (a tuple of integers) replaced by a tensor.
 
-    device    of the model: what is counted need not be moved there
-    dtype     of what is given as a shape
+    device    the model's device: the arguments need not be moved there
+    dtype     of tensors given as a shape
     """
     if isinstance(tree, dict):
         return {name: specified(each, device, dtype) for name, each in tree.items()}
@@ -190,7 +190,7 @@ def specified(tree: Any, device: Device, dtype: Any) -> Any:
 
 
 def without_elements(spec: Spec, device: Device) -> Tensor:
-    """A tensor of that spec, of which no element is there, as if it were on that device."""
+    """A tensor of this spec without elements, as if it were on this device."""
     if not spec.is_known:
-        raise ShapeError(f"estimate() counts for one shape, and {spec} has lengths that are open: say all of them")
+        raise ShapeError(f"estimate() counts for one shape, and {spec} has unknown lengths: give all of them")
     return made(META.xp.empty(spec.shape, spec.dtype), Spec(spec.shape, spec.dtype, device))

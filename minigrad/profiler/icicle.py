@@ -1,4 +1,4 @@
-"""Where time went, or FLOPs, from modules down to ops: a rectangle as wide as that, and what lies in it below it."""
+"""An icicle chart of time or FLOPs, from modules down to ops: widths are amounts, and parts lie below the whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .events import FunctionEvent
 from .table import duration
 
 WIDTH, ROW = 860, 20  # pixels
-LEAST = 1.0  # pixels: what is narrower is left to the table
+LEAST = 1.0  # pixels: narrower frames appear only in the table
 LOOKS = """
 .mg-picture .mg-frame { stroke: var(--mg-paper); stroke-width: 1; fill: var(--mg-sign); }
 .mg-picture .mg-forward .mg-frame { fill: var(--mg-forward); fill-opacity: 0.35; }
@@ -24,10 +24,10 @@ LOOKS = """
 
 @dataclass
 class Branch:
-    """A module, or the ops of one name in it.
+    """A module, or all ops of one name in it.
 
     kind      module, forward or backward
-    amount    nanoseconds, or whatever is shown
+    amount    nanoseconds or FLOPs
     """
 
     name: str
@@ -45,7 +45,7 @@ class Branch:
 
 
 def tree(leaves: Iterable[tuple[str, str, str, int]]) -> Branch:
-    """Modules by their paths, in them their ops, of each (path of the module, kind, name, amount)."""
+    """The tree of modules and their ops, from (path of the module, kind, name, amount) of each op."""
     root = Branch("all ops")
     for module, kind, name, amount in leaves:
         path = [root]
@@ -59,17 +59,17 @@ def tree(leaves: Iterable[tuple[str, str, str, int]]) -> Branch:
 
 
 def icicle(events: Iterable[FunctionEvent]) -> str:
-    """The picture of a run's time, each op as long as it was alone."""
+    """The picture of a run's time; each op has its self time."""
     ops = [event for event in events if event.kind in ("op", "backward", "step", "program")]
     leaves = ((e.module, "backward" if e.is_backward else "forward", e.name, e.self_ns) for e in ops)
     return pictured(tree(leaves), lambda ns: duration(ns / 1000), "Time")
 
 
 def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
-    """The picture, and what it shows. Each rectangle has its numbers as a title, and can be reached by the tabulator.
+    """The picture and its caption. Each rectangle has its numbers as a title, and can be reached by the Tab key.
 
-    written    an amount, as it is written
-    what       is shown
+    written    formats an amount
+    what       name of the amount: Time or FLOPs
     """
     height = root.depth * ROW
     bars = "".join(drawn(root, root, written, 0.0, 0))
@@ -82,7 +82,7 @@ def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
 
 
 def drawn(branch: Branch, root: Branch, written: Callable[[int], str], left: float, row: int) -> Iterator[str]:
-    """A rectangle, and those below it, in the order in which they came."""
+    """A rectangle and those below it, in the order of their first calls."""
     whole = max(root.amount, 1)
     width = WIDTH * branch.amount / whole
     if width < LEAST:

@@ -1,17 +1,17 @@
-"""Live bytes, counted: what each array is for, from when the engine has told of it until it is let go.
+"""The ledger counts live bytes by purpose: each array from when the engine reports it until it is freed.
 
-The ledger watches a run, and enters every array that ops, derivatives, `.grad` and optimisers bring along in its books
-(books.py). Whose it is, it reads off the engine's own records: what a record has saved, what a checkpoint holds, what
-an optimiser remembers.
+The ledger watches a run, and enters every array of ops, derivatives, `.grad` and optimisers in its books (books.py).
+It reads the consumer of each array from the engine's own records: what a record saved, what a checkpoint holds, what
+an optimiser keeps as state.
 
-What an op makes and drops again inside itself (a convolution's columns, attention's weights) no book sees. With
-exact=True tracemalloc, to which NumPy reports, is asked at each event for the most there was since the last: what is
-above the books is `inside` the op; what is there and in no book (Python's own objects, arrays that no op has seen, a
-sum of gradients that has not arrived yet) is `untold`. So the total is what tracemalloc measures, and `untold` says how
-good the books are.
+The books cannot see temporaries inside an op, such as a convolution's columns or attention's weights. With exact=True
+the ledger queries tracemalloc, which NumPy reports to, at each event for the peak since the last event. Bytes of the
+peak above the books are `inside` the op. Bytes that are alive but in no book are `untold`: Python's own objects, arrays
+that no op has seen, a sum of gradients that is still incomplete. So the total is what tracemalloc measures, and
+`untold` shows how accurate the books are.
 
-A compiled program is one op to a watcher. What happens in it is read off its plan: the workspace is there from the
-first call on, and what is handed out is there from the step that writes it.
+A compiled program is one op to a watcher. The ledger reads its steps from its memory plan: the workspace is alive from
+the first call on, and each output from the step that writes it.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ from .memory_table import Moment, Said, Saving, table
 
 
 def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bool = True) -> Ledger:
-    """`with mg.profiler.memory(model) as ledger:` counts what is alive: ledger.peak, .table(), .timeline().
+    """`with mg.profiler.memory(model) as ledger:` counts live memory: ledger.peak, .table(), .timeline().
 
-    model        whose parameters are counted from the start; without it a leaf that requires a gradient is a parameter,
-                 from where it is first used
-    optimizer    whose state is counted from the start; without it from its first step(), if that is not compiled
-    inputs       tensors that are counted from the start; other leaves are inputs where they are first used
-    exact        also measure, by tracemalloc, what ops make and drop inside themselves and what is in no book. It takes
-                 about 0.15 ms for each op; the books alone take 0.03
+    model        its parameters are counted from the start; without it, a leaf that requires a gradient counts as a
+                 parameter from its first use
+    optimizer    its state is counted from the start; without it, from its first step(), if that is not compiled
+    inputs       tensors to count from the start; other leaves count as inputs from their first use
+    exact        also measure, by tracemalloc, temporaries inside ops and memory that is in no book. This takes about
+                 0.15 ms for each op; the books alone take 0.03
 
-    It counts NumPy's memory, in this thread: of eager ops, compiled functions and sessions' runs. The records of the
-    graph are Python's objects, about 2 kilobytes for each op, and in a first step so is what is compiled: the books are
-    within 2 % of tracemalloc where arrays are large against that.
+    It counts NumPy's memory in this thread: of eager ops, compiled functions and session runs. The records of the graph
+    are Python objects, about 2 kilobytes for each op, and so is compiled code in a first step. Where arrays are much
+    larger than that, the books are within 2 % of tracemalloc.
     """
     return Ledger(model, optimizer, [inputs] if isinstance(inputs, Tensor) else inputs, exact)
 
@@ -79,10 +79,10 @@ LETS = ", and lets go {2:,} bytes that were kept for it"
 
 
 class Keeper(Known):
-    """A record, or a part of a checkpoint, that keeps something for backward.
+    """A record, or a segment of a checkpoint, that keeps arrays for backward.
 
-    savings    what it keeps, each under a name of its own
-    parts      of checkpoints, which have promised it to a record
+    savings    name → an array that it keeps
+    parts      checkpoint segments that will recompute values for this record
     """
 
     __slots__ = ("about", "parts", "savings")
@@ -94,15 +94,15 @@ class Keeper(Known):
 
 
 class Ledger:
-    """The books of a run.
+    """The live memory of a run, moment by moment.
 
-    model, optimizer, inputs    whose arrays are known from the start; others are met as they take part
-    exact                       whether tracemalloc is asked, too
-    phase                       what the run is at: start, forward, backward, update
-    moments                     each op, each derivative and each update, with what was alive then
+    model, optimizer, inputs    their arrays are counted from the start; others from their first use
+    exact                       whether tracemalloc measures too
+    phase                       of the run: start, forward, backward or update
+    moments                     each op, derivative and update, with the bytes alive at that time
     """
 
-    holds = False  # no values: an edit in place need not leave the old one
+    holds = False  # this watcher keeps no values: an edit in place may overwrite them
 
     def __init__(self, model: Any = None, optimizer: Any = None, inputs: Iterable[Tensor] = (), exact: bool = False):
         for given, kind in ((model, Module), (optimizer, Optimizer)):
@@ -117,8 +117,8 @@ class Ledger:
         self.left = self.dropped  # one object for all references
         self.leaves: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
         self.places: dict[Place | None, Place | None] = {}  # each line once
-        self.packed: list[ref[Record]] = []  # records told before what they keep was packed
-        self.rest: tuple[Op | None, int] = None, 0  # more results of a call that will be told
+        self.packed: list[ref[Record]] = []  # records reported before their saved values were packed
+        self.rest: tuple[Op | None, int] = None, 0  # the op of a call, and how many more results it will report
         for x in inputs:
             if not isinstance(x, Tensor):
                 raise TypeError(f"inputs are tensors, and got {x!r}")
@@ -126,7 +126,7 @@ class Ledger:
             self.books.hold(x.value, Of.INPUTS)
         self.sync()
 
-    # -- what the engine tells --------------------------------------------------------------------------
+    # -- watcher callbacks ------------------------------------------------------------------------------
 
     def saw(self, op: Op, y: Tensor | None, xs: tuple[Tensor, ...], again: bool = False) -> None:
         if y is None:
@@ -136,7 +136,7 @@ class Ledger:
             self.rest = op, self.rest[1] - 1
             self.books.noted(y.value, self.moments[-1].about)
             return
-        where = place()  # before the event begins: the frames it looks at are Python's own, and go again
+        where = place()  # before the event begins: the frames that it reads are Python objects
         where = self.places.setdefault(where, where)
         self.begin()
         if not again:
@@ -163,7 +163,7 @@ class Ledger:
         self.gauge.end()
 
     def operand(self, x: Tensor, about: About) -> None:
-        """An operand: a leaf that wants a gradient is a parameter, and another that no op made is an input."""
+        """Enter an operand: a leaf that requires a gradient is a parameter, any other leaf an input."""
         books, node = self.books, x.node
         known = books.known(x.value)
         holding = known or books.noted(x.value, About("", about.module, about.place))
@@ -189,8 +189,8 @@ class Ledger:
                 self.reread(part(), about)
         if variant is not None:
             program = variant.pull(tuple(sorted(gy))).variant((), ()).run.program
-            self.ran(program, before, about, lambda i: Of.GRADIENTS, late=True)  # what it reads is there until its end
-        elif not isinstance(node.op, Output):  # which hands on what arrives
+            self.ran(program, before, about, lambda i: Of.GRADIENTS, late=True)  # its inputs are alive until its end
+        elif not isinstance(node.op, Output):  # which passes its gradient on
             freed = before[Of.SAVED] - books.counted[Of.SAVED]
             self.write((SENDS[fresh > 0] + LETS * (freed > 0), about.op, fresh, freed), about, late=True)
         self.gauge.end()
@@ -201,7 +201,7 @@ class Ledger:
         self.note(f"{optimizer.name} has moved the parameters", About(optimizer.name, "", place()))
 
     def session_ran(self, session: Session, plan: RunPlan, given: Sequence[Any], ys: Sequence[Any]) -> None:
-        """A session's run, while the old values of its variables are there."""
+        """Enter a session's run; called while the old values of its variables are alive."""
         for x in plan.run.graph.inputs:
             refuse_gpu(f"{x} is", x)
         where = place()
@@ -218,22 +218,22 @@ class Ledger:
         self.ran(program, before, about, lambda i: consumers[len(given) + i])
         for array, name, consumer in held:
             if isinstance(name, str) and owner(array) is not owner(state_of(name, session)):
-                books.hold(array, Of.WORKSPACE)  # if anybody has it, the program, to hand it out again
+                books.hold(array, Of.WORKSPACE)  # if it is alive, the program keeps it for reuse
                 books.changed(books.noted(array), consumer, -1)
         self.gauge.end()
 
     @property
     def again(self) -> Any:
-        """Who is told where a checkpoint runs its part again."""
+        """The watcher of what a checkpoint recomputes."""
         return SimpleNamespace(saw=partial(self.saw, again=True), pulled=self.pulled)
 
     # -- the block --------------------------------------------------------------------------------------
 
     def __enter__(self) -> Ledger:
         if self.moments:
-            raise RuntimeError("a ledger is of one block, and this one has had its own: make another")
+            raise RuntimeError("a ledger records one block, and this one is already used: make another")
         if any(isinstance(watcher, Ledger) for watcher in current.mode.watchers):
-            raise RuntimeError("a ledger is open here, and an array is counted in one: read that, or close it first")
+            raise RuntimeError("another ledger is open in this thread: read that one, or close it first")
         if self.exact:
             self.gauge.open()
         self.note("nothing has run yet")
@@ -244,16 +244,16 @@ class Ledger:
     def __exit__(self, *raised: object) -> None:
         self.block.__exit__(*raised)
         try:
-            self.note("the block is at its end")
+            self.note("the block ends")
         finally:
             self.gauge.close()
             self.model, self.optimizers = None, {}
 
-    # -- what a reader asks -----------------------------------------------------------------------------
+    # -- results ----------------------------------------------------------------------------------------
 
     @property
     def peak(self) -> Moment:
-        """The moment at which most was alive, the first of several."""
+        """The moment with the most bytes alive; the first, if several are equal."""
         return max(self.timeline(), key=lambda moment: moment.total)
 
     def timeline(self) -> list[Moment]:
@@ -263,7 +263,7 @@ class Ledger:
         return [*self.moments]
 
     def table(self, by: str = "consumer") -> Table:
-        """Live bytes by "consumer", now and at the peak; by "module", at the peak; or what each "op" keeps, at most."""
+        """Live bytes by "consumer", now and at the peak; by "module", at the peak; or bytes that each "op" saves."""
         return table(self, by)
 
     def __repr__(self) -> str:
@@ -276,10 +276,10 @@ class Ledger:
         """Bytes alive just now, by consumer."""
         return tuple(self.books.counted)
 
-    # -- what is saved for backward ----------------------------------------------------------------------
+    # -- arrays saved for backward -----------------------------------------------------------------------
 
     def read(self, record: Record, about: About) -> None:
-        """Note what a record keeps just now."""
+        """Read which arrays a record keeps now."""
         kept, slots, there = self.keeper_of(record, about), record.rule.reads, {}
         for i, value in enumerate(record.saved or ()):
             if isinstance(value, Promise):
@@ -290,24 +290,24 @@ class Ledger:
         self.keeps(kept, there)
 
     def reread(self, part: Segment | None, about: About) -> None:
-        """Note what a part of a checkpoint keeps just now."""
+        """Read which arrays a checkpoint segment keeps now."""
         if part is not None:
             kept = self.keeper_of(part, about._replace(op="a checkpoint"))
             self.keeps(kept, {name: (None, array) for name, array in part.held().items()})
 
     def keeper_of(self, who: Any, about: About) -> Keeper:
-        """A record, or a part, as a keeper."""
+        """The keeper of a record or a checkpoint segment."""
         if id(who) not in self.keepers:
             self.keepers[id(who)] = Keeper(who, self.left, about)
         return self.keepers[id(who)]
 
     def dropped(self, kept: Any) -> None:
-        """A record, or a part, went."""
+        """A record, or a checkpoint segment, was freed."""
         del self.keepers[kept.key]
         self.keeps(kept, {})
 
     def keeps(self, kept: Keeper, there: dict[Any, tuple[int | None, Any]]) -> None:
-        """It keeps these arrays just now, name → (slot, array), and no others."""
+        """Set the arrays that it keeps now: name → (slot, array)."""
         for name in [name for name in kept.savings if name not in there]:
             saving = kept.savings.pop(name)
             saving.last = self.books.number
@@ -321,7 +321,7 @@ class Ledger:
                 self.savings.append(saving)
 
     def sync(self) -> None:
-        """Look at what nobody tells of: which parameters there are, their gradients, what optimisers remember."""
+        """Read what the engine does not report: parameters, their gradients, optimiser state."""
         named = [] if self.model is None else self.model.named_parameters()
         found = [(p, ".".join([type(self.model).__name__, *name.split(".")[:-1]])) for name, p in named]
         for p, module in (*found, *((leaf, "") for leaf in [*self.leaves.values()])):
@@ -337,14 +337,14 @@ class Ledger:
     # -- moments ----------------------------------------------------------------------------------------
 
     def note(self, what: str, about: About = UNKNOWN) -> None:
-        """A moment that whoever runs it has something to say of."""
+        """Add a moment with a text of its own."""
         self.begin()
         self.sync()
         self.write(what, about)
         self.gauge.end()
 
     def begin(self) -> None:
-        """An event. What was told before it was packed is looked at again."""
+        """Start an event. Records reported before their values were packed are read again."""
         self.gauge.begin()
         self.since = self.books.number
         while self.packed:
@@ -353,10 +353,10 @@ class Ledger:
                 self.read(record, self.keepers[id(record)].about)
 
     def write(self, said: Said, about: About = UNKNOWN, live: Live | None = None, late: bool = False) -> None:
-        """One more moment.
+        """Add a moment.
 
-        live    if it is not what is alive just now
-        late    whether what was let go in it was let go at its end
+        live    bytes alive, if not the present ones
+        late    whether memory freed in this moment was freed at its end
         """
         books, gauge = self.books, self.gauge
         books.number += 1
@@ -376,17 +376,17 @@ class Ledger:
     def ran(
         self, program: Program, before: Live, about: About, consumer: Callable[[int], int], late: bool = False
     ) -> None:
-        """A program's run, the first time step by step as it was planned.
+        """Add the moments of a program's run; the first time one for each planned step.
 
-        consumer    number of an output → whose bytes it is
+        consumer    index of an output → its consumer
         """
         books, plan = self.books, program.plan
         is_new = id(program) not in books.holdings
         if is_new:
-            # Of an object with a dictionary, as a program, Python 3.11's tracemalloc knows nothing.
+            # Python 3.11's tracemalloc does not know objects with a dictionary, such as a program.
             is_ours = any(tracemalloc.get_object_traceback(run) for run in program.idle)
             books.changed(books.added(program, program.text.size, about, is_ours), Of.WORKSPACE, 1)
-        before = tuple(map(add, before, books.moved))  # memory that is handed out again was there before
+        before = tuple(map(add, before, books.moved))  # reused output memory was alive before
         end, residents = self.live(), [t for t in plan.residents if t.offset is not None]
         working = [(k, step) for k, step in enumerate(plan.steps) if not step.is_view]
         ends = [[*steps][-1] for _, steps in groupby(working, lambda each: each[1].node)]
@@ -399,17 +399,17 @@ class Ledger:
             where = getattr(step.node, "place", None)
             there = about if where is None else About(sign, where.module, where)
             self.write((WORKS, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live), late)
-        self.write("the program is done, and has handed out what it made", about, late=late)
+        self.write("the program is done, and has returned its outputs", about, late=late)
 
 
 def refuse_gpu(what: str, x: Tensor | Node) -> None:
-    """Raises ValueError for an array that is not in the memory of the CPU."""
+    """Raise ValueError if the array is not in CPU memory."""
     if x.spec.device is not CPU:
         raise ValueError(f'profiler.memory counts the memory of the CPU, and {what} {x.spec}: move it by .to("cpu")')
 
 
 def arrays_in(values: Iterable[Any]) -> Iterator[Any]:
-    """The arrays among some values, in the tensors, rows and dictionaries of them."""
+    """The arrays among these values, and in their tensors, lists, tuples and dictionaries."""
     for value in values:
         if isinstance(value, Tensor | np.ndarray):
             yield value.value if isinstance(value, Tensor) else value
@@ -418,12 +418,12 @@ def arrays_in(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def state_of(name: str, session: Session) -> Any:
-    """The array that a variable, or a captured tensor, holds in a session."""
+    """The array of a variable, or of a captured tensor, in a session."""
     return session.values[name] if name in session.values else session.graph.states[name].value
 
 
 def held_as(name: int | str | None, session: Session, plan: RunPlan) -> int:
-    """Whose the bytes are of what a run reads and writes: of a feed, of what is fetched (None), or of that state."""
+    """The consumer of an array that a run reads or writes: a feed (int), a fetched result (None), or a state (str)."""
     if not isinstance(name, str):
         return Of.OTHER if name is None else Of.INPUTS
     state = session.graph.states[name]
@@ -432,14 +432,14 @@ def held_as(name: int | str | None, session: Session, plan: RunPlan) -> int:
 
 
 def variant_of(record: Any) -> Any:
-    """How a compiled graph was run whose record this is; None of any other."""
+    """The variant of the compiled graph that left this record; None for any other record."""
     rule = getattr(record, "rule", None)
     rule = rule.rule if isinstance(rule, Unpacking) else rule
     return rule.variant if isinstance(rule, Backward) else None
 
 
 def handed(plan: MemoryPlan, k: int, consumer: Callable[[int], int]) -> dict[int, int]:
-    """Consumer → bytes that are handed out and written by step k."""
+    """Consumer → bytes of outputs that steps up to k have written."""
     out: dict[int, int] = {}
     for allocation, i in {plan.allocations.get(y.root): i for i, y in enumerate(plan.outputs) if y is not None}.items():
         if allocation is not None and allocation.argument is None and allocation.first <= k:

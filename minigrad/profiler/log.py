@@ -1,12 +1,12 @@
-"""What happens in a thread, noted as it happens: five entries of one list, to be made sense of afterwards.
+"""The log of one profiled thread: five values in a flat list for each event, turned into events afterwards.
 
-An op's time is from the moment it comes to the door (Tensor.apply) to the moment watchers are told of it: dispatch,
-arithmetic and record together, as with PyTorch. What Python does between two ops is in neither. A watcher is told of
-the end alone; the beginning is known because an op first asks the mode who takes it, and the mode of a profiled thread
-looks at the clock when it is asked.
+An op's time runs from its dispatch (Tensor.apply) to its report to watchers: dispatch, arithmetic and record together,
+as in PyTorch. Python between two ops belongs to neither. Watchers are notified only at the end of an op. Its start is
+known because dispatch first reads the mode's fields, and the mode of a profiled thread reads the clock at each of these
+reads.
 
-A derivative's time is from the end of the one before it in its pass: the sum of the gradients that arrive, and the
-hooks of the user's there, are in it.
+A derivative's time starts at the end of the one before it in its pass. It includes the accumulation of its incoming
+gradients, and the user's hooks on them.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from .counting import additions, rule_of
 from .events import Detail, FunctionEvent, events_of
 from .programs import Timed, timed
 
-DEPTH = 8  # lines of the user's that a stack has
+DEPTH = 8  # of the user's lines, in a stack
 
 
 class Wanted(NamedTuple):
-    """What is noted besides names and times."""
+    """What a profile records besides names and times."""
 
     shapes: bool = False
     memory: bool = False
@@ -49,21 +49,21 @@ class Wanted(NamedTuple):
 
 
 class Log:
-    """A watcher that notes (end, beginning, what, detail, birth), five by five, in the order of the ends.
+    """A watcher that appends (end, begin, what, detail, birth) for each event, in the order of the ends.
 
-    what     an op; a block, or a step of a program, as an event without times; bytes that came, or, below 0, went
-    birth    of the record it left; negative of a derivative; 0 for none
-    began    when something last came to the door; 0 once that was told of
-    pulled   what each pass of backward has of its own: passing() gives it
+    what     an op; an event without times, for a block or a step of a program; or bytes allocated, negative if freed
+    birth    serial number of the record it left; negated for a derivative; 0 if there is none
+    began    when the last op was dispatched; 0 once it was reported
+    pulled   the callback of one backward pass; passing() makes it
     """
 
     pulled: Callable[[Node, Any, tuple[Any, ...]], None]
     holds = False
-    again = property(lambda self: self, doc="Who is told of what a checkpoint computes a second time.")
+    again = property(lambda self: self, doc="The watcher of what a checkpoint recomputes.")
 
     def __init__(self, wanted: Wanted):
         thread = threading.current_thread()
-        native = getattr(threading, "get_native_id", threading.get_ident)  # a browser has no threads of a system
+        native = getattr(threading, "get_native_id", threading.get_ident)  # a browser has no system threads
         self.ident, self.native, self.name = thread.ident, native(), thread.name
         self.wanted, self.memory, self.detailed = wanted, wanted.memory, wanted.shapes or wanted.flops or wanted.stack
         self.open: list[FunctionEvent] = []
@@ -73,7 +73,7 @@ class Log:
         self.clear()
 
     def clear(self) -> None:
-        """Begins anew; blocks that are open stay so."""
+        """Drop all entries and start again; open blocks stay open."""
         self.since, self.began = clock(), 0
         self.entries: list[Any] = []
         self.add = self.entries.extend
@@ -81,11 +81,11 @@ class Log:
         self.alive.clear()
 
     def events(self) -> list[FunctionEvent]:
-        """What was noted as events, each after the one that it lies in; blocks that are still open end now."""
+        """The entries as events, each after the event around it; blocks that are still open end now."""
         if self.open:
             self.closed(self.open[0])
         events = events_of(self.entries, self.native)
-        for event in events:  # of programs all is known anyway
+        for event in events:  # steps of programs always have both
             event.input_shapes = event.input_shapes if self.wanted.shapes else []
             event.flops = event.flops if self.wanted.flops else 0
         for each in self.transfers:
@@ -97,14 +97,14 @@ class Log:
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         now, node = clock(), y.node
-        if self.memory and not isinstance(op, Alias):  # which makes none: what was edited in place was there
+        if self.memory and not isinstance(op, Alias):  # an edit in place allocates no memory
             self.note(now, [x.value for x in xs], [y.value])
         detail = Detail((y.spec, *[x.spec for x in xs]), self.lines()) if self.detailed else None
         self.add((now, self.began, op, detail, 0 if node is None else node.born))
         self.began = 0
 
     def passing(self) -> Callable[[Node, Any, tuple[Any, ...]], None]:
-        """What a pass of backward, which begins now, is to tell of each derivative."""
+        """Make the callback that the backward pass starting now calls for each derivative."""
         last, added = clock(), additions()
 
         def pulled(node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
@@ -122,21 +122,21 @@ class Log:
         return pulled
 
     def stepped(self, optimizer: Any) -> None:
-        """A step of an optimiser is done: what is remembered of a parameter, its first step has made."""
+        """Note the optimiser state that a parameter's first step has allocated."""
         made = [state for state in optimizer.state.values() if state.get("step") == 1] if self.memory else []
         self.note(clock(), (), [array for state in made for array in state.values()])
 
     def opened(self, kind: str, name: str) -> Callable[[], None]:
-        """A block begins; what is returned is called at its end."""
+        """Begin a block; call the result at its end."""
         block = FunctionEvent(name, kind, begin=clock())
-        if kind == "transfer":  # which others carry on, whatever this thread does: it lies in nothing
+        if kind == "transfer":  # runs concurrently with this thread: it is inside no event
             self.transfers.append(block)
             return lambda: setattr(block, "end", clock())
         self.open.append(block)
         return partial(self.closed, block)
 
     def closed(self, block: FunctionEvent) -> None:
-        """The end of a block, and of those in it; one that was open when the profiler ended has ended with it."""
+        """End a block and those inside it. A block that was open at the profiler's end has ended already."""
         while block in self.open:
             inner = self.open.pop()
             self.add((clock(), max(inner.begin, self.since), inner, None, 0))
@@ -144,8 +144,8 @@ class Log:
     # -- programs ------------------------------------------------------------------------------------------
 
     def walk(self, executable: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """A run of a compiled graph: its own program, which tells of each of its steps."""
-        if threading.get_ident() != self.ident:  # in a helper's thread, to which the context was carried
+        """Run a compiled graph by a program that reports each of its steps to this log."""
+        if threading.get_ident() != self.ident:  # in a worker thread, which inherits this context
             with walking(None):
                 return executable(*arrays)  # type: ignore[no-any-return]
         program = self.timed(executable.program)
@@ -162,7 +162,7 @@ class Log:
         return ys
 
     def timed(self, program: Any) -> Timed:
-        """The program, telling this log."""
+        """The program, instrumented to report its steps to this log."""
         if program not in self.programs:
             with told("profiler", "[profiler] marks a program"):
                 self.programs[program] = timed(program, lambda *entry: self.add((*entry, None, 0)))
@@ -171,7 +171,7 @@ class Log:
     # -- details -------------------------------------------------------------------------------------------
 
     def lines(self) -> tuple[Place, ...]:
-        """The user's lines that led here, the innermost first."""
+        """The user's lines on the call stack, innermost first."""
         found: list[Place] = []
         frame = sys._getframe(2) if self.wanted.stack else None
         while frame is not None and len(found) < DEPTH:
@@ -182,7 +182,7 @@ class Log:
         return tuple(found)
 
     def note(self, now: int, before: Iterable[Any], after: Iterable[Any]) -> None:
-        """Of arrays that were not there before: that they came; and, when they go, that."""
+        """Log the allocation of arrays not known before, and later their release."""
         known = {id(memory_of(x)) for x in before}
         for array in map(memory_of, after):
             if array is not None and id(array) not in known and id(array) not in self.alive:
@@ -190,20 +190,20 @@ class Log:
                 self.add((now, now, array.nbytes, None, 0))
 
     def forget(self, key: int, nbytes: int, _: Any) -> None:
-        """The array of that id goes."""
+        """Log that the array of this id was freed."""
         if self.alive.pop(key, None) is not None:
             now = clock()
             self.add((now, now, -nbytes, None, 0))
 
 
 def memory_of(value: Any) -> Any:
-    """The array that has the memory of a value, or of a tensor's; None of a number, and of a tracer."""
-    array = getattr(value, "value", value)  # of a tensor, where a derivative runs on those
+    """The array that owns the memory of an array or a tensor; None for a number or a tracer."""
+    array = getattr(value, "value", value)  # a tensor, where a derivative runs on tensors
     return owner(array) if hasattr(array, "base") and not isinstance(array, np.generic) else None
 
 
 def clocked(name: str) -> Any:
-    """A field of a ProfiledMode that looks at the clock when it is read."""
+    """A field of ProfiledMode that notes the time whenever it is read."""
     slot = getattr(Mode, name)
     get = slot.__get__
 
@@ -215,10 +215,10 @@ def clocked(name: str) -> Any:
 
 
 class ProfiledMode(Mode):
-    """A mode that looks at the clock whenever it is asked who takes an op, as long as a Log is among its watchers.
+    """A mode that notes the time at each dispatch of an op, as long as a Log is among its watchers.
 
-    door       what an op asks for first
-    builder    what a Function, or a compiled call, asks for first
+    door       the field that an op reads first
+    builder    the field that a Function, or a compiled call, reads first
     """
 
     __slots__ = ("log",)
@@ -237,20 +237,20 @@ class ProfiledMode(Mode):
 
 
 def log_of(watchers: Sequence[Any]) -> Log | None:
-    """The Log among them."""
+    """The Log among the watchers, if any."""
     return next((watcher for watcher in watchers if isinstance(watcher, Log)), None)
 
 
 @contextmanager
 def logging(log: Log) -> Iterator[None]:
-    """A block of this thread of which the log is told.
+    """A block of this thread that the log records.
 
-    Raises StateError where a profiler is open in this thread.
+    Raises StateError if a profiler is open in this thread.
     """
     mode = current.mode
     if log_of(mode.watchers) is not None:
         raise StateError("a profiler is open in this thread already, and a second one would time the first: close it")
-    walk = log.walk if walk_now.get() is None else walk_now.get()  # who looks for a NaN goes on doing so
+    walk = log.walk if walk_now.get() is None else walk_now.get()  # a search for NaN goes on
     calls = (mode.calls or ()) if log.wanted.modules else mode.calls
     with walking(walk), in_mode(watchers=(*mode.watchers, log), calls=calls):
         mode = current.mode

@@ -1,4 +1,4 @@
-"""What this machine can do, measured: the roofs of a roofline."""
+"""The measured speeds of this machine: the roofs of a roofline."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..graph.compiler.program.program import Program
 from . import clock
 from .clock import TICKS, calls_for, tick
 
-SIDES = (256, 512, 1024)  # of the square matrices that are multiplied
-LARGE, SMALL = 1 << 26, 1 << 17  # bytes that are copied: more than a cache holds, and less
-RUNS = 7  # of which the fastest counts
-PATIENCE = 0.02  # seconds for which a short run is repeated
-LONG = 2.0  # seconds after which none is
+SIDES = (256, 512, 1024)  # of the square matrices to multiply
+LARGE, SMALL = 1 << 26, 1 << 17  # bytes to copy: more than a cache holds, and less
+RUNS = 7  # the fastest counts
+PATIENCE = 0.02  # seconds to repeat a short run for
+LONG = 2.0  # seconds after which no run is repeated
 
 
 @dataclass(frozen=True, repr=False)
 class Machine:
     """Speeds of arithmetic and of memory.
 
-    peak      FLOPs a second, of the quickest matrix product
+    peak      FLOPs a second of the fastest matrix product
     memory    bytes a second read and written, of a copy in main memory
     cache     the same, of a copy that stays in the cache
-    call      seconds of a compiled program that adds two numbers: what any call costs
+    call      seconds of a compiled program that adds two numbers: the overhead of any call
     """
 
     peak: float
@@ -41,7 +41,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         if min(self.peak, self.memory, self.cache) <= 0 or self.call < 0:
-            raise ValueError(f"a machine has speeds above 0, and got {self}")
+            raise ValueError(f"a machine's speeds must be above 0, and got {self}")
 
     def __repr__(self) -> str:
         speeds = f"peak={rate(self.peak)}, memory={bandwidth(self.memory)}, cache={bandwidth(self.cache)}"
@@ -49,29 +49,29 @@ class Machine:
 
     @property
     def ridge(self) -> float:
-        """FLOPs a byte from which on main memory is quick enough."""
+        """FLOPs a byte above which main memory is no bottleneck."""
         return self.peak / self.memory
 
     def roof(self, intensity: float, cached: bool = False) -> float:
-        """FLOPs a second that are possible at so many FLOPs a byte, with arrays in main memory, or in the cache."""
+        """FLOPs a second attainable at this many FLOPs a byte, with arrays in main memory or in the cache."""
         return min(self.peak, (self.cache if cached else self.memory) * intensity)
 
     @property
     def said(self) -> str:
-        """Its speeds, in a sentence."""
+        """Its speeds, in sentences."""
         return (
             f"This machine computes at {rate(self.peak)}; a copy moves {bandwidth(self.memory)} in main memory (the "
             f"solid slope) and {bandwidth(self.cache)} in the cache (dashed). From {number(self.ridge, 3)} FLOPs a "
-            "byte on, memory is no bound. What else runs here lowers all of these."
+            "byte on, memory is no bound. Other load lowers all of these."
         )
 
     def reaching(self, peak: float, cache: float) -> Machine:
-        """The same machine, which something was seen to do at these speeds: what else runs makes measured roofs low."""
+        """The same machine with roofs raised to speeds that an op reached: other load makes measured roofs too low."""
         return replace(self, peak=max(self.peak, peak), cache=max(self.cache, cache))
 
     @classmethod
     def measured(cls, dtype: Any = np.float32) -> Machine:
-        """This machine, for numbers of that type, with as many threads as NumPy is given."""
+        """Measure this machine for a dtype, with as many threads as NumPy may use."""
         dtype = np.dtype(dtype)
         return cls(max(product(n, dtype) for n in SIDES), copy(LARGE), copy(SMALL), fastest_of_many(adding(dtype)))
 
@@ -93,26 +93,26 @@ def product(n: int, dtype: np.dtype) -> float:
 
 
 def copy(nbytes: int) -> float:
-    """Bytes a second that a copy of so many reads and writes."""
+    """Bytes a second, read and written, of a copy of so many bytes."""
     x, y = np.ones(nbytes // 8), np.zeros(nbytes // 8)
     return 2 * nbytes / fastest_of_many(lambda: np.copyto(y, x))
 
 
 def adding(dtype: np.dtype) -> Callable[[], Any]:
-    """A program that adds two numbers."""
+    """A run of a compiled program that adds two numbers."""
     x = Node(Input("x0"), (), Spec((), dtype))
     program, one = Program(Graph((x,), (Node(Add(), (x, x)),))), np.ones((), dtype)
     return lambda: program(one)
 
 
 def fastest_of_many(run: Callable[[], Any]) -> float:
-    """Of the fastest run, short ones being repeated."""
+    """Seconds of the fastest run; short runs are repeated."""
     run()
     return fastest(run, min(1000, max(5, int(PATIENCE / max(fastest(run, 2), 1e-7)))))
 
 
 def fastest(run: Callable[[], Any], runs: int = RUNS) -> float:
-    """Seconds of the fastest of some runs: fewer, where they take long, as a product does in a browser."""
+    """Seconds of the fastest of some runs; of fewer, if they take long, as a matrix product in a browser."""
     took = [clock.seconds(run)]
     while len(took) < runs and sum(took) < LONG:
         took.append(clock.seconds(run))

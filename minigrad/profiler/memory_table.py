@@ -1,4 +1,4 @@
-"""A ledger as tables: by consumer, by module, and what each op keeps for backward."""
+"""A ledger as tables: by consumer, by module, and by op that saves arrays for backward."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from .ledger import Ledger
 
 Said = str | tuple[Any, ...]
-FEW = 0.1  # of a peak, in Python's objects
-BEYOND = "made and dropped inside the op", "Python's objects, and arrays of others"  # no consumer's
+FEW = 0.1  # share of a peak in Python objects, above which a note is added
+BEYOND = "made and dropped inside the op", "Python's objects, and arrays of others"  # rows of no consumer
 
 
 class Moment(NamedTuple):
-    """What ran, and what was alive then.
+    """What ran, and the bytes alive at that time.
 
-    said      what ran: words, or a text and what stands in it, put together when it is read
+    said      what ran: a text, or a format and its arguments, formatted when it is read
     live      bytes by consumer
-    inside    more bytes that the op has made and dropped again, at its worst moment
-    untold    bytes that tracemalloc sees and the books do not; may be a little below 0
-    since     the moment since which what backward has let go is counted: it was there until the op's end
+    inside    bytes of temporaries inside the op, at their peak
+    untold    bytes that tracemalloc sees and the books do not; may be slightly negative
+    since     memory that backward freed from this moment on still counts: it was alive until the op's end
     """
 
     phase: str
@@ -48,7 +48,7 @@ class Moment(NamedTuple):
 
     @property
     def by_consumer(self) -> dict[str, int]:
-        """Bytes alive, by who holds them: "parameters", "saved for backward", …"""
+        """Bytes alive by consumer: "parameters", "saved for backward", …"""
         return dict(zip(CONSUMERS, self.live))
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Moment(NamedTuple):
 class Saving:
     """An array kept for the backward of an op, from one moment until another.
 
-    slot    0 for its result, 1, 2, … for its operands; None where the rule does not say
+    slot    0 for its result, 1, 2, … for its operands; None if unknown
     """
 
     about: About
@@ -76,7 +76,7 @@ class Saving:
     last: int | None = None
 
     def words(self, k: int) -> tuple[str, str]:
-        """Which part of the op it is; and its spec, and whose it is anyway at that moment."""
+        """Its role in the op (operand or result), and its spec, with its other consumer at moment k."""
         part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
         consumer = self.holding.consumer(k)
         return part, f"{Spec(self.shape, self.dtype)}{f', of the {CONSUMERS[consumer]}' * (consumer <= Of.INPUTS)}"
@@ -92,12 +92,12 @@ def by_consumer(ledger: Ledger) -> Table:
     head = {"bytes": "", "now": ",", "at the peak": ",", "share": ".1%"}
     note = f"The peak: {peak}"
     if peak.untold > FEW * peak.total:
-        note += ". Python's objects are many: in a first run they are what is compiled, so run the step once before"
+        note += ". Much of it is Python objects, such as compiled code in a first run: run the step once before"
     return Table(head, [(*row, row[2] / max(peak.total, 1)) for row in rows], note)
 
 
 def by_module(ledger: Ledger) -> Table:
-    """Bytes at the peak by the module that made an array or first used it, those of the modules in it apart."""
+    """Bytes at the peak by the module that made or first used an array, without the modules inside it."""
     peak = ledger.peak
     k = ledger.moments.index(peak)
     held: dict[str, list[int]] = {}
@@ -113,7 +113,7 @@ def by_module(ledger: Ledger) -> Table:
 
 
 def by_op(ledger: Ledger) -> Table:
-    """What is kept for the backward of each op, at the moment when most is."""
+    """What each op saves for backward, at the moment when most is saved."""
     moments = ledger.timeline()
     k = max(range(len(moments)), key=lambda i: moments[i].live[Of.SAVED])
     rows: dict[tuple[str, ...], list[int]] = {}
@@ -134,7 +134,7 @@ TABLES = {"consumer": by_consumer, "module": by_module, "op": by_op}
 
 
 def table(ledger: Ledger, by: str) -> Table:
-    """The table that is asked for. Raises ValueError for one that there is not."""
+    """The table of this kind. Raises ValueError for an unknown kind."""
     if by not in TABLES:
         raise ValueError(f"a ledger's table is by {', '.join(map(repr, TABLES))}, and not by {by!r}")
     return TABLES[by](ledger)

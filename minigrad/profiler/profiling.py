@@ -1,4 +1,4 @@
-"""profile: what runs in a block, noted op by op and made sense of at its end; with PyTorch's meaning and names."""
+"""profile: records what runs in a block, op by op, and evaluates it at the end, with PyTorch's names and meanings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECORDED = {ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE}
 
 
 class ProfilerActivity(Enum):
-    """What is timed. A compiled program of a GPU is waited for, step by step, with CPU and CUDA alike."""
+    """The devices to profile. Both values wait for each step of a compiled GPU program."""
 
     CPU = 0
     CUDA = 1
@@ -41,21 +41,21 @@ class record_function(told):
 class profile(ContextDecorator):
     """A block, or a function, whose ops, derivatives, programs, modules and named blocks are timed.
 
-    activities        of ProfilerActivity; both if nothing is said
-    schedule          number of a step → what is done in it; without one, all is recorded
+    activities        a list of ProfilerActivity; both by default
+    schedule          number of a step → its ProfilerAction; without a schedule, everything is recorded
     on_trace_ready    called with the profiler at the end of each cycle of the schedule, or of the block
     record_shapes     the shapes of operands
-    profile_memory    bytes of results that come and go; a program's workspace and sums of gradients are not counted
+    profile_memory    bytes of results allocated and freed, without a program's workspace and sums of gradients
     with_stack        the user's lines
     with_flops        scalar operations, a multiply-add being two
-    with_modules      calls of modules; steps of a traced function know their module without
+    with_modules      calls of modules; steps of a traced function have their module anyway
 
-    The time of an op is that from the door to its being told of, dispatch, arithmetic and record together; that of a
-    derivative has the sums of arriving gradients in it. Python between them is in no op, but in the blocks around it.
-    An op on a GPU is timed until it is launched, a step of a compiled program until the GPU has done it.
+    The time of an op includes dispatch, arithmetic and record; the time of a derivative includes the sums of its
+    incoming gradients. Python between ops counts for the blocks around it, and for no op. An op on a GPU is timed until
+    it is launched, a step of a compiled program until the GPU has finished it.
 
-    What is profiled is what this thread does; another takes part inside its own `with prof.thread():`. A program under
-    a profiler has a workspace of its own. Profilers do not nest: the inner one raises StateError.
+    Only this thread is profiled; another thread takes part in its own `with prof.thread():`. A profiled program has a
+    workspace of its own. Profilers do not nest: the inner one raises StateError.
     """
 
     def __init__(
@@ -83,13 +83,13 @@ class profile(ContextDecorator):
     # -- open and closed ------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Open it, as `with` does. Raises StateError where a profiler is open in this thread."""
+        """Open it, as `with` does. Raises StateError if a profiler is open in this thread."""
         self.logs, self.step_num, self.action, self.found = [Log(self.wanted)], 0, ProfilerAction.NONE, None
         self.turn(self.planned())
         self.ident = get_ident()
 
     def stop(self) -> None:
-        """Close it."""
+        """Close the profiler."""
         if get_ident() != self.ident:
             raise StateError("a profiler is closed by the thread that opened it, and once")
         self.ident = 0
@@ -104,21 +104,21 @@ class profile(ContextDecorator):
         self.stop()
 
     def step(self) -> None:
-        """The end of a step, and the beginning of the next, for which the schedule says what is done."""
+        """End this step and begin the next, whose action the schedule decides."""
         if not self.ident:
             raise StateError("step() is called while the profiler is open, and it is closed")
         self.step_num += 1
         self.turn(self.planned())
 
     def planned(self) -> ProfilerAction:
-        """What the schedule says of this step."""
+        """The action that the schedule gives for this step."""
         action = ProfilerAction.RECORD if self.schedule is None else self.schedule(self.step_num)
         if not isinstance(action, ProfilerAction):
             raise TypeError(f"a schedule gives a ProfilerAction for each step, and for {self.step_num} gave {action!r}")
         return action
 
     def turn(self, action: ProfilerAction) -> None:
-        """What is done from now on, after what was done before is brought to its end."""
+        """End the current action and start this one."""
         before, self.action = self.action, action
         self.named.close()
         if before is not ProfilerAction.RECORD or action not in RECORDED:
@@ -130,9 +130,9 @@ class profile(ContextDecorator):
 
     @contextmanager
     def recorded(self, kept: bool) -> Iterator[None]:
-        """Steps of one cycle, at whose end sense is made of what was noted, and on_trace_ready is told.
+        """Record the steps of one cycle; at its end, evaluate them and call on_trace_ready.
 
-        kept    whether they are active; else they warm up, and are forgotten
+        kept    whether they are active; warm-up steps are discarded
         """
         with logging(self.logs[0]):
             for log in self.logs:
@@ -151,30 +151,30 @@ class profile(ContextDecorator):
 
     @contextmanager
     def thread(self) -> Iterator[None]:
-        """A block of another thread, which is profiled as well."""
+        """A block of another thread that is profiled too."""
         log = Log(self.wanted)
         with logging(log):
             self.logs.append(log)
             yield
 
-    # -- what was found -------------------------------------------------------------------------------
+    # -- results --------------------------------------------------------------------------------------
 
     def events(self) -> EventList:
-        """All events, each thread by itself, each after the one that it lies in: of the last cycle of the schedule.
+        """All events of the schedule's last cycle, thread by thread, each after the event around it.
 
         Raises StateError before there are any.
         """
         if self.found is None:
             raise StateError(
-                "a profiler tells what ran once it is closed, or a cycle of its schedule is over: "
-                "ask after its `with` block, or in on_trace_ready"
+                "a profiler has results once it is closed, or a cycle of its schedule is over: "
+                "read them after its `with` block, or in on_trace_ready"
             )
         return self.found
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_module: bool = False
     ) -> EventList:
-        """The events of one name as one; apart by shapes, by the innermost lines of the user's, by module if asked."""
+        """Merge the events of one name; if asked, only those of the same shapes, innermost user lines or module."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_module)
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:

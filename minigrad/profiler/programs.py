@@ -1,8 +1,7 @@
-"""A compiled program that tells of each of its steps, which are the steps that run without it.
+"""Compiled programs that report each of their steps; the steps themselves do not change.
 
-Its own text is run, with a mark behind the last line of each node; a branch or a loop has one for the whole, too.
-Arithmetic is what it was, to the last bit; the memory it works in is a workspace of its own, for as long as the
-profiler is open.
+The program's own text runs, with a mark after the last line of each node, and one after each whole branch or loop.
+Its results are the same to the last bit; it works in a workspace of its own, for as long as the profiler is open.
 
     def program(x0, x1):
         since = clock()
@@ -11,8 +10,8 @@ profiler is open.
         tanh(b0, b0)
         since = mark(1, since)
 
-On a GPU a first call tells of each node, and waits for the device after it; from the third on a call is a few
-recordings, of which each is a step.
+On a GPU, the first call reports each node, and waits for the device after it. From the third on, a call replays a few
+recordings, and each of them is a step.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from ..graph.compiler.program.program import Program
 from .events import FunctionEvent, step
 
 Timed = Callable[..., tuple[Any, ...]]
-Tell = Callable[[int, int, FunctionEvent], None]  # end, beginning, of what
+Tell = Callable[[int, int, FunctionEvent], None]  # end, start, event
 COMPOUND = ast.If | ast.For | ast.While
 
 
 def timed(program: Any, tell: Tell) -> Timed:
-    """The program, telling of its steps; itself where it has none."""
+    """The program, instrumented to report its steps; unchanged if it has none."""
     if isinstance(program, Program):
         return marked(program, tell)
     return TimedReplay(program, tell) if isinstance(program, Replay) else program
@@ -48,11 +47,11 @@ def timed(program: Any, tell: Tell) -> Timed:
 # -- on the CPU ------------------------------------------------------------------------------------------------
 
 
-MARKED: WeakKeyDictionary[Program, tuple[CodeType, list[FunctionEvent]]] = WeakKeyDictionary()  # each once
+MARKED: WeakKeyDictionary[Program, tuple[CodeType, list[FunctionEvent]]] = WeakKeyDictionary()  # each is marked once
 
 
 def marked(program: Program, tell: Tell) -> Program:
-    """The same program, its text with marks in it."""
+    """A copy of the program, with marks in its text."""
     if program not in MARKED:
         MARKED[program] = with_marks(program)
     code, steps = MARKED[program]
@@ -69,7 +68,7 @@ def marked(program: Program, tell: Tell) -> Program:
 
 
 def with_marks(program: Program) -> tuple[CodeType, list[FunctionEvent]]:
-    """The program's text with marks in it, and what each of them tells of."""
+    """The program's text with marks in it, and the event that each mark reports."""
     text = ast.parse(program.source)
     body = next(f for f in text.body if isinstance(f, ast.FunctionDef) and f.name == "program")
     marks = Marks(program)
@@ -80,11 +79,11 @@ def with_marks(program: Program) -> tuple[CodeType, list[FunctionEvent]]:
 class Marks:
     """Puts marks into a program's text.
 
-    nodes      line of the text → the node it is part of
-    last       lines that are the last of their node: others may stand between, which are of none
-    parts      function of C++ → what it does
-    steps      what each mark tells of
-    counted    nodes whose operations a step counts
+    nodes      line of the text → its node
+    last       last lines of the nodes; lines of no node may stand between them
+    parts      name of a C++ function → the part of the program that it computes
+    steps      the event that each mark reports
+    counted    nodes whose FLOPs a step counts
     alone      nodes that have a step of their own
     """
 
@@ -97,7 +96,7 @@ class Marks:
         self.alone: set[Node] = set()
 
     def put(self, statements: Sequence[ast.stmt], depth: int = 0) -> list[ast.stmt]:
-        """The statements with marks, a branch's and a loop's from where it begins."""
+        """The statements with marks. The mark of a branch or loop measures from its start."""
         out: list[ast.stmt] = []
         for statement in statements:
             node, compound = self.nodes.get(statement.lineno), isinstance(statement, COMPOUND)
@@ -113,7 +112,7 @@ class Marks:
         return out
 
     def mark(self, statement: ast.stmt, node: Node, since: str) -> list[ast.stmt]:
-        """A mark behind a statement of the node."""
+        """The mark after a statement of the node."""
         part = self.parts.get(callee(statement))
         nodes, name = ((node,), "") if part is None else (part.nodes, f"{part.name} ({part.steps} in C)")
         self.steps.append(step(nodes, [n for n in nodes if n not in self.counted], name))
@@ -129,7 +128,7 @@ def lines(text: str) -> list[ast.stmt]:
 
 
 def callee(statement: ast.stmt) -> str:
-    """The function that a line calls, if it is nothing but a call."""
+    """The function that a line calls, if the line is only a call; else ""."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name
@@ -140,7 +139,7 @@ def callee(statement: ast.stmt) -> str:
 
 
 class TimedReplay(Replay):
-    """A program of a GPU, with all that it has made, which waits for each of its steps."""
+    """A GPU program that shares this one's state, and waits for each of its steps."""
 
     def __init__(self, program: Replay, tell: Tell):
         vars(self).update(vars(program))

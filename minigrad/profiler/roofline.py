@@ -1,9 +1,9 @@
-"""The roofline: what bounds each op of a function on this machine, its memory or its arithmetic.
+"""The roofline: whether memory or arithmetic limits each op of a function on this machine.
 
     attainable FLOPs a second  =  min(peak, bandwidth × FLOPs a byte)
 
-FLOPs and bytes are the engine's own accounts (op.flops; operands read, result written). The roofs are measured
-(machine.py), and so is each op, as a compiled program of its own; what is fused is one op.
+The engine counts FLOPs (op.flops) and bytes (operands read, result written). The roofs are measured (machine.py), and
+so is each op, as a compiled program of its own; a group of fused ops counts as one op.
 
 Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performance model for multicore architectures”.
 """
@@ -40,7 +40,7 @@ from ..graph.trace import Trace
 from .machine import SMALL, Machine, fastest_of_many, rate
 
 ROWS = 20  # of a table
-NEAR = 0.25  # of the roof: below, something else is the bound
+NEAR = 0.25  # share of the roof below which something else is the bottleneck
 LETTER = 6.5  # pixels, of a label
 WRITTEN, COMPILED = "as written", "after the compiler's passes"
 FIGURES = "FLOPs a byte", "GFLOP/s", "time", "bound, share of roof"
@@ -52,15 +52,15 @@ Place = tuple[float, float, float]  # of words: left, right, baseline
 def roofline(
     f: Callable[..., Any] | None = None, *args: Any, machine: Machine | None = None, progress: bool = True
 ) -> Roofline:
-    """The ops of f on these arguments under the roofs of this machine; the roofs alone, if there is no f.
+    """Measure the ops of f on these arguments under the roofs of this machine; without f, only the roofs.
 
-    machine    its roofs, where they are known: Machine.measured() takes about a second
+    machine    its roofs, if they are known: Machine.measured() takes about a second
 
-    Every op is run alone, so an f of many different ops takes a while. What is near neither roof computes functions
-    such as exp, which count as one FLOP and take many.
+    Every op is run alone, so a function of many different ops takes a while. An op near neither roof usually computes
+    functions such as exp, which count as one FLOP and take many.
     """
     if not isinstance(machine, Machine | None):
-        raise TypeError(f"machine is what Machine.measured() gives, and got {machine!r}")
+        raise TypeError(f"machine must be a Machine, as Machine.measured() returns, and got {machine!r}")
     if f is None:
         return Roofline("", machine or Machine.measured(), {})
     traced = f if isinstance(f, TracedFunction) else function(f)
@@ -72,7 +72,7 @@ def roofline(
 
 
 def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]:
-    """What the trace's graph reads: the arrays in the arguments, and those of tensors that f found elsewhere."""
+    """The arrays that the trace's graph reads: of the arguments, and of tensors that f captures."""
     given: list[Any] = []
     f.found(tuple(args), {}, given)
     return [x.value for x in (*given, *trace.captured)]
@@ -80,9 +80,9 @@ def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]
 
 @dataclass(frozen=True)
 class Point:
-    """An op, or a group of fused ones.
+    """An op, or a group of fused ops, measured.
 
-    seconds    of a run of it alone
+    seconds    of the op run alone
     """
 
     name: str
@@ -95,17 +95,17 @@ class Point:
 
 
 def in_cache(point: Point, machine: Machine) -> bool:
-    """Whether its arrays are: they are no more than was copied there, or it is quicker than main memory allows."""
+    """Whether its arrays are in the cache: they are small enough, or it is faster than main memory allows."""
     return point.nbytes <= 2 * SMALL or point.nbytes / point.seconds > machine.memory
 
 
 def share(point: Point, machine: Machine) -> float:
-    """Its speed, as a share of the roof of the memory that its arrays are in."""
+    """Its speed as a share of the roof, for the memory that its arrays are in."""
     return float(point.speed / machine.roof(point.intensity, in_cache(point, machine)))
 
 
 def bound(point: Point, machine: Machine) -> str:
-    """What keeps it from being quicker: call, memory, cache or arithmetic; or neither, where no roof is near."""
+    """Its bottleneck: call, memory, cache or arithmetic; "neither" if it is near no roof."""
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
@@ -118,10 +118,10 @@ def bound(point: Point, machine: Machine) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Roofline(Report):
-    """Ops under the roofs of a machine. It prints as a table; in a notebook there is a picture beside it.
+    """Ops under the roofs of a machine. It prints as a table; a notebook adds a picture.
 
     name      of the function
-    points    as written, and after the compiler's passes: its ops, in order
+    points    its ops in order, as written and after the compiler's passes
     """
 
     name: str
@@ -133,16 +133,16 @@ class Roofline(Report):
 
     @property
     def tables(self) -> list[Table]:
-        """One for each graph, of the ops that take longest."""
+        """A table for each graph, of its slowest ops."""
         return [self.table(form) for form in self.points]
 
     def table(self, form: str, rows: int = ROWS) -> Table:
-        """The ops of a graph, so many of them, those that take longest first."""
+        """The slowest ops of a graph, at most `rows` of them."""
         found, drawn = slowest(self.points[form]), ": the dots of the picture" * (form == COMPILED)
-        note = f"{self.name}, {form}{drawn}. The roof is that of the cache or of main memory, where the arrays are."
+        note = f"{self.name}, {form}{drawn}. The roof is that of the cache or main memory, whichever holds the arrays."
         if len(found) > rows:
             part = sum(p.seconds for _, p in found[:rows]) / sum(p.seconds for _, p in found)
-            note += f" The {rows} that take longest, {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
+            note += f" The {rows} slowest ops take {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
         return Table(HEAD, [cells(i, point, self.machine) for i, point in found[:rows]], note)
 
     @property
@@ -153,22 +153,22 @@ class Roofline(Report):
 
 
 def slowest(found: Sequence[Point]) -> list[tuple[int, Point]]:
-    """The ops with their numbers, those that take longest first."""
+    """The ops with their indices, slowest first."""
     return sorted(enumerate(found), key=lambda each: -each[1].seconds)
 
 
 def under_roofs(
     name: str, graph: Graph, arrays: Sequence[Any], machine: Machine | None = None, progress: bool = False
 ) -> Roofline:
-    """The ops of a graph, counted and measured: as written, and after the compiler's passes.
+    """Count and measure the ops of a graph, as written and after the compiler's passes.
 
-    Raises ValueError where nothing is computed.
+    Raises ValueError if no op computes anything.
     """
     found = {form: points(each, arrays, progress) for form, each in ((WRITTEN, graph), (COMPILED, optimised(graph)))}
     every = [point for each in found.values() for point in each]
     if not any(point.flops for point in found[WRITTEN]):
         raise ValueError(
-            "a roofline needs an op that computes, and here none does: they only move elements, if there are any"
+            "a roofline needs an op that computes, and this graph has none: its ops, if any, only move elements"
         )
     machine = machine or Machine.measured(float_of(graph)).reaching(
         max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
@@ -176,18 +176,18 @@ def under_roofs(
     return Roofline(name, machine, found)
 
 
-# -- what is counted and measured -------------------------------------------------------------------------------
+# -- counting and measuring ------------------------------------------------------------------------------------
 
 
 def points(graph: Graph, arrays: Sequence[Any], progress: bool = False) -> list[Point]:
-    """Every op that runs, in order, counted and measured."""
+    """Count and measure every op that runs, in order."""
     values: dict[Node, Any] = {}
 
     def keeping(node: Node, xs: Sequence[Any]) -> Any:
         values[node] = value(node, *xs)
         return values[node]
 
-    with redirect_stdout(StringIO()):  # what it prints was not asked for
+    with redirect_stdout(StringIO()):  # hide what the graph prints
         walked(graph, arrays, keeping)
     values |= dict(zip(graph.inputs, arrays))
     home = memory_of(graph.nodes)
@@ -197,7 +197,7 @@ def points(graph: Graph, arrays: Sequence[Any], progress: bool = False) -> list[
 
 
 def alone(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any]:
-    """A run of one op, compiled by itself."""
+    """A function that runs one op of the graph, compiled alone."""
     given = [x for x in dict.fromkeys(node.inputs) if not is_constant(x)]
     inputs = {x: Node(Input(f"x{i}"), (), x.spec) for i, x in enumerate(given)}
     one = Node(node.op, tuple(inputs.get(x, x) for x in node.inputs), node.spec)
@@ -208,28 +208,28 @@ def alone(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any
 
 
 def name_of(node: Node) -> str:
-    """A sign, and of a fused group all of them."""
+    """The symbol of an op; for a fused group, of all its ops."""
     return f"fused {sign_of(node.op)}" if isinstance(node.op, Fused) else sign_of(node.op)
 
 
 def float_of(graph: Graph) -> np.dtype:
-    """The type of the numbers that most FLOPs are of."""
+    """The dtype of the float op with the most FLOPs."""
     floats = [n for n in graph.nodes if not isinstance(n.spec, Specs) and n.spec.is_float]
     return max(floats, key=cost).spec.dtype if floats else np.dtype(np.float32)
 
 
-# -- how it is shown ----------------------------------------------------------------------------------------
+# -- drawing -----------------------------------------------------------------------------------------------
 
 
 def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
-    """A row of the table, under the number of its dot."""
+    """A row of the table, with the number of its dot."""
     of_roof = f" {share(point, machine):6.1%}" if point.flops else ""
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
     return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bound(point, machine) + of_roof
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
-    """Decades that hold all points, the ridge and the peak: the same for both graphs."""
+    """Axes of whole decades around all points, the ridge and the peak: the same for both graphs."""
     computing = [point for point in found if point.flops]
     x = decades([*(point.intensity for point in computing), machine.ridge], across, "FLOPs a byte")
     speeds = [*(point.speed for point in computing), machine.peak, machine.roof(x.low)]
@@ -237,7 +237,7 @@ def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
 
 
 def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
-    """The roofs, and a dot for each op that computes."""
+    """Draw the roofs, and a dot for each op that computes."""
     roofs = []
     for speed, look in ((machine.memory, ""), (machine.cache, " mg-second")):
         ridge = min(max(machine.peak / speed, x.low), x.high)
@@ -254,9 +254,9 @@ def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
 
 
 def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
-    """Dots; those that lie on each other share one label, which lies on no dot, no other label, nor what is taken.
+    """Draw dots with labels. Overlapping dots share one label; labels avoid dots, other labels and the places `taken`.
 
-    Where there is no room between the axes there is none; who comes first has the choice.
+    Labels are placed in order. A label for which there is no room is left out.
     """
     heaps: list[list[tuple[int, float, float]]] = []
     for i, x, y in marks:
@@ -273,7 +273,7 @@ def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
 
 
 def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
-    """The numbers of some dots, or how many, where there is room; its place is then taken."""
+    """The label of some dots: their numbers, or how many they are; "" without room. Adds its place to `taken`."""
     words = ", ".join(str(i) for i, *_ in sorted(heap)) if len(heap) < 4 else f"{len(heap)} ops"
     width, y = LETTER * len(words), heap[0][2] + 4
     left = max(x for _, x, _ in heap) + 11

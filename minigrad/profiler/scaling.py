@@ -1,7 +1,7 @@
-"""How cost grows: a function run at several lengths, counted and measured, and the power of n that it follows.
+"""How cost grows: runs of a function at several lengths, counted and measured, and the power of n that fits.
 
-Cost that grows as nᵖ is a straight line of slope p on axes where each step is a factor. The line is fitted to the
-upper half of the points: at small n a run is its calls, and no theory of arithmetic holds.
+On logarithmic axes, a cost that grows as nᵖ is a straight line of slope p. The line is fitted to the upper half of the
+points: at small n, call overhead dominates a run, and no theory of arithmetic holds.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ..nn.module import Module
 from .counting import Counting
 from .machine import fastest
 
-APART = 2.0  # where counted and measured differ by more than this factor, it is said
+APART = 2.0  # report where counted and measured differ by more than this factor
 POWERS = {0: "constant", 1: "linear", 2: "quadratic", 3: "cubic"}
-NEAR = 0.15  # a slope this close to a whole number has its name
+NEAR = 0.15  # a slope this close to an integer gets that power's name
 COLUMNS = {
     "flops": "FLOPs counted",
     "saved": "saved for backward",
@@ -35,15 +35,15 @@ COLUMNS = {
     "seconds": "time measured",
     "peak": "peak bytes measured",
 }
-TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("saved", "The peak and bytes saved")}  # which theory tells
+TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("saved", "The peak and bytes saved")}  # measured → counted
 
 
 class Sample(NamedTuple):
-    """A run at one length; None for what could not be counted.
+    """The cost of a run at one length; None if it could not be counted.
 
-    flops         of the ops that ran, as they say themselves; of their derivatives too, where backward ran
-    saved         bytes that the ops save for backward, parameters not counted
-    parameters    numbers in the model, where f gives one
+    flops         of the ops that ran, by their own formulas, and of their derivatives if backward ran
+    saved         bytes that the ops save for backward, without parameters
+    parameters    numbers in the model, if f returns one
     seconds       of the fastest run
     peak          most bytes that a run allocated at once
     """
@@ -60,8 +60,8 @@ class Fit(NamedTuple):
     """cost ∝ nᵖ
 
     slope       p
-    residual    the root mean square of what the points are off the line, as a factor less 1
-    ends        of the line: (n, cost) at the first and the last point that it is fitted to
+    residual    root mean square distance of the points from the line, as a factor less 1
+    ends        of the line: (n, cost) at the first and the last fitted point
     """
 
     slope: float
@@ -70,7 +70,7 @@ class Fit(NamedTuple):
 
     @property
     def word(self) -> str:
-        """What such growth is called."""
+        """The name of this growth: linear, quadratic, or n^p."""
         whole = round(self.slope)
         return POWERS[whole] if whole in POWERS and abs(self.slope - whole) <= NEAR else f"n^{number(self.slope, 2)}"
 
@@ -79,7 +79,7 @@ class Fit(NamedTuple):
 
 
 def fit(xs: Sequence[float], ys: Sequence[float]) -> Fit:
-    """The line through the upper half of the points on axes of factors, by least squares: of three at least."""
+    """Fit a line to the upper half of the points, at least 3, by least squares on logarithmic axes."""
     if len(xs) < 3:
         raise ValueError(f"a slope needs 3 points, and got {len(xs)}")
     upper = slice(len(xs) - max(3, ceil(len(xs) / 2)), None)
@@ -91,12 +91,12 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> Fit:
 
 @dataclass(frozen=True)
 class Scaling:
-    """One length varied, the others held.
+    """The runs with one length varied and the others fixed.
 
-    name       of the length
-    held       the others
-    samples    by growing n
-    unsaid     an op that does not say what it costs
+    name       of the varied length
+    held       the fixed lengths
+    samples    in order of n
+    unsaid     an op without a cost formula
     """
 
     name: str
@@ -109,18 +109,18 @@ class Scaling:
         return [getattr(sample, what) for sample in self.samples]
 
     def fit(self, what: str) -> Fit | None:
-        """How a figure grows; None where it was not counted, is 0 somewhere, or has fewer than 3 points."""
+        """The growth of a column; None if a value is missing or 0, or there are fewer than 3 points."""
         ys = self.column(what)
         return fit(self.column("n"), ys) if len(ys) >= 3 and all(ys) else None
 
     def theory(self, measured: str) -> list[float]:
-        """What the count tells of a measured figure, at the rate of the largest n; nothing where it was not counted."""
+        """A measured column as its count predicts it, at the rate of the largest n; [] if it was not counted."""
         counts, ys = self.column(TOGETHER[measured][0]), self.column(measured)
         return [ys[-1] * count / counts[-1] for count in counts] if all(counts) and all(ys) else []
 
     @property
     def apart(self) -> dict[str, list[int]]:
-        """Measured figure → the n at which it is more than twice, or less than half, what theory tells."""
+        """Measured column → each n at which it is more than twice, or less than half, the prediction."""
         return {
             what: [s.n for s, y in zip(self.samples, told) if not 1 / APART <= getattr(s, what) / y <= APART]
             for what in TOGETHER
@@ -129,14 +129,14 @@ class Scaling:
 
     @property
     def said(self) -> list[str]:
-        """The slopes, and where theory and measurement part, in sentences."""
+        """The slopes, and where prediction and measurement disagree, in sentences."""
         lines = [f"{label}: {found}" for what, label in COLUMNS.items() if (found := self.fit(what)) is not None]
         for what, ns in self.apart.items():
             if ns:
                 where = ", ".join(map(str, ns))
                 lines.append(f"{TOGETHER[what][1]} part by more than {APART:g}x at {self.name} = {where}")
         if self.unsaid is not None:
-            lines.append(f"FLOPs were not counted: {self.unsaid} does not say what it costs")
+            lines.append(f"FLOPs were not counted: {self.unsaid} has no cost formula")
         return lines
 
     @property
@@ -150,11 +150,11 @@ class Scaling:
 
     @property
     def charts(self) -> list[str]:
-        """Time beside FLOPs, and the peak beside the bytes saved for backward."""
+        """Time with FLOPs, and the peak with the bytes saved for backward."""
         return [self.chart("seconds", took), self.chart("peak", compact)] if self.samples else []
 
     def chart(self, what: str, words: Callable[[float], str]) -> str:
-        """Dots for what was measured, the line that is fitted to them, and a dashed one for what theory tells."""
+        """A dot for each measurement, the line fitted to them, and a dashed line for the prediction."""
         ns, ys, told = self.column("n"), [max(y, 1e-9) for y in self.column(what)], self.theory(what)
         found, counted = self.fit(what), COLUMNS[TOGETHER[what][0]]
         label = f"{COLUMNS[what]}{f'; line, {found.word}' if found else ''}{f'; dashed, as {counted}' if told else ''}"
@@ -169,9 +169,9 @@ class Scaling:
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Report):
-    """What a sweep found: a Scaling for each length. It prints as tables; in a notebook there are pictures beside them.
+    """The result of a sweep: a Scaling for each length. It prints as tables; a notebook adds pictures.
 
-    whole    whether it came to its end, and was not stopped
+    whole    whether it was completed, not interrupted
     """
 
     name: str
@@ -187,33 +187,24 @@ class Sweep(Report):
 
     @property
     def said(self) -> str:
-        """How many runs there are."""
+        """The number of runs, in a sentence."""
         runs = sum(len(each.samples) for each in self.scalings.values())
         return f"{self.name} was run at {runs} lengths{'' if self.whole else ', and stopped before its end'}."
 
 
 def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **lengths: Sequence[int]) -> Sweep:
-    """The cost of f for lengths of which one is varied at a time, the others at their middle value.
+    """Measure the cost of f, varying one length at a time, with the others at their middle value.
 
         sweep(f, batch=[8, 16, 32], width=[64, 128, 256])      →  f(batch=8, width=128), f(batch=16, width=128), …
 
-    f         called with a value of each length by name. It gives (model, *inputs), and model(*inputs) is the run; or
-              a function of no arguments, which is; else f itself is, with all that it builds
-    repeat    so many runs are timed, of which the fastest counts
+    f         called with a value of each length by name. It returns (model, *inputs), to run model(*inputs); or a
+              function without arguments, to run that; with any other result, f itself is run
+    repeat    number of timed runs, of which the fastest counts
 
-    Ctrl-C ends it early, and what was measured is given. Raises ValueError for fewer than 3 values of a length, and
-    where no op runs; TypeError for what is no function, and for a model that f gives otherwise.
+    Ctrl-C ends it early and returns the measurements so far. Raises ValueError for fewer than 3 values of a length, and
+    if no op runs; TypeError if f is no function, or returns a model in another form.
     """
-    if isinstance(f, Module) or not callable(f):
-        raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
-    for name, values in lengths.items():
-        ns = {*values} if isinstance(values, Iterable) else ()
-        if len(ns) < 3 or not all(isinstance(n, Real) and n >= 1 for n in ns):
-            raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
-    if repeat < 1:
-        raise ValueError(f"of repeat runs the fastest counts, 1 or more, and got {repeat!r}")
-    if not lengths:
-        raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")
+    validate_sweep(f, repeat, lengths)
     ordered = {name: sorted({*values}) for name, values in lengths.items()}
     middle = {name: values[len(values) // 2] for name, values in ordered.items()}
     samples: dict[str, list[Sample]] = {name: [] for name in ordered}
@@ -234,11 +225,25 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
     return Sweep(called, scalings, whole)
 
 
+def validate_sweep(f: Any, repeat: int, lengths: Mapping[str, Any]) -> None:
+    """Raise TypeError or ValueError for arguments of sweep that are no function, lengths or number of runs."""
+    if isinstance(f, Module) or not callable(f):
+        raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
+    for name, values in lengths.items():
+        ns = {*values} if isinstance(values, Iterable) else ()
+        if len(ns) < 3 or not all(isinstance(n, Real) and n >= 1 for n in ns):
+            raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
+    if repeat < 1:
+        raise ValueError(f"repeat is the number of timed runs, 1 or more, and got {repeat!r}")
+    if not lengths:
+        raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")
+
+
 def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: int) -> tuple[Sample, Any]:
-    """One sample, and the op that did not say what it costs."""
+    """Measure one sample; also returns the op without a cost formula, if there is one."""
     run, model = runner(f, lengths)
     with watching(Counting()) as counting:
-        y = run()  # its graph lives until what it keeps is counted
+        y = run()  # holds the graph until its saved bytes are counted
         saved = counting.kept
     del y
     if not counting.ops:
@@ -248,12 +253,12 @@ def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: 
 
 
 def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[[], Any], Module | None]:
-    """What is run, and the model in it."""
+    """The function to run, and its model, if f returns one."""
     try:
         given = f(**lengths)
     except Exception as error:
         said = ", ".join(f"{name}={n}" for name, n in lengths.items())
-        error.add_note(f"sweep called f({said}): lengths are whole numbers, of which f makes its tensors")
+        error.add_note(f"sweep called f({said}): the lengths are integers, from which f makes its tensors")
         raise
     if isinstance(given, tuple) and given and isinstance(given[0], Module):
         model, *inputs = given
@@ -264,9 +269,9 @@ def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[
 
 
 def allocated(run: Callable[[], Any]) -> int:
-    """Most bytes that a run has allocated at once."""
+    """Most bytes that a run allocates at once."""
     was_on = tracemalloc.is_tracing()
-    tracemalloc.start()  # nothing, where it is on
+    tracemalloc.start()  # does nothing if it is on
     try:
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()

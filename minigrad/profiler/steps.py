@@ -1,4 +1,4 @@
-"""Which steps of a run are profiled: some are waited for, some warm up, some are active, and so again."""
+"""Which steps of a run are profiled: repeated cycles of waiting, warm-up and active steps."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from enum import Enum
 
 
 class ProfilerAction(Enum):
-    """What is done in a step."""
+    """What the profiler does in a step."""
 
     NONE = 0  # nothing
-    WARMUP = 1  # it is recorded, so that all that happens once has happened, and thrown away
-    RECORD = 2  # it is recorded
-    RECORD_AND_SAVE = 3  # and is the last of its cycle: on_trace_ready is called at its end
+    WARMUP = 1  # record it, so that one-time work is done, and discard the result
+    RECORD = 2  # record it
+    RECORD_AND_SAVE = 3  # record it; it is the last of its cycle: call on_trace_ready at its end
 
 
 Schedule = Callable[[int], ProfilerAction]
 
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0) -> Schedule:
-    """Number of a step → what is done in it: skip_first steps of nothing, then cycles of wait, warmup and active steps.
+    """Number of a step → its action: `skip_first` idle steps, then cycles of wait, warmup and active steps.
 
-    repeat    how many cycles; 0 for as long as it runs
+    repeat    number of cycles; 0 for no limit
     """
     for name, n, least in (
         *(("wait", wait, 0), ("warmup", warmup, 0), ("active", active, 1)),

@@ -10,8 +10,8 @@ from .events import ASIDE, FunctionEvent, averages
 
 SORTS = "cpu_time cpu_time_total self_cpu_time_total count flops cpu_memory_usage self_cpu_memory_usage".split()  # noqa: SIM905
 NAME = 55  # characters of a name, as with PyTorch
-WORDS = {"Module", "Input Shapes", "Source Location"}
-NEEDS = {  # what events are taken apart by → how a profiler is opened that notes it
+WORDS, EMPTY = {"Module", "Input Shapes", "Source Location"}, {"", "--", "0 B"}
+NEEDS = {  # field to group events by → the option of key_averages, and the profiler's option that records it
     "input_shapes": ("group_by_input_shape", "record_shapes"),
     "stack": ("group_by_stack_n", "with_stack"),
     "module": ("group_by_module", "with_modules"),
@@ -19,64 +19,50 @@ NEEDS = {  # what events are taken apart by → how a profiler is opened that no
 
 
 class EventList(list[FunctionEvent]):
-    """Events, or all of a key as one. Printed it is a table."""
+    """Events, or merged events of the same key. It prints as a table."""
 
     def __init__(self, events: Iterable[FunctionEvent] = (), wall: int = 0):
-        """wall    nanoseconds that the profiler was open"""
+        """wall    nanoseconds for which the profiler was open"""
         super().__init__(events)
         self.wall = wall
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds in all events together, each counted once."""
+        """Microseconds of all events together, each counted once."""
         return sum(event.self_ns for event in self) / 1000
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_module: bool = False
     ) -> EventList:
-        """The events of one name as one; apart by shapes, by the innermost lines of the user's, by module if asked.
+        """Merge the events of one name; if asked, only those of the same shapes, innermost user lines or module.
 
-        Raises ValueError where shapes, lines or modules were not recorded.
+        Raises ValueError if shapes, lines or modules were not recorded.
         """
         asked = group_by_input_shape, group_by_stack_n, group_by_module
         for by, (what, (parameter, option)) in zip(asked, NEEDS.items()):
             if by and not any(getattr(event, what) for event in self):
-                raise ValueError(f"{parameter} needs what was not recorded: open the profiler with {option}=True")
+                raise ValueError(f"{parameter} needs data that was not recorded: open the profiler with {option}=True")
         listed = (event for event in self if event.kind not in ASIDE or event.self_cpu_memory_usage)
         return EventList(averages(listed, *asked), self.wall)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = NAME) -> str:
-        """The table as text, the largest first by what sort_by says; in the order they came, if it says nothing.
+        """The table as text, sorted by `sort_by`, largest first; in order of occurrence without it.
 
-        row_limit    rows; -1 for all
+        row_limit    number of rows; -1 for all
         """
         return str(self.shown(sort_by, row_limit, max_name_column_width))
 
     def shown(self, sort_by: str | None = None, row_limit: int = 100, width: int = NAME) -> Table:
-        """The same, for a notebook too: the columns in which something is said."""
-        rows = self.ordered(sort_by, row_limit)
+        """The table, also for a notebook, without empty columns."""
         whole = max(self.self_cpu_time_total, 1e-3)
-        columns = {
-            "Name": [shorten(e.name, width) for e in rows],
-            "Self CPU %": [f"{e.self_cpu_time_total / whole:.2%}" for e in rows],
-            "Self CPU": [duration(e.self_cpu_time_total) for e in rows],
-            "CPU total %": [f"{e.cpu_time_total / whole:.2%}" for e in rows],
-            "CPU total": [duration(e.cpu_time_total) for e in rows],
-            "CPU time avg": [duration(e.cpu_time) for e in rows],
-            "CPU Mem": [size(e.cpu_memory_usage) for e in rows],
-            "Self CPU Mem": [size(e.self_cpu_memory_usage) for e in rows],
-            "# of Calls": [str(e.count) for e in rows],
-            "Total FLOPs": ["unknown" if e.flops is None else f"{e.flops:,}" if e.flops else "--" for e in rows],
-            "Module": [e.module for e in rows],
-            "Input Shapes": [str(e.input_shapes or "") for e in rows],
-            "Source Location": [" < ".join(e.stack) for e in rows],
-        }
-        said = {title: cells for title, cells in columns.items() if not rows or {*cells} - {"", "--", "0 B"}}
-        head = {title: "<" if title in WORDS else "" for title in said}
-        return Table(head, [*zip(*said.values())], "\n".join(self.footer(len(rows))))
+        rows = [row(event, whole, width) for event in self.ordered(sort_by, row_limit)]
+        titles = [title for title in TITLES if not rows or {cells[title] for cells in rows} - EMPTY]
+        head = {title: "<" if title in WORDS else "" for title in titles}
+        values = [tuple(cells[title] for title in titles) for cells in rows]
+        return Table(head, values, "\n".join(self.footer(len(rows))))
 
     def ordered(self, sort_by: str | None, row_limit: int) -> list[FunctionEvent]:
-        """The rows of a table. Raises ValueError on what nothing can be sorted by."""
+        """The rows of a table. Raises ValueError for an unknown sort_by or a bad row_limit."""
         if sort_by is not None and sort_by not in SORTS:
             raise ValueError(f"a table is sorted by one of {', '.join(SORTS)}, and got sort_by={sort_by!r}")
         if not isinstance(row_limit, int) or row_limit < -1:
@@ -99,6 +85,26 @@ class EventList(list[FunctionEvent]):
         return self.table()
 
 
+def row(event: FunctionEvent, whole: float, width: int) -> dict[str, str]:
+    """Title → cell of an event; `whole` is the time of all events in microseconds."""
+    flops = f"{event.flops:,}" if event.flops else "--"
+    return {
+        "Name": shorten(event.name, width),
+        "Self CPU %": f"{event.self_cpu_time_total / whole:.2%}",
+        "Self CPU": duration(event.self_cpu_time_total),
+        "CPU total %": f"{event.cpu_time_total / whole:.2%}",
+        "CPU total": duration(event.cpu_time_total),
+        "CPU time avg": duration(event.cpu_time),
+        "CPU Mem": size(event.cpu_memory_usage),
+        "Self CPU Mem": size(event.self_cpu_memory_usage),
+        "# of Calls": str(event.count),
+        "Total FLOPs": "unknown" if event.flops is None else flops,
+        "Module": event.module,
+        "Input Shapes": str(event.input_shapes or ""),
+        "Source Location": " < ".join(event.stack),
+    }
+
+
 def duration(us: float) -> str:
     """1.275ms, as PyTorch writes it."""
     if us >= 1e6:
@@ -112,3 +118,6 @@ def size(nbytes: int) -> str:
         if abs(nbytes) >= 1 << power:
             return f"{nbytes / (1 << power):.2f} {unit}"
     return f"{nbytes} B"
+
+
+TITLES = [*row(FunctionEvent("", "op"), 1.0, NAME)]

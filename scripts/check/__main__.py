@@ -1,9 +1,9 @@
 """Everything that must hold before a change lands, all of it as tests.
 
-    python scripts/check                      every promise once: minutes (also as --default)
+    python scripts/check                      every check once: minutes (also as --default)
     python scripts/check --browser            the rest of tests/browser: every widget and lesson in JupyterLab, the book
-    python scripts/check --all                everything, and more of what is tried at random: a night
-    python scripts/check --changed [REF]      lint, types and the tests of what has changed since REF (default: HEAD)
+    python scripts/check --all                everything, with more random trials: a night
+    python scripts/check --changed [REF]      lint, types and the tests of changes since REF (default: HEAD)
     python scripts/check tests/repository/test_start.py  pytest alone, with these arguments
 
 Options after these go to pytest, such as `--share 17` (tests/plugins/tiers.py).
@@ -24,7 +24,7 @@ TIERS = {"default": [*NOTEBOOKS, "tests"], "browser": ["tests/browser"], "all": 
 SIDE_BY_SIDE = [
     *("-n", str(min(4, os.cpu_count() or 1))),
     *("--dist", "loadfile", "--no-loadscope-reorder"),  # a notebook's cells in one process
-    "--max-worker-restart=0",  # where one has crashed, the others would wait for it for ever
+    "--max-worker-restart=0",  # after a crash, a restarted worker would hang the others
 ]
 REPORT = ["--durations=10", "--durations-min=1"]
 
@@ -51,7 +51,7 @@ def run(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         environment = os.environ | {
             "IPYTHONDIR": folder,
-            "OMP_NUM_THREADS": "1",  # as notebooks are built: the order of a threaded sum is not the same twice
+            "OMP_NUM_THREADS": "1",  # as in notebook builds: threaded sums vary in their order
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONHASHSEED": "0",
             "TQDM_DISABLE": "1",

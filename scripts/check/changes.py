@@ -1,9 +1,8 @@
-"""Which tests a change concerns: those that name what has changed, the laws of the ops, lint and types.
+"""Selects the tests of a change: those that name what has changed, the laws of the ops, lint and types.
 
-A test file is taken whole if it has changed itself or is called after a module that has. Of other files those tests are
-taken that name a function or class whose lines have changed, or a helper or table of their file that names it. So tests
-of the rooms built on a changed one are taken where they name what changed there; whatever else the change may break is
-left to the whole run.
+A test file is selected whole if it has changed itself, or is named after a changed module. From other files, it selects
+tests that name a changed function or class, or a helper or table of their file that names it. So tests of rooms built
+on a changed one are selected if they name what changed there; all other effects of the change are left to the full run.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.M)
 
 
 def affected_tests(reference: str) -> list[str]:
-    """Test files and notebooks to run for what differs from a commit, files that git does not track yet included.
+    """Test files and notebooks to run for the differences from a commit, with untracked files.
 
     Ends the program if git does not know the commit.
     """
@@ -58,7 +57,7 @@ def affected_tests(reference: str) -> list[str]:
 
 
 def tests_naming(text: str, names: str) -> Iterator[str]:
-    """The tests of a file whose source names one of these, or something of the file that does."""
+    """The tests of a file whose source mentions one of the names, directly or through a helper in the file."""
     lines = text.splitlines()
     sources: dict[str, str] = {}
     for node in ast.parse(text).body:
@@ -82,7 +81,7 @@ def git(*arguments: str) -> list[str]:
 
 
 def notebooks_of(file: str) -> list[str]:
-    """The notebooks that are made from a source, or the changed notebook itself."""
+    """The notebooks made from a source, or the changed notebook itself."""
     stem = Path(file).stem
     if re.match(r"(lessons|solutions|exercises)/(source/)?\d\d_", file):
         folders = ["lessons"] if file.startswith("lessons") else ["solutions", "exercises"]
@@ -91,7 +90,7 @@ def notebooks_of(file: str) -> list[str]:
 
 
 def names_of(file: str, reference: str) -> Iterator[str]:
-    """How a test would name what has changed in a file."""
+    """The names by which a test would mention a file's changes."""
     path = ROOT / file
     if path.suffix == ".py" and file.startswith(("minigrad/", "scripts/")):
         yield from definitions(path, reference)
@@ -104,7 +103,7 @@ def names_of(file: str, reference: str) -> Iterator[str]:
 
 
 def definitions(path: Path, reference: str) -> Iterator[str]:
-    """Names of the module's functions and classes that have changed lines; all of them in a file that is new."""
+    """Names of the module's functions and classes with changed lines; all names in a new file."""
     hunks = HUNK.findall("\n".join(git("diff", "-U0", reference, "--", str(path))))
     lines = {int(first) + i for first, count in hunks for i in range(max(int(count or 1), 1))}
     for node in ast.parse(path.read_text("utf-8")).body:

@@ -1,7 +1,7 @@
 """The map of the course, read off the headers of the lessons and solutions: a picture and three tables.
 
-Which lesson stands on which, takes how long and teaches what; where each concept of concepts.toml is taught and
-practised; and which part of an exercise meets each misconception with a hint that names it.
+Which lessons each lesson builds on, how long it takes and what it teaches; where each concept of concepts.toml is
+taught and practised; and which part of an exercise has a hint for each misconception.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Notebooks = dict[str, NotebookNode]  # by name
 
 
 def course_map(lessons: Notebooks, solutions: Notebooks, concepts: Path) -> str:
-    """The text of lessons/README.md. Raises BuildError for a concept or a misconception that is not in the list."""
+    """The text of lessons/README.md. Raises BuildError for an unlisted concept or misconception."""
     known = tomllib.loads(concepts.read_text("utf-8"))
     refuse_unknown(lessons | solutions, known)
     before = needs.nearest(needs.needs(lessons))
@@ -99,7 +99,7 @@ def meeting(misconception: str, solutions: Notebooks) -> str:
 
 
 def met_in(nb: NotebookNode) -> list[tuple[str, str]]:
-    """(misconception, part) of the wrong answers that name one."""
+    """(misconception, part) of each wrong answer that names a misconception."""
     return [(cell.metadata.misconception, cell.metadata.wrong) for cell in nb.cells if "misconception" in cell.metadata]
 
 
@@ -120,4 +120,4 @@ def refuse_unknown(notebooks: Notebooks, known: dict[str, dict[str, str]]) -> No
 def check(name: str, kind: str, named: Iterable[str], known: dict[str, str]) -> None:
     for one in named:
         if one not in known:
-            raise BuildError(f"{name}: {one!r} is no {kind} of concepts.toml, which has {', '.join(known)}")
+            raise BuildError(f"{name}: concepts.toml has no {kind} {one!r}; it has {', '.join(known)}")

@@ -1,7 +1,7 @@
-"""Whether two notebooks are the same to a reader, and where they first are not.
+"""Compares two notebooks as a reader sees them, and finds their first difference.
 
-Everything is compared exactly but photographs of numbers: the pixels of a plot may differ in a few places, because
-processors round the last digit differently.
+Everything is compared exactly except the pixels of plots: a few may differ, because processors round the last digit
+differently.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def canonical(nb: Any) -> str:
 
 
 def same(old: Any, new: Any, key: str = "") -> bool:
-    """Equal, plots up to stray pixels."""
+    """Whether two outputs are equal, with plots up to stray pixels."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(same(old[k], new[k], k) for k in old)
     if isinstance(old, list) and isinstance(new, list):

@@ -1,7 +1,7 @@
-"""A notebook gets its outputs from nbval, through the same plugin that later checks them (validation.py).
+"""Runs a notebook with nbval, through the same plugin that later checks its outputs (validation.py).
 
-Stored are the outputs that are the same on every run. A cell tagged "measured" shows figures of one machine, and its
-outputs are not stored, except for the figures of `%%parallel`, which a reader without MPI is shown.
+Only reproducible outputs are stored. A cell tagged "measured" shows figures of one machine, and its outputs are not
+stored, except for the figures of `%%parallel`, which are shown to a reader without MPI.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Recorder:
 
 
 def execute(nb: NotebookNode, name: str, seconds: float = CELL_SECONDS) -> NotebookNode:
-    """The notebook with its outputs, run in the folder of its name. Raises BuildError naming the cell that fails.
+    """Run the notebook in the folder of its name; returns it with outputs. Raises BuildError if a cell fails.
 
-    seconds    the most that one cell may take
+    seconds    time limit of each cell
     """
     part = (ROOT / name).with_name(f".{Path(name).stem}.run.ipynb")
     recorder = Recorder()
@@ -66,7 +66,7 @@ def execute(nb: NotebookNode, name: str, seconds: float = CELL_SECONDS) -> Noteb
 
 
 def describe_failure(recorder: Recorder, nb: NotebookNode) -> str:
-    """Which cell failed, by its place in the notebook, and what nbval reports."""
+    """The number of the failed cell, and nbval's report."""
     code = [number for number, cell in enumerate(nb.cells) if cell.cell_type == "code"]
     failure = recorder.failure
     number = code[next(i for i, item in enumerate(recorder.cells) if item.nodeid == failure.nodeid)]
@@ -85,11 +85,11 @@ def store(nb: NotebookNode, outputs: dict[str, list[NotebookNode]], name: str) -
             if "measured" in cell.metadata.get("tags", ()):
                 cell.outputs = first_run(cell, name) if cell.source.startswith("%%parallel") else []
                 if "nbval-ignore-output" not in cell.metadata.tags:
-                    raise BuildError(f'{name}, cell {number}: what is "measured" is "nbval-ignore-output", too')
+                    raise BuildError(f'{name}, cell {number}: "measured" also needs "nbval-ignore-output"')
 
 
 def first_run(cell: NotebookNode, name: str) -> list[NotebookNode]:
-    """The outputs that these ranks had in the first run, which are kept until the cell's source changes."""
+    """The stored outputs of ranks, kept until the cell's source changes."""
     path = ROOT / name
     old = nbformat.read(path, 4).cells if path.exists() else []
     outputs: list[NotebookNode] = next((past.outputs for past in old if past.source == cell.source), cell.outputs)
@@ -97,7 +97,7 @@ def first_run(cell: NotebookNode, name: str) -> list[NotebookNode]:
 
 
 def reuse_outputs(nb: NotebookNode, name: str) -> NotebookNode:
-    """The notebook with the outputs that the stored file has for the same cells; nothing is run."""
+    """The notebook with the stored outputs of the same cells, without a run."""
     path = ROOT / name
     if path.exists():
         stored = {cell.id: cell.get("outputs", []) for cell in nbformat.read(path, 4).cells}

@@ -1,20 +1,20 @@
-"""A worked solution becomes an exercise, and the data that `check` judges it by.
+"""Turns a worked solution into an exercise, and the data by which `check` judges it.
 
-In the source of a solution, a cell's own line says what it is:
+In the source of a solution, the first line of a cell gives its kind:
 
     # %% answer="product" points=2 minutes=5    what the learner writes, between BEGIN SOLUTION and END SOLUTION
-    # %% probes="product"                       expressions over the learner's names, after what they need
+    # %% probes="product"                       expressions over the learner's names, after their set-up
     # %% [markdown] hints="product"             a numbered list, from a nudge to nearly all of it
-    # %% [markdown] shows="product"             a sentence on what the right answer shows, for whoever has it
+    # %% [markdown] shows="product"             a sentence on what the right answer shows, for learners who have it
     # %% wrong="product" misconception="M3"     in place of the answer; opens with `# Shows:` and `# Hint:`
-    # %% [markdown] answer="why" points=2 minutes=5    prose, the whole cell, which a person reads and gives points for
+    # %% [markdown] answer="why" points=2 minutes=5    prose, the whole cell, graded by a person
 
-Probes send data. A comparison at the outside of a probe, and a function marked `@referee`, run on these data, and not
-beside the learner's code: minigrad/course/referee.py.
+Probes send data. The outermost comparison of a probe, and a function marked `@referee`, run on these data, outside the
+process of the learner's code: minigrad/course/referee.py.
 
-Probes, hints, wrong answers and what a right one shows are not run in the notebook and are not in the exercise; prose
-has none. A misconception's id may be left out. A cell that only calls check("product") carries the points, and the
-Markdown before an answer is its task.
+Probes, hints, wrong answers and `shows` are not run in the notebook, and are not in the exercise; prose has none of
+them. A misconception's id is optional. A cell that only calls check("product") carries the points, and the Markdown
+before an answer is its task.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 
 Outcomes = Callable[[NotebookNode, str, str, str, str], list[Outcome]]  # nb, part, answer, probes, where
-ASIDE = ("probes", "wrong", "hints", "shows")  # what the learner does not see
+ASIDE = ("probes", "wrong", "hints", "shows")  # cells hidden from the learner
 MARKS = ("answer", "points", "minutes", "misconception")
 FEWEST_WRONG = 3
-PROSE = "*Your answer here.*"  # in place of what a person will read
+PROSE = "*Your answer here.*"  # placeholder of a prose answer
 CHECK = re.compile(r'check\("(\w+)"\)')
 HINT = re.compile(r"^\d+\. (.*?)(?=\n\d+\. |\Z)", re.DOTALL | re.MULTILINE)
 SENTENCE = re.compile(r"[A-Z`](?:(?!\. )[^!?]){20,180}\.")
@@ -67,17 +67,17 @@ def solution(nb: NotebookNode, name: str) -> NotebookNode:
             part = marks["answer"]
             task = next((before for before in reversed(nb.cells[:i]) if before.cell_type == "markdown"), None)
             if task is None or "nbgrader" in task.metadata:
-                raise BuildError(f"{name}: between the answer {part!r} and the one before there is no Markdown: a task")
+                raise BuildError(f"{name}: there is no Markdown cell with the task before the answer {part!r}")
             grade(task, f"task-{part}", locked=True)
-            if cell.cell_type == "markdown":  # nbgrader's own form of an answer that a person reads
+            if cell.cell_type == "markdown":  # nbgrader's form of an answer graded by a person
                 grade(cell, part, solution=True, grade=True, points=marks["points"])
                 continue
             grade(cell, part, solution=True)
-            cell.metadata["tags"] = ["raises-exception"]  # so that Run All goes on past what is not written yet
+            cell.metadata["tags"] = ["raises-exception"]  # so that Run All continues after unwritten answers
         elif checked:
             part = checked[1]
             grade(cell, f"check-{part}", grade=True, locked=True, points=points[part])
-            # For nbgrader's own autograder, to which a cell that raises nothing has earned its points.
+            # nbgrader's own autograder gives the points to any cell that raises nothing.
             cell.source = f"### BEGIN HIDDEN TESTS\nassert {cell.source}.passed\n### END HIDDEN TESTS\n{cell.source}"
         elif marks:
             nb.cells[i] = new_raw_cell(cell.source, id=cell.id, metadata={"minigrad": marks})
@@ -85,15 +85,15 @@ def solution(nb: NotebookNode, name: str) -> NotebookNode:
 
 
 def grade(cell: NotebookNode, name: str, **marks: Any) -> None:
-    """Give a cell nbgrader's metadata, and its name as id."""
+    """Set a cell's nbgrader metadata, and its name as its id."""
     plain = {"grade": False, "solution": False, "locked": False, "task": False}
     cell.metadata["nbgrader"] = {"schema_version": 3, "grade_id": name, **plain, **marks}
     cell.id = name
 
 
 def exercise(solved: NotebookNode) -> NotebookNode:
-    """What the learner gets: the solution without its answers, made by nbgrader's own steps."""
-    from nbgrader import preprocessors  # three seconds, which a build of lessons alone has no use for
+    """The learner's notebook: the solution without its answers, made by nbgrader's own preprocessors."""
+    from nbgrader import preprocessors  # imported here: it takes three seconds, and lessons do not need it
 
     nb = deepcopy(solved)
     nb.cells = [cell for cell in nb.cells if not any(key in cell.metadata.get("minigrad", {}) for key in ASIDE)]
@@ -109,7 +109,7 @@ def exercise(solved: NotebookNode) -> NotebookNode:
 
 
 def stub(source: str) -> str:
-    """What stands in place of a solution: dots where numbers are asked for, and else the error of what is missing."""
+    """The placeholder of a solution: dots for numbers, otherwise a NotImplementedError."""
     found = REGION.search(source)
     statements = ast.parse(found[1]).body if found and not found[1].startswith(" ") else []
     if statements and all(isinstance(statement, ast.Assign) for statement in statements):
@@ -117,11 +117,11 @@ def stub(source: str) -> str:
     return "# Your code here.\nraise NotImplementedError"
 
 
-# -- what check must know -----------------------------------------------------------------------
+# -- the data of `check` ------------------------------------------------------------------------
 
 
 def answers(nb: NotebookNode, name: str, outcomes: Outcomes) -> str:
-    """The text of answers/NAME.json: what the probes give on the solution and on each known-wrong answer.
+    """The text of answers/NAME.json: the probes' outcomes for the solution and each known-wrong answer.
 
     outcomes    how to get the outcomes: run the probes (`outcomes`), or read the stored ones (`Stored`)
     """
@@ -130,25 +130,23 @@ def answers(nb: NotebookNode, name: str, outcomes: Outcomes) -> str:
     parts = {part: facts_of(nb, part, name, outcomes) for part in names}
     minutes, there_are = sum(part["minutes"] for part in parts.values()), nb.metadata.minigrad["minutes"]
     if minutes > there_are:
-        raise BuildError(f"{name}: its parts take {minutes} minutes, and the header says {there_are}")
+        raise BuildError(f"{name}: its parts take {minutes} minutes, but the header says {there_are}")
     facts = {"title": nb.metadata.minigrad["title"], "digest": digest(nb), "parts": parts}
     return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 
 
 def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:
-    """Raises BuildError for what belongs to no part, code without its check, and a part that another exercise has."""
+    """Raise BuildError for a cell without a part, code without its check, or a part of another exercise."""
     for key in ASIDE:
         if strays := sorted({cell.metadata[key] for cell in nb.cells if key in cell.metadata} - {*parts}):
-            raise BuildError(f"{name}: {key}={strays[0]!r} is of no part: there are {', '.join(parts)}")
+            raise BuildError(f"{name}: {key}={strays[0]!r} names no part; the parts are {', '.join(parts)}")
     checked = [found[1] for cell in nb.cells if (found := CHECK.fullmatch(cell.source))]
     coded = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata and cell.cell_type == "code"]
     if sorted(checked) != sorted({*coded}):
-        raise BuildError(f'{name}: each part has one cell check("…"): for {", ".join(coded)}, not {", ".join(checked)}')
+        raise BuildError(f'{name}: each part needs one check("…"): for {", ".join(coded)}, not {", ".join(checked)}')
     others = {part.name: each.name for each in every() if each.name != name for part in each.parts}
     if taken := [part for part in parts if part in others]:
-        raise BuildError(
-            f"{name}: {others[taken[0]]} has a part {taken[0]!r} already, and check tells them by their names"
-        )
+        raise BuildError(f"{name}: {others[taken[0]]} has a part {taken[0]!r} already, and `check` needs unique names")
 
 
 def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict[str, Any]:
@@ -159,18 +157,18 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
     probes = the_one(nb, "probes", part, where).source
     if not REGION.search(answer.source):
         raise BuildError(
-            f"{where}: its answer has no ### BEGIN SOLUTION … ### END SOLUTION: all of it would be given out"
+            f"{where}: its answer has no ### BEGIN SOLUTION … ### END SOLUTION: the exercise would contain all of it"
         )
     hints = HINT.findall(the_one(nb, "hints", part, where).source)
     if not hints:
-        raise BuildError(f"{where}: the hints are a numbered list, and none is there")
+        raise BuildError(f"{where}: the hints must be a numbered list, and there is none")
     expected = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     again = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     refuse_unfit(probes, expected, again, where)
     known = [wrong(nb, cell, probes, where, outcomes) for cell in nb.cells if cell.metadata.get("wrong") == part]
     refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
     if len(known) < FEWEST_WRONG:
-        raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are wanted")
+        raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are needed")
     return {
         "points": whole(answer, "points", where),
         "minutes": whole(answer, "minutes", where),
@@ -188,12 +186,12 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
 def sentence(text: str, where: str) -> str:
     words = " ".join(text.split())
     if not SENTENCE.fullmatch(words):
-        raise BuildError(f"{where}: what it shows is one sentence, not {words!r}")
+        raise BuildError(f"{where}: `shows` must be one sentence, not {words!r}")
     return words
 
 
 def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], where: str) -> None:
-    """Raises BuildError for probes that no answer can be judged by; `expected` and `again` are two runs of them."""
+    """Raise BuildError for probes that cannot judge an answer; `expected` and `again` are two runs of them."""
     if not expected:
         raise BuildError(f"{where}: there is no probe: an expression over what the answer defines")
     for probe, came, then in zip(parsed(probes), expected, again):
@@ -202,12 +200,12 @@ def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], whe
             raise BuildError(f"{asked} gives no plain data: {came.kind} {came.value or ''}".rstrip())
         if came.kind == "raised" and came.value in SLIPS:
             raise BuildError(f"{asked} raises {came.value}: {came.told}")
-        if (came.kind, repr(came.value)) != (then.kind, repr(then.value)):  # to the last digit: a clock moves slowly
-            raise BuildError(f"{asked} gives {came.value!r:.40}, and when it is asked again {then.value!r:.40}")
+        if (came.kind, repr(came.value)) != (then.kind, repr(then.value)):  # exact comparison: a clock changes slowly
+            raise BuildError(f"{asked} gives {came.value!r:.40}, and the second time {then.value!r:.40}")
 
 
 def for_a_reader(answer: NotebookNode, where: str) -> dict[str, Any]:
-    """A part without probes."""
+    """The data of a prose part, which a person grades."""
     numbers = {key: whole(answer, key, where) for key in ("points", "minutes")}
     unused: dict[str, Any] = {"defines": [], "open": False, "probes": "", "expected": [], "hints": [], "wrong": []}
     return {**numbers, **unused, "solution": answer.source.strip(), "manual": True}
@@ -216,22 +214,22 @@ def for_a_reader(answer: NotebookNode, where: str) -> dict[str, Any]:
 def the_one(nb: NotebookNode, key: str, part: str, where: str) -> NotebookNode:
     cells = [cell for cell in nb.cells if cell.metadata.get(key) == part]
     if len(cells) != 1:
-        raise BuildError(f"{where}: {len(cells)} cells are its {key}, and one is wanted")
+        raise BuildError(f"{where}: it has {len(cells)} {key} cells, and needs one")
     return cells[0]
 
 
 def whole(cell: NotebookNode, key: str, where: str) -> int:
-    """A number that the line of an answer's cell says."""
+    """A number from the first line of an answer's cell."""
     number = cell.metadata.get(key)
     if type(number) is not int or number < 1:
-        raise BuildError(f"{where}: `# %% answer=…` says {key}={number!r}, and a whole number from 1 on is wanted")
+        raise BuildError(f"{where}: `# %% answer=…` says {key}={number!r}, and needs a whole number of at least 1")
     return number
 
 
 def wrong(nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcomes: Outcomes) -> dict[str, Any]:
     found = WRONG.fullmatch(cell.source)
     if not found:
-        raise BuildError(f"{where}: a wrong answer opens with `# Shows: …` and `# Hint: …`, not {cell.source[:60]!r}")
+        raise BuildError(f"{where}: a wrong answer begins with `# Shows: …` and `# Hint: …`, not {cell.source[:60]!r}")
     shows, hint = (" ".join(found[key].replace("\n# ", " ").split()) for key in ("shows", "hint"))
     came = outcomes(nb, cell.metadata["wrong"], found["code"], probes, f"{where}: {shows}")
     named = {"misconception": cell.metadata.misconception} if "misconception" in cell.metadata else {}
@@ -239,14 +237,14 @@ def wrong(nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcome
 
 
 def digest(nb: NotebookNode) -> str:
-    """A hash of the source's code. Where answers/NAME.json has another one, its outcomes are out of date."""
+    """A hash of the source's code. If answers/NAME.json has another one, its outcomes are out of date."""
     return hashlib.sha256("\0".join(cell.source for cell in nb.cells if cell.cell_type == "code").encode()).hexdigest()[
         :8
     ]
 
 
 class Stored:
-    """The outcomes that were stored when answers/NAME.json was last built."""
+    """The outcomes stored in answers/NAME.json by its last build."""
 
     def __init__(self, path: Path) -> None:
         self.parts = json.loads(path.read_text("utf-8"))["parts"] if path.exists() else {}
@@ -263,7 +261,7 @@ class Stored:
 
 
 def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:
-    """What the probes give where this is the answer to the part, and all before it is solved."""
+    """The probes' outcomes with this answer to the part, and all earlier parts solved."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for cell in nb.cells:
         mine = cell.metadata.get("answer") == part
@@ -278,11 +276,11 @@ def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) 
     try:
         return judge(probes, observe(inside(probes), namespace))
     except SyntaxError as error:
-        raise BuildError(f"{where}: line {error.lineno} of the probes is no Python: {error.msg}") from error
+        raise BuildError(f"{where}: line {error.lineno} of the probes is not valid Python: {error.msg}") from error
 
 
 def refuse_alike(known: list[tuple[str, list[Outcome]]], where: str) -> None:
-    """Raises BuildError if the probes cannot tell two answers apart."""
+    """Raise BuildError if the probes cannot tell two answers apart."""
     for i, (shows, came) in enumerate(known):
         for other, others in known[:i]:
             if alike(came, others):
@@ -290,12 +288,12 @@ def refuse_alike(known: list[tuple[str, list[Outcome]]], where: str) -> None:
 
 
 def defined(source: str) -> list[str]:
-    """The names a cell gives a meaning, but for private ones."""
+    """The public names that a cell defines."""
     return [name for name in dict.fromkeys(named(ast.parse(source).body)) if not name.startswith("_")]
 
 
 def named(body: list[ast.stmt]) -> Iterator[str]:
-    """The names that statements define, those in a `with` included."""
+    """The names that statements define, including those inside a `with`."""
     for statement in body:
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -311,7 +309,7 @@ def stored(came: list[Outcome]) -> list[list[Any]]:
 
 
 def rounded(x: Any) -> Any:
-    """Plain data with nine digits of each number: processors differ in the last."""
+    """Plain data with nine digits of each number, as processors differ in the last ones."""
     match x:
         case float():
             return float(f"{x:.9g}") if abs(x) > 1e-12 or x != x else 0.0

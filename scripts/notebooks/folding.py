@@ -47,9 +47,9 @@ def problems(nb: NotebookNode) -> Iterator[str]:
     made_in: dict[str, int] = {}
     for number, (cell, hidden) in enumerate(zip(nb.cells, inside(nb))):
         if cell.metadata.get(CLOSED) and level(cell) == NO_HEADING:
-            yield f"cell {number} is folded, and has no heading to unfold it by"
+            yield f"cell {number} is folded, and has no heading to unfold it"
         if hidden and (asks := ASKS.search(cell.source)):
-            yield f"cell {number} is folded, and has a {asks[1]}: what is asked stays on the road"
+            yield f"cell {number} is folded, and has a {asks[1]}: questions must not be folded"
         if cell.cell_type != "code":
             continue
         made, used = names(cell.source)

@@ -1,4 +1,4 @@
-"""How kernels start: with one environment, and on Linux as forks of one process that has imported what they all import.
+"""Starts kernels with one environment, and on Linux as forks of one process with the common imports done.
 
 That process runs this file: it reads requests from its standard input, one per line, and each fork writes its process
 id. On other systems a process cannot wait for one that is not its child, so kernels start as usual.
@@ -34,7 +34,7 @@ ENVIRONMENT = {
     "PYTHONUTF8": "1",
     "TQDM_DISABLE": "1",
 }
-if platform.machine() in ("x86_64", "AMD64"):  # each processor rounds the last digit its own way: here, the same
+if platform.machine() in ("x86_64", "AMD64"):  # processors round the last digit differently: use one instruction set
     ENVIRONMENT |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
 NAME = "forked"
 IMPORTS = (

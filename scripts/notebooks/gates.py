@@ -1,14 +1,14 @@
-"""A gate is a cell that calls reveal: what it shows must be nowhere above it in the notebook's file.
+"""A gate is a cell that calls reveal: nothing above it in the notebook's file may show its value.
 
-What can be checked by a program, and is:
+A program can check these points, and this one does:
 
     - each Predict has one gate, in a later cell, and each gate has its Predict
-    - Predict is given nothing but what is asked, written out: so there is no place for the answer in it
+    - Predict gets only the question, as literals: so it cannot contain the answer
     - the value at the gate is computed, by an expression that is not a literal
-    - no output above the gate says what the gate's own output says it is, if that has three digits or more
-    - the cell of a Predict or a Quiz shows it unanswered; and no state of any widget is kept in the file
+    - no output above the gate has the number of the gate's output, if that has three digits or more
+    - the cell of a Predict or a Quiz shows it unanswered, and the file keeps no state of any widget
 
-A small number is everywhere, and cannot be looked for. What prose gives away, only a reader can see.
+Small numbers are too common to search for. Only a reader can see what prose gives away.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ DIGITS = 3
 
 
 def refuse_open(nb: NotebookNode, name: str) -> None:
-    """Raises BuildError for the first gate that does not hold."""
+    """Raise BuildError for the first gate that fails."""
     for problem in problems(nb):
         raise BuildError(f"{name}, {problem}")
 
 
 def problems(nb: NotebookNode) -> Iterator[str]:
-    """What is wrong with the gates of a notebook that was run and not answered."""
+    """The faults of the gates in a notebook that was run without answers."""
     if nb.metadata.get("widgets"):
-        yield "the state of widgets is kept in the metadata"
+        yield "the metadata contains the state of widgets"
     asked: dict[str, int] = {}
     gates: dict[str, int] = {}
     for number, cell in enumerate(nb.cells):
@@ -55,15 +55,15 @@ def problems(nb: NotebookNode) -> Iterator[str]:
                 case ast.Call(func=ast.Name("reveal"), args=[ast.Constant(str(one)), value]):
                     gates[one] = number
                     if asked.get(one, number) >= number:
-                        yield f"cell {number}: {one!r} is revealed, and no cell above it asks for it"
+                        yield f"cell {number}: {one!r} is revealed, but no cell above asks for it"
                     if not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value)):
-                        yield f"cell {number}: the answer of {one!r} is written out, and not computed"
+                        yield f"cell {number}: the answer of {one!r} is a literal; it must be computed"
                     yield from (f"cell {n}: {problem}" for n, problem in given_away(nb, number))
     yield from (f"cell {number}: no cell below reveals {one!r}" for one, number in asked.items() if one not in gates)
 
 
 def calls(source: str) -> list[ast.Call]:
-    """The calls of a cell, in the order of the text; none where it is not Python alone."""
+    """The calls of a cell, in the order of the text; none if it is not pure Python."""
     try:
         found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     except SyntaxError:
@@ -74,16 +74,16 @@ def calls(source: str) -> list[ast.Call]:
 def told_too_much(call: ast.Call) -> Iterator[str]:
     for keyword in call.keywords:
         if keyword.arg not in ASKED:
-            yield f"Predict is given {keyword.arg}, which is no part of a question"
+            yield f"Predict gets {keyword.arg}, which is not part of a question"
     for value in chain(call.args, (keyword.value for keyword in call.keywords)):
         try:
             ast.literal_eval(value)
         except ValueError:
-            yield f"Predict is given {ast.unparse(value)}: what is asked is written out"
+            yield f"Predict gets {ast.unparse(value)}: write the question as literals"
 
 
 def given_away(nb: NotebookNode, gate: int) -> Iterator[tuple[int, str]]:
-    """The cells above a gate whose text or outputs have the number that the gate shows."""
+    """The cells above a gate whose text or outputs contain the gate's number."""
     came = [found[1] for line in text(nb.cells[gate]).splitlines() if (found := CAME.search(line))]
     for number in {each for said in came for each in re.findall(r"[\d.]*\d", said)}:
         if len(re.sub(r"\D", "", number).strip("0")) < DIGITS:
@@ -94,7 +94,7 @@ def given_away(nb: NotebookNode, gate: int) -> Iterator[tuple[int, str]]:
 
 
 def text(cell: NotebookNode) -> str:
-    """All that a cell's outputs say."""
+    """The text of all outputs of a cell."""
     return "\n".join(chain.from_iterable(said(output) for output in cell.get("outputs", [])))
 
 

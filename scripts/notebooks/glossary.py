@@ -22,8 +22,8 @@ def glossary(lessons: dict[str, NotebookNode]) -> str:
     for name, nb in sorted(lessons.items()):
         for term, meaning in nb.metadata.minigrad.get("terms", {}).items():
             if term.lower() in home:
-                raise BuildError(f"{name}: the term {term!r} is defined in {home[term.lower()]} already: set it there "
-                                 "in bold, and here not")  # fmt: skip
+                raise BuildError(f"{name}: the term {term!r} is already defined in {home[term.lower()]}: use bold "
+                                 "only there")  # fmt: skip
             home[term.lower()] = name
             entries.append(
                 (

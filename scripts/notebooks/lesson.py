@@ -1,11 +1,11 @@
-"""What every lesson has, as far as a program can see.
+"""Checks that a lesson has all its parts, as far as a program can.
 
-A prediction, something to look at, a place where it breaks, a quiz, sources, the spelling of other frameworks, an
-exercise, what is next; at most sixty cells that are not folded; ten to fifteen pages for a lecture, with notes for
-whoever speaks; no cell that fills a screen; words beside each plot; and of what is set in bold, that it is a term with
-a definition. None of it is folded: the road of a lesson goes on without what is.
+A lesson has a prediction, a picture, a failure, a quiz, sources, the spelling of other frameworks, an exercise, and the
+next lesson; at most sixty unfolded cells; ten to fifteen pages for a lecture, with notes for the lecturer; no cell that
+fills a screen; words with each plot; and only defined terms in bold. None of these is folded: a lesson must work
+without its folded cells.
 
-Notebooks from 90 on are for looking things up, and nothing of this is asked of them.
+Notebooks from 90 on are reference material, and need none of this.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ EXERCISE = re.compile(r"\*\*Exercise\.\*\*")
 WITHOUT_EXERCISE = "00_start_here"
 BOLD = re.compile(r"\*\*([^*\n]+(?:\n[^*\n]+)?)\*\*")
 FENCE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
-NO_TERM = re.compile(r".*[.?!:]|Builds\s+on", re.S)  # a sentence, or the word that a paragraph opens with
+NO_TERM = re.compile(r".*[.?!:]|Builds\s+on", re.S)  # a sentence, or the opening word of a paragraph
 HOLLOW = re.compile(r"\b(simply|magic(?:al)?|obviously|of course|powerful|seamless\w*)\b", re.I)
 
 
 def refuse_unfinished(nb: NotebookNode, name: str) -> None:
-    """Raises BuildError for what a lesson that was run still lacks."""
+    """Raise BuildError for anything that a lesson lacks after its run."""
     stem = name.rpartition("/")[2].removesuffix(".ipynb")
     lacking = list(problems(nb, stem)) if int(stem[:2]) < 90 else []
     if lacking:
@@ -48,7 +48,7 @@ def refuse_unfinished(nb: NotebookNode, name: str) -> None:
 
 
 def refuse_long(nb: NotebookNode, name: str) -> None:
-    """Raises BuildError for a cell of an exercise that fills a screen."""
+    """Raise BuildError for a cell of an exercise that fills a screen."""
     for problem in too_long(nb):
         raise BuildError(f"{name}: {problem}")
 
@@ -68,43 +68,43 @@ def lacks(nb: NotebookNode, stem: str) -> Iterator[str]:
     wanted = WANTED | ({} if stem == WITHOUT_EXERCISE else {"an exercise": EXERCISE})
     yield from (f"it lacks {what}" for what, sign in wanted.items() if not sign.search(text))
     if not any(map(shows_a_picture, folding.road(nb))):
-        yield "there is nothing to look at: neither a widget nor a figure"
+        yield "it has neither a widget nor a figure"
     if f'Quiz("{stem}")' not in text or not (quiz.FOLDER / f"{stem}.toml").exists():
-        yield f'there is no Quiz("{stem}") with its {stem}.toml'
+        yield f'it has no Quiz("{stem}") with {stem}.toml'
 
 
 def too_many(nb: NotebookNode) -> Iterator[str]:
     number = len(folding.road(nb))
     if number > MOST_CELLS:
-        yield f"{number} cells are not folded, and {MOST_CELLS} are the most: shorten, or fold what is beside the road"
+        yield f"{number} cells are not folded, and {MOST_CELLS} are allowed: shorten it, or fold side topics"
 
 
 def for_a_lecture(nb: NotebookNode) -> Iterator[str]:
     kinds = [cell.metadata.get("slideshow", {}) for cell in folding.road(nb)]
     pages = sum(kind.get("slide_type") in ("slide", "subslide") for kind in kinds)
     if pages not in PAGES:
-        yield f"{pages} pages for a lecture (slide, subslide), where {PAGES[0]} to {PAGES[-1]} are wanted"
+        yield f"{pages} pages for a lecture (slide, subslide); it needs {PAGES[0]} to {PAGES[-1]}"
     notes = sum("notes" in kind for kind in kinds)
     if notes < FEWEST_NOTES:
-        yield f"{notes} notes for whoever speaks, where {FEWEST_NOTES} are wanted"
+        yield f"{notes} notes for the lecturer; it needs {FEWEST_NOTES}"
 
 
 def too_long(nb: NotebookNode) -> Iterator[str]:
     for number, cell in enumerate(nb.cells):
         lines = len(cell.source.splitlines())
         if lines > MOST_LINES and cell.cell_type != "raw":  # a raw cell is for authors
-            yield f"cell {number} has {lines} lines, and {MOST_LINES} are the most: {cell.source.splitlines()[0]}"
+            yield f"cell {number} has {lines} lines, and {MOST_LINES} are allowed: {cell.source.splitlines()[0]}"
 
 
 def unseen(nb: NotebookNode) -> Iterator[str]:
-    """Plots that nobody hears of who cannot see them."""
+    """Plots without a description for readers who cannot see them."""
     for number, (cell, after) in enumerate(pairwise([*nb.cells, NotebookNode(cell_type="raw", source="")])):
         if any(map(is_plot, cell.get("outputs", []))) and not re.match(r"\*The (plot|picture)s?:", after.source):
-            yield f"cell {number} shows a plot, and the next one does not begin with `*The plot: …*`, its words"
+            yield f"cell {number} shows a plot, and the next cell does not begin with its description, `*The plot: …*`"
 
 
 def is_plot(output: NotebookNode) -> bool:
-    """Whether matplotlib drew it: a widget's picture has its words beside it."""
+    """Whether matplotlib drew it: a widget's picture has its own text."""
     data = output.get("data", {})
     return "image/png" in data or "".join(data.get("text/plain", "")).startswith("<Figure size")
 
@@ -118,12 +118,12 @@ def wording(nb: NotebookNode) -> Iterator[str]:
     terms = {plain(term) for term in nb.metadata.minigrad.get("terms", {})}
     bold, defined = ({plain(each) for each in bold_in(cells)} for cells in (nb.cells, folding.road(nb)))
     for term in sorted(bold - terms):
-        yield f"**{term}** is bold, and no term of the header: define it there, or set it in another way"
+        yield f"**{term}** is bold, but not a term of the header: define it there, or do not use bold"
     for term in sorted(terms - defined):
-        yield f"the term {term!r} of the header is nowhere bold"
+        yield f"the header's term {term!r} is never in bold"
     for number, cell in enumerate(nb.cells):
         if cell.cell_type == "markdown" and (found := HOLLOW.search(cell.source)):
-            yield f"cell {number} says {found[0]!r}, which helps nobody"
+            yield f"cell {number} says {found[0]!r}, which helps no reader"
 
 
 def bold_in(cells: Iterable[NotebookNode]) -> Iterator[str]:

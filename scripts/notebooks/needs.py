@@ -1,7 +1,7 @@
-"""Which lesson stands on which: read off the headers, refused where it cannot be, and drawn as the graph that it is.
+"""The dependencies of the lessons: read from the headers, checked, and drawn as a graph.
 
-A header's `builds_on` names the lessons without which this one cannot be followed. What those stand on goes without
-saying: an arrow that a longer way already makes is not drawn.
+A header's `builds_on` names the lessons that this one requires. Their own requirements are implied: an arrow that a
+longer path already covers is not drawn.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from minigrad.draw.svg import LONGEST_NAME, svg
 from notebooks.source import BuildError
 
 FILE = "map.svg"
-LOOKED_UP = 90  # from here on notebooks are for looking things up, and no part of the way
-HALF = 18  # letters of the first row of a title that needs two
-Needs = dict[str, list[str]]  # name of a lesson → those that it stands on, itself after all of them
+LOOKED_UP = 90  # notebooks from here on are reference material, outside the graph
+HALF = 18  # characters in the first row of a title with two rows
+Needs = dict[str, list[str]]  # name of a lesson → its requirements, in topological order
 
 
 def needs(lessons: dict[str, NotebookNode]) -> Needs:
-    """What each lesson says. Raises BuildError for what is no lesson, or is not before it: so there is no cycle."""
+    """The requirements of each lesson. Raises BuildError for an unknown or later lesson, so there are no cycles."""
     said = {name: sorted(nb.metadata.minigrad["builds_on"]) for name, nb in sorted(lessons.items())}
     for name, before in said.items():
         for one in before:
             if one not in said:
-                raise BuildError(f"{name} builds on {one!r}, which is no lesson; there are {', '.join(said)}")
+                raise BuildError(f"{name} builds on {one!r}, which is no lesson; the lessons are {', '.join(said)}")
             if one >= name:
-                raise BuildError(f"{name} builds on {one}, which does not come before it: take it out of `builds_on`")
+                raise BuildError(f"{name} builds on {one}, which does not come before it: remove it from `builds_on`")
     return said
 
 
 def nearest(said: Needs) -> Needs:
-    """Of what a lesson stands on, that which nothing else of it stands on: the transitive reduction."""
-    below: dict[str, set[str]] = {}  # all on which a lesson stands, near and far
+    """The transitive reduction: requirements not implied by another requirement."""
+    below: dict[str, set[str]] = {}  # all requirements of a lesson, direct and indirect
     for name, before in said.items():
         below[name] = {*before}.union(*(below[one] for one in before))
     return {name: [one for one in before if not any(one in below[o] for o in before)] for name, before in said.items()}
@@ -50,7 +50,7 @@ def in_words(said: Needs, name: str) -> str:
 
 
 def drawing(lessons: dict[str, NotebookNode]) -> str:
-    """The lessons as an SVG, from top to bottom; of no lessons, nothing."""
+    """The lessons as an SVG, from top to bottom; "" without lessons."""
     said = nearest(needs({name: nb for name, nb in lessons.items() if int(name[:2]) < LOOKED_UP}))
     if not said:
         return ""
@@ -61,6 +61,6 @@ def drawing(lessons: dict[str, NotebookNode]) -> str:
 
 
 def box(name: str, title: str, stands: bool) -> Box:
-    """A lesson, its number where operations have their sign; a leaf stands on nothing. A long title has two rows."""
+    """The box of a lesson, with its number as the symbol; a leaf has no requirements. A long title has two rows."""
     first, *rest = wrap(title, HALF) if len(title) > LONGEST_NAME else [title]
     return Box(name, "op" if stands else "leaf", first, number(name), " ".join(rest), "", "")

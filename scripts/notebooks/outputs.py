@@ -1,7 +1,7 @@
-"""What is stored of a cell's outputs: only what is the same on every run.
+"""Cleans a cell's outputs for storage: only what is the same on every run.
 
-Dropped: widget views (their ids are random; the text and the picture beside them stay), the author's folders in
-tracebacks, the drawing program's name in a picture. Refused: a warning, an address in memory, a folder of this machine.
+It drops widget views (their ids are random; their text and picture stay), the author's folders in tracebacks, and the
+drawing program's name in a picture. It refuses warnings, memory addresses and folders of this machine.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ def sanitize_output(output: NotebookNode) -> NotebookNode | None:
 
 
 def refuse_unfit(cell: NotebookNode, where: str) -> None:
-    """Raises BuildError for a warning, an address in memory, or a folder of this machine in a cell's outputs."""
+    """Raise BuildError for a warning, a memory address or a folder of this machine in a cell's outputs."""
     for output in cell.outputs:
         if output.get("name") == "stderr" and "raises-exception" not in cell.metadata.get("tags", ()):
-            raise BuildError(f"{where} writes to stderr, where a lesson says nothing:\n{output.text.strip()}")
+            raise BuildError(f"{where} writes to stderr, which lessons must not do:\n{output.text.strip()}")
         data = {mime: text for mime, text in output.get("data", {}).items() if not mime.startswith("image/png")}
         text = output.get("text", "") + output.get("evalue", "") + "".join(map(str, data.values()))
         found = CHANGING.search(text)
         if found or str(ROOT) in text:
             shown = found.group() if found else str(ROOT)
-            raise BuildError(f"{where} shows {shown}, which is another on the next run: give it a repr of its own")
+            raise BuildError(f"{where} shows {shown}, which differs in each run: give the object a __repr__")
 
 
 def bare_png(png: bytes) -> bytes:
-    """The picture without remarks on the program that drew it and when."""
+    """The picture without comments on the drawing program and the date."""
     kept, at = [PNG_SIGNATURE], len(PNG_SIGNATURE)
     while at < len(png):
         (length,) = struct.unpack(">I", png[at : at + 4])

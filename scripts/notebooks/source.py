@@ -1,6 +1,6 @@
 """A percent script becomes a notebook.
 
-The header of the script says what the notebook is, and ends up in its metadata under `minigrad`:
+The header of the script describes the notebook, and goes into its metadata under `minigrad`:
 
     # ---
     # jupyter:
@@ -9,13 +9,13 @@ The header of the script says what the notebook is, and ends up in its metadata 
     #     minutes: 35
     # ---
 
-A cell's id is a hash of what is in it, so that a cell put in between changes no other; `name="…"` on the cell's
-own line gives it an id that outlives its text.
+A cell's id is a hash of its content, so that inserting a cell changes no other id. `name="…"` on the cell's own line
+gives it an id that survives changes of its text.
 
-A Markdown cell with slideshow={"slide_type": "notes"} is for whoever speaks, and no reader is to stumble over it: its
-text goes into the metadata of the cell above it, as `slideshow.notes`.
+A Markdown cell with slideshow={"slide_type": "notes"} is for the lecturer, and hidden from readers: its text goes into
+the metadata of the cell above it, as `slideshow.notes`.
 
-A Markdown cell with folded=true begins with a heading, and JupyterLab opens what is under that heading closed.
+A Markdown cell with folded=true begins with a heading; JupyterLab shows the section under it collapsed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WANTED = {
 
 
 class BuildError(Exception):
-    """A notebook that cannot be built, told as: where, what is wrong, and the way out."""
+    """A notebook that cannot be built. The message says where, what is wrong, and how to fix it."""
 
 
 def notebook(path: Path) -> NotebookNode:
@@ -64,24 +64,24 @@ def notebook(path: Path) -> NotebookNode:
         cell.id = cell.metadata.pop("name", digest)
     repeated = [name for name, n in Counter(cell.id for cell in nb.cells).items() if n > 1]
     if repeated:
-        raise BuildError(f"{path.name}: two cells are called {repeated[0]!r}; a name is for one")
+        raise BuildError(f"{path.name}: two cells are named {repeated[0]!r}; names must be unique")
     return nb
 
 
 @lru_cache
 def parse(script: str) -> NotebookNode:
-    """Its cells. They are asked for several times in a build, and reading them takes a quarter of a second."""
+    """The cells of a script, cached: a build reads them several times, at a quarter of a second each."""
     return jupytext.reads(script, fmt="py:percent")
 
 
 def without_notes(cells: list[NotebookNode], path: Path) -> list[NotebookNode]:
-    """The cells, each note in the metadata of the cell that it speaks of."""
+    """The cells, with each note in the metadata of the cell above it."""
     kept: list[NotebookNode] = []
     for cell in cells:
         if cell.metadata.get("slideshow", {}).get("slide_type") != "notes":
             kept.append(cell)
         elif not kept:
-            raise BuildError(f"{path.name}: it begins with notes; they belong below the cell that they speak of")
+            raise BuildError(f"{path.name}: it begins with notes; they belong below the cell that they describe")
         else:
             shown = kept[-1].metadata.setdefault("slideshow", nbformat.from_dict({}))
             shown.notes = "\n\n".join(filter(None, [shown.get("notes"), cell.source]))
@@ -89,14 +89,14 @@ def without_notes(cells: list[NotebookNode], path: Path) -> list[NotebookNode]:
 
 
 def identity(stem: str, cell: NotebookNode, seen: Counter[str]) -> str:
-    """Eight hex digits from the notebook's name, the cell's text, and how often that text came before."""
+    """Eight hex digits from the notebook's name, the cell's text, and the number of earlier cells with this text."""
     text = f"{cell.cell_type}\n{cell.source}"
     seen[text] += 1
     return hashlib.sha256(f"{stem}\n{seen[text]}\n{text}".encode()).hexdigest()[:8]
 
 
 def checked_facts(path: Path, facts: Any) -> dict[str, Any]:
-    """What the header says, with everything that the course map needs."""
+    """The header's data, checked for everything that the course map needs."""
     kind = path.parent.parent.name
     wanted = WANTED.get(kind, {})
     if not isinstance(facts, dict):
@@ -104,7 +104,7 @@ def checked_facts(path: Path, facts: Any) -> dict[str, Any]:
                          f"{', '.join(wanted)}")  # fmt: skip
     for key, kind_of in wanted.items():
         if not isinstance(facts.get(key), kind_of):
-            raise BuildError(f"{path.name}: the header's {key!r} is {facts.get(key)!r}; a {kind_of.__name__} is wanted")
+            raise BuildError(f"{path.name}: the header's {key!r} is {facts.get(key)!r}; expected a {kind_of.__name__}")
     return dict(facts)
 
 

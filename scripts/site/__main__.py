@@ -2,12 +2,12 @@
 
     python scripts/site [--pyodide FILE_OR_FOLDER] [--repository OWNER/NAME] OUT
 
-    OUT           a new folder, or one that this has written before; it is replaced whole, or left as it was
+    OUT           a new folder, or one written by this script before; it is replaced as a whole, or left unchanged
     --pyodide     FOLDER: a Pyodide distribution with NumPy; without one the browser edition runs scalar code alone.
-                  FILE: Pyodide's npm package, where npm cannot fetch it; a FOLDER may contain it too
-    --repository  where the course is on GitHub, for links that open lessons in Colab and Binder; without it, none
+                  FILE: Pyodide's npm package, if npm cannot fetch it; a FOLDER may contain it too
+    --repository  the course on GitHub, for links to lessons in Colab and Binder; without it, no links
 
-`python3 start.py site OUT` is the same, once it has installed what this needs.
+`python3 start.py site OUT` does the same, after installing the requirements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # this checkout's minigrad, whatever is installed
 
-MARK = ".minigrad-site"  # in each folder that this has written
+MARK = ".minigrad-site"  # in each folder written by this script
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
     options = parser.parse_args()
     out = options.out.resolve()
     if out.exists() and not (out / MARK).is_file():
-        print(f"{out} is there, and no site that this wrote: name a new folder, or empty this one", file=sys.stderr)
+        print(f"{out} exists, and this script did not write it: name a new folder, or empty it", file=sys.stderr)
         return 2
     import book
     import browser_edition

@@ -81,7 +81,7 @@ def test_a_lesson_says_in_words_what_its_header_says_it_builds_on():
 @pytest.mark.parametrize(
     ("before", "words"),
     [
-        (["03_training"], "02_chain_rule_backwards builds on '03_training', which is no lesson; there are 00_"),
+        (["03_training"], "02_chain_rule_backwards builds on '03_training', which is no lesson; the lessons are 00_"),
         (["04_tensors"], "02_chain_rule_backwards builds on 04_tensors, which does not come before it"),
         (["02_chain_rule_backwards"], "02_chain_rule_backwards builds on 02_chain_rule_backwards, which does not come"),
     ],
@@ -135,7 +135,7 @@ def test_the_map_names_every_lesson_exercise_concept_and_misconception():
 def test_a_concept_or_misconception_that_is_none_is_refused():
     wrong = {"01_what_a_graph_is": with_header("01_what_a_graph_is", concepts=["A1", "Z9"])}
 
-    with pytest.raises(BuildError, match="01_what_a_graph_is: 'Z9' is no concept"):
+    with pytest.raises(BuildError, match=r"01_what_a_graph_is: concepts\.toml has no concept 'Z9'"):
         course_map.course_map(wrong, {}, CONCEPTS)
 
 
@@ -158,7 +158,7 @@ def test_a_term_that_two_lessons_define_is_refused():
     terms = {"leaf": "A node that no operation made"}
     two = {name: with_header(name, terms=terms) for name in ("01_what_a_graph_is", "02_chain_rule_backwards")}
 
-    with pytest.raises(BuildError, match=r"02_chain_rule_backwards: the term 'leaf' is defined in 01_what_a_graph_is"):
+    with pytest.raises(BuildError, match=r"02_chain_rule_backwards: .* is already defined in 01_what_a_graph_is"):
         glossary.glossary(two)
 
 

@@ -27,5 +27,5 @@ def test_a_damaged_state_is_refused_by_name(alone, damaged):
 
 
 def test_a_model_that_learns_nothing_is_refused(alone):
-    with pytest.raises(ValueError, match="call it as it is"):
+    with pytest.raises(ValueError, match="call it directly"):
         dist.DistributedDataParallel(mg.nn.ReLU())

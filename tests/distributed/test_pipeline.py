@@ -67,9 +67,9 @@ def test_the_largest_stage_is_as_small_as_can_be():
 @pytest.mark.parametrize(
     ("stages", "match"),
     [
-        (5, "4 parts are 1 to 4 stages, and not 5"),
-        (0, "and not 0"),
-        (["d", "c"], r"in their order, among \['b', 'c', 'd'\]: got \['d', 'c'\]"),
+        (5, "4 parts can be cut into 1 to 4 stages, not 5"),
+        (0, "stages, not 0"),
+        (["d", "c"], r"in order, among \['b', 'c', 'd'\]: got \['d', 'c'\]"),
         (["a"], "begin with different parts"),
         (["e"], "begin with different parts"),
     ],

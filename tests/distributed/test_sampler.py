@@ -61,5 +61,5 @@ def test_a_loader_gives_each_process_its_share_and_goes_on_in_an_epoch_under_way
 
 
 def test_a_rank_that_there_is_not_is_refused():
-    with pytest.raises(ValueError, match="rank is 0 to 1, and got 2"):
+    with pytest.raises(ValueError, match="rank must be 0 to 1, and got 2"):
         dist.DistributedSampler(range(4), 2, 2)

@@ -103,8 +103,8 @@ def test_steps_are_in_the_order_of_pytorch():
     [
         (("zigzag", 2, 2), "'gpipe' or '1f1b'.*'zigzag'"),
         (("1f1b", 0, 2), "at least 1, and got 0, 2 and 1"),
-        (("1f1b", 4, 6, 2), "rounds of 4 microbatches.*got 6: take 8, or chunks=1"),
-        (("1f1b", 4, 2, 2), "take 4, or"),
+        (("1f1b", 4, 6, 2), "rounds of 4 microbatches.*got 6: use 8, or chunks=1"),
+        (("1f1b", 4, 2, 2), "use 4, or"),
     ],
 )
 def test_what_is_no_schedule_is_refused(arguments, match):
@@ -115,7 +115,7 @@ def test_what_is_no_schedule_is_refused(arguments, match):
 @pytest.mark.parametrize(
     ("steps", "match"),
     [
-        ([[Step("forward", 0)], []], "worker 1 does forward of microbatch 0, 0 times; it is to do, once, forward of "),
+        ([[Step("forward", 0)], []], "worker 1 does forward of microbatch 0, 0 times; it must do, once, forward of "),
         ([[Step("forward", 0)] * 2], "forward of microbatch 0, 2 times"),
         ([[Step("forward", 0), Step("forward", 1)]], "forward of microbatch 1, 1 times"),
         ([[Step("forward", 0), Step("sideways", 0)]], "does sideways of microbatch 0, 1 times"),

@@ -77,5 +77,5 @@ def test_a_strided_tensor_is_written_too(nccl):
 
 
 def test_what_nccl_does_not_know_is_refused(nccl):
-    with pytest.raises(DTypeError, match="NCCL knows"):
+    with pytest.raises(DTypeError, match="NCCL takes"):
         dist.all_reduce(mg.tensor(np.ones(3, np.int16)).to("gpu"))

@@ -403,7 +403,7 @@ class Stops(nn.Module):
 def test_a_model_that_asks_for_a_value_is_refused_and_counted_as_it_runs():
     net = Stops()
 
-    with pytest.raises(NoValueError, match=r"asks for one.*run=True"):
+    with pytest.raises(NoValueError, match=r"reads one.*run=True"):
         estimate(net, (2, 3))
 
     assert estimate(net, mg.zeros(2, 3), run=True).macs == 2 * 3 * 3
@@ -413,7 +413,7 @@ def test_a_loop_of_a_graph_is_refused_and_counted_as_it_runs():
     def f(x):
         return mg.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (mg.tensor(0), x))[1]
 
-    with pytest.raises(GraphError, match=r"of which values decide.*run=True"):
+    with pytest.raises(GraphError, match=r"its cost depends on values.*run=True"):
         estimate(f, (4,))
 
     assert estimate(f, mg.ones(4), run=True).by_op["Mul"].flops == 3 * 4
@@ -503,16 +503,16 @@ MISTAKES = {
         lambda: estimate(3, (2, 2)),
         *(TypeError, "a Module, or a function of tensors, and got 3"),
     ),
-    "no tensor comes out": (lambda: estimate(lambda x: None, (3,)), GraphError, "gave no tensor"),
+    "no tensor comes out": (lambda: estimate(lambda x: None, (3,)), GraphError, "returned no tensor"),
     "a length that is open": (
         lambda: estimate(mlp(), mg.TensorSpec((None, 10), np.float32)),
-        *(ShapeError, "lengths that are open"),
+        *(ShapeError, "has unknown lengths"),
     ),
     "a length below 0": (lambda: estimate(mlp(), (-1, 10)), ShapeError, "whole numbers, 0 or more"),
     "no length": (lambda: estimate(mlp(), (None, 10)), ShapeError, "whole numbers, 0 or more"),
     "a setting that is taken for a shape": (
         lambda: estimate(nn.functional.max_pool2d, (1, 3, 8, 8), kernel_size=(2, 2)),
-        *(NoValueError, "a tuple of whole numbers is the shape of a tensor"),
+        *(NoValueError, "tuple of integers is taken as the shape of a tensor"),
     ),
 }
 

@@ -391,4 +391,4 @@ def test_the_roofs_stand_alone_and_what_only_moves_is_refused():
 def test_who_takes_a_length_for_a_tensor_is_told():
     with pytest.raises(TypeError) as refused:
         sweep(lambda x: (x @ x).sum(), x=[16, 32, 64], progress=False)
-    assert refused.value.__notes__ == ["sweep called f(x=16): lengths are whole numbers, of which f makes its tensors"]
+    assert refused.value.__notes__ == ["sweep called f(x=16): the lengths are integers, from which f makes its tensors"]

@@ -163,8 +163,8 @@ UNFIT = {
     "y = 1 / 0": ["cell 1 fails", "----> 1 y = 1 / 0", "ZeroDivisionError: division by zero"],
     "import os; os._exit(3)": ["cell 1 fails", "Kernel died"],
     "import warnings; warnings.warn('old')": ["cell 1 writes to stderr", "UserWarning: old"],
-    "object()": ["cell 1 shows 0x", "give it a repr of its own"],
-    "import os; os.getcwd()": ["cell 1 shows ", "Übung eins, which is another on the next run"],
+    "object()": ["cell 1 shows 0x", "give the object a __repr__"],
+    "import os; os.getcwd()": ["cell 1 shows ", "Übung eins, which differs in each run"],
     "import time; time.sleep(60)": ["cell 1 fails", "Timeout of 3 seconds exceeded"],
 }
 
@@ -232,7 +232,7 @@ def test_a_cell_put_in_between_changes_the_id_of_no_other(course):
     ("header", "words"),
     [
         ("", "95_try.py: no header"),
-        (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; a int is wanted"),
+        (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; expected a int"),
         (HEADER.replace("#     title: This | that\n", ""), "the header's 'title' is None"),
     ],
 )
@@ -278,17 +278,17 @@ def test_every_lesson_is_stored_with_its_outputs():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' is of no part"),
-        ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer opens with"),
+        ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' names no part"),
+        ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer begins with"),
         ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
         ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
         ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
-        ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints are a numbered list"),
-        ('shows="visits"', 'shows="zero"', "'visits': 0 cells are its shows, and one is wanted"),
+        ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints must be a numbered list"),
+        ('shows="visits"', 'shows="zero"', "'visits': it has 0 shows cells, and needs one"),
         (
             "would come to x more\n# than",
             "would. It would come to x more\n# than",
-            "what it shows is one sentence, not",
+            "`shows` must be one sentence, not",
         ),
     ],
 )

@@ -71,9 +71,9 @@ def test_a_lesson_that_keeps_every_law_is_built():
         ("**Sources.**", "it lacks sources"),
         ("**Exercise.**", "it lacks an exercise"),
         ("**Next:**", "it lacks what is next"),
-        ("mg.draw", "there is nothing to look at: neither a widget nor a figure"),
-        ("Quiz(", f'there is no Quiz("{NAME}") with its {NAME}.toml'),
-        ("**edge**", "the term 'edge' of the header is nowhere bold"),
+        ("mg.draw", "it has neither a widget nor a figure"),
+        ("Quiz(", f'it has no Quiz("{NAME}") with {NAME}.toml'),
+        ("**edge**", "the header's term 'edge' is never in bold"),
     ],
 )
 def test_what_is_missing_is_named(without, problem):
@@ -83,7 +83,7 @@ def test_what_is_missing_is_named(without, problem):
 def test_a_quiz_without_its_questions_is_none():
     (quiz.FOLDER / f"{NAME}.toml").unlink()
 
-    assert list(problems(lesson(), NAME)) == [f'there is no Quiz("{NAME}") with its {NAME}.toml']
+    assert list(problems(lesson(), NAME)) == [f'it has no Quiz("{NAME}") with {NAME}.toml']
 
 
 def test_the_first_lesson_needs_no_exercise():
@@ -95,7 +95,7 @@ def test_the_first_lesson_needs_no_exercise():
 
 @pytest.mark.parametrize(("pages", "well"), [(9, False), (10, True), (15, True), (16, False)])
 def test_a_lecture_has_ten_to_fifteen_pages(pages, well):
-    told = [] if well else [f"{pages} pages for a lecture (slide, subslide), where 10 to 15 are wanted"]
+    told = [] if well else [f"{pages} pages for a lecture (slide, subslide); it needs 10 to 15"]
 
     assert list(problems(lesson(pages=pages), NAME)) == told
 
@@ -105,7 +105,7 @@ def test_a_subslide_is_a_page_and_a_fragment_is_none():
 
 
 def test_five_notes_are_the_fewest():
-    assert list(problems(lesson(notes=4), NAME)) == ["4 notes for whoever speaks, where 5 are wanted"]
+    assert list(problems(lesson(notes=4), NAME)) == ["4 notes for the lecturer; it needs 5"]
 
 
 def folded(text="### Further: more"):
@@ -114,7 +114,7 @@ def folded(text="### Further: more"):
 
 def test_at_most_sixty_cells_are_not_folded():
     sixty = [said("More.") for _ in range(60 - len(lesson().cells))]
-    one_more = "61 cells are not folded, and 60 are the most: shorten, or fold what is beside the road"
+    one_more = "61 cells are not folded, and 60 are allowed: shorten it, or fold side topics"
 
     assert list(problems(lesson(*sixty), NAME)) == []
     assert list(problems(lesson(*sixty, said("More.")), NAME)) == [one_more]
@@ -148,14 +148,14 @@ def test_a_fold_ends_at_the_next_heading_that_is_as_high():
 @table(
     "cells, problem",
     [
-        ([folded("No heading.")], "cell 19 is folded, and has no heading to unfold it by"),
-        ([folded(), ran("Predict('m', '?')")], "cell 20 is folded, and has a Predict: what is asked stays on the road"),
+        ([folded("No heading.")], "cell 19 is folded, and has no heading to unfold it"),
+        ([folded(), ran("Predict('m', '?')")], "cell 20 is folded, and has a Predict: questions must not be folded"),
         ([folded(), ran("h = 1"), said("### Road"), ran("def f():\n    return h")],
          "cell 22 needs 'h' of cell 20, which is folded and may not have been run"),
         ([ran("h = 1"), folded(), ran("import h"), said("### Road"), ran("h + 1")],
          "cell 23 needs 'h' of cell 21, which is folded and may not have been run"),
         ([folded(), said("A **leaf**")],
-         "**leaf** is bold, and no term of the header: define it there, or set it in another way"),
+         "**leaf** is bold, but not a term of the header: define it there, or do not use bold"),
     ],
 )  # fmt: skip
 def test_the_road_goes_on_without_what_is_folded(cells, problem):
@@ -173,7 +173,7 @@ def test_what_a_fold_makes_for_itself_or_the_road_makes_anew_is_no_trouble():
     ("moved", "problem"),
     [
         ("**Where it breaks.** Here.", "it lacks a place where it breaks"),
-        ("An **edge** is an arrow. **Builds on** nothing.", "the term 'edge' of the header is nowhere bold"),
+        ("An **edge** is an arrow. **Builds on** nothing.", "the header's term 'edge' is never in bold"),
     ],
 )
 def test_what_every_lesson_has_is_not_folded(moved, problem):
@@ -187,7 +187,7 @@ def test_a_page_that_is_folded_is_none_of_a_lecture():
     assert len(list(problems(lesson(folded(), page, pages=9), NAME))) == 1
 
 
-@pytest.mark.parametrize(("lines", "told"), [(25, []), (26, ["cell 19 has 26 lines, and 25 are the most: x = 1"])])
+@pytest.mark.parametrize(("lines", "told"), [(25, []), (26, ["cell 19 has 26 lines, and 25 are allowed: x = 1"])])
 def test_no_cell_fills_a_screen(lines, told):
     assert list(problems(lesson(ran("x = 1\n" * (lines - 1) + "x")), NAME)) == told
 
@@ -198,7 +198,7 @@ def test_no_cell_fills_a_screen(lines, told):
 )
 def test_a_plot_is_followed_by_its_words(words, data):
     plot = new_code_cell("plt.show()", outputs=[new_output("display_data", data)])
-    silent = "cell 19 shows a plot, and the next one does not begin with `*The plot: …*`, its words"
+    silent = "cell 19 shows a plot, and the next cell does not begin with its description, `*The plot: …*`"
 
     assert list(problems(lesson(plot, said(words)), NAME)) == []
     assert list(problems(lesson(plot, said("It rises.")), NAME)) == [silent]
@@ -206,7 +206,7 @@ def test_a_plot_is_followed_by_its_words(words, data):
 
 
 def test_bold_is_a_term_or_the_opening_of_a_paragraph():
-    loose = "**very much** is bold, and no term of the header: define it there, or set it in another way"
+    loose = "**very much** is bold, but not a term of the header: define it there, or do not use bold"
 
     assert list(problems(lesson(said("It is **very\nmuch** so.")), NAME)) == [loose]
     assert list(problems(lesson(said("**About 40 minutes.** **Your turn:** **Really?**")), NAME)) == []
@@ -219,7 +219,7 @@ def test_stars_in_code_are_not_bold():
 
 @table("word", ["simply", "magic", "Obviously", "of course", "powerful", "seamlessly"])
 def test_hollow_words_are_refused(word):
-    assert list(problems(lesson(said(f"This is {word} so.")), NAME)) == [f"cell 19 says {word!r}, which helps nobody"]
+    assert [*problems(lesson(said(f"This is {word} so.")), NAME)] == [f"cell 19 says {word!r}, which helps no reader"]
 
 
 def test_all_that_is_lacking_is_told_at_once_with_the_name_of_the_lesson():
@@ -227,7 +227,7 @@ def test_all_that_is_lacking_is_told_at_once_with_the_name_of_the_lesson():
         refuse_unfinished(lesson(without="**Next:**", notes=0), f"lessons/{NAME}.ipynb")
 
     assert "it lacks what is next" in str(refused.value)
-    assert "0 notes for whoever speaks" in str(refused.value)
+    assert "0 notes for the lecturer" in str(refused.value)
 
 
 def test_from_90_on_nothing_is_asked():

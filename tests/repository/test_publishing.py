@@ -127,7 +127,7 @@ def test_hosted_copies_are_not_written_over_what_is_there(hosted):
     process = run(sys.executable, ROOT / "scripts" / "hosted", hosted)
 
     assert process.returncode == 2
-    assert "is there already" in process.stderr
+    assert "exists already" in process.stderr
 
 
 def test_the_first_cell_of_a_hosted_copy_installs_what_the_others_need(hosted, tmp_path):

@@ -75,7 +75,7 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
     refused = site(tmp_path, out)
 
     assert refused.returncode == 2
-    assert refused.stderr == f"{out} is there, and no site that this wrote: name a new folder, or empty this one\n"
+    assert refused.stderr == f"{out} exists, and this script did not write it: name a new folder, or empty it\n"
     assert [path.name for path in out.iterdir()] == ["thesis.txt"]
 
 

@@ -1,4 +1,4 @@
-"""What training on many workers costs by the papers' formulas, and which plan is best. Names: see `__init__.pyi`."""
+"""The cost of training on many workers, by the papers' formulas, and the best plan. Names: see `__init__.pyi`."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""What a collective costs in the alpha-beta model: a message of n bytes takes α + nβ seconds, from anyone to anyone.
+"""The cost of a collective in the alpha-beta model: a message of n bytes takes α + nβ seconds between any two workers.
 
-A worker sends one message and receives one at a time. p workers have n bytes each; to add up a byte takes γ. With
-alpha=1 and beta=0 a cost counts the messages of the worker that has most to do, with alpha=0 and beta=1 their bytes.
+A worker sends one message and receives one at a time. p workers have n bytes each; adding up a byte takes γ. With
+alpha=1 and beta=0 the cost is the number of messages of the busiest worker, with alpha=0 and beta=1 their bytes.
 
     Thakur, Rabenseifner, Gropp 2005, “Optimization of collective communication operations in MPICH”, §3 and 4
     Patarasuk, Yuan 2009, “Bandwidth optimal all-reduce algorithms for clusters of workstations”, §3
@@ -20,7 +20,7 @@ def all_reduce(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0, 
     tree       2⌈log₂ p⌉(α + nβ) + ⌈log₂ p⌉nγ                 to a root and back; Thakur et al. 2005, §4
     halving    2 log₂ p α + 2(p − 1)/p nβ + (p − 1)/p nγ      Rabenseifner's; Thakur et al. 2005, §4.5
 
-    Halving is of a power of two; with p beyond that one, 2(α + nβ) + nγ more: the others hand over, and get the sum.
+    Halving needs a power of two. Other p cost 2(α + nβ) + nγ more: the ranks beyond it send theirs, and get the sum.
 
     >>> [round(1e3 * all_reduce(1e8, 64, 20e-6, 1e-10, algorithm=each), 2) for each in ALL_REDUCE]  # of 100 MB, ms
     [22.21, 120.24, 19.93]
@@ -35,9 +35,9 @@ def all_reduce(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0, 
 
 
 def reduce_scatter(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0) -> float:
-    """(p − 1)α + (p − 1)/p n(β + γ): each has a p-th of the sum, by a ring. Thakur et al. 2005, §4.4.
+    """(p − 1)α + (p − 1)/p n(β + γ): each gets a p-th of the sum, by a ring. Thakur et al. 2005, §4.4.
 
-    So does all_gather, of which each has a p-th before (§4.1), and all_to_all, in pairs (§4.3): both without γ.
+    The same, without γ, holds for all_gather (§4.1), and for all_to_all, which works in pairs (§4.3).
     """
     checked(n, p, alpha, beta, gamma)
     return (p - 1) * alpha + (p - 1) / p * n * (beta + gamma)
@@ -53,16 +53,16 @@ def broadcast(n: float, p: int, alpha: float, beta: float) -> float:
 
 
 def bus_bandwidth(n: float, p: int, seconds: float) -> float:
-    """Bytes a second of each link, if an all-reduce that took so long was a ring: 2(p − 1)/p n/t. nccl-tests."""
+    """Bytes a second of each link, for an all-reduce of so many seconds by a ring: 2(p − 1)/p n/t, as in nccl-tests."""
     above_zero(seconds=seconds)
     return all_reduce(n, p, 0.0, 1.0) / seconds
 
 
 def checked(n: float, p: int, *seconds: float, algorithm: str = "ring") -> int:
-    """Bits of p. Raises ValueError for a collective that there cannot be."""
+    """The bit length of p. Raises ValueError for an impossible collective."""
     if algorithm not in ALL_REDUCE:
-        raise ValueError(f"the algorithms of all_reduce are {', '.join(ALL_REDUCE)}, and {algorithm!r} was asked")
+        raise ValueError(f"the algorithms of all_reduce are {', '.join(ALL_REDUCE)}, and got {algorithm!r}")
     if not (n >= 0 and isinstance(p, int) and p >= 1 and min(seconds, default=0) >= 0):
         got = f"n={n}, p={p}, {seconds}"
-        raise ValueError(f"a collective is of n ≥ 0 bytes on p ≥ 1 workers, with α, β, γ ≥ 0, and got {got}")
+        raise ValueError(f"a collective needs n ≥ 0 bytes, p ≥ 1 workers and α, β, γ ≥ 0, and got {got}")
     return p.bit_length()

@@ -1,4 +1,4 @@
-"""Training at scale on paper: bytes of a worker, FLOPs of all, and lost time, by the papers' formulas."""
+"""Training at scale by the papers' formulas: bytes of a worker, FLOPs of all workers, and lost time."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from math import exp, sqrt
 
 
 def above_zero(**numbers: float) -> None:
-    """Raises ValueError for a number that is not."""
+    """Raise ValueError unless all numbers are above 0."""
     for name, x in numbers.items():
         if not x > 0:
-            raise ValueError(f"{name} is above 0, and got {x}")
+            raise ValueError(f"{name} must be above 0, and got {x}")
 
 
 def zero_bytes(
     parameters: float, workers: int = 1, stage: int = 0, weight: int = 2, gradient: int = 2, optimizer: int = 12
 ) -> float:
-    """2Ψ + 2Ψ + KΨ of parameters, gradients and the optimizer; ZeRO 1 divides the last by N, 2 the last two, 3 all.
+    """2Ψ + 2Ψ + KΨ for parameters, gradients, optimizer; ZeRO 1 divides the last by N, 2 the last two, 3 all.
 
-    K is 4 + 4 + 4 of Adam in mixed precision: a float32 copy, m and v. Rajbhandari et al. 2020, “ZeRO”, figure 1.
+    K is 4 + 4 + 4 for Adam in mixed precision: a float32 copy, m and v. Rajbhandari et al. 2020, “ZeRO”, figure 1.
 
     >>> [round(zero_bytes(7.5e9, 64, stage) / 1e9, 1) for stage in (0, 1, 2, 3)]
     [120.0, 31.4, 16.6, 1.9]
@@ -32,9 +32,9 @@ def zero_bytes(
 def activation_bytes(
     sequence: int, batch: int, hidden: int, heads: int, tensor: int = 1, split: bool = False, recompute: str = "none"
 ) -> float:
-    """sbh (10 + 24/t + 5as/(ht)) of a transformer's layer, for backward; sbh (34 + 5as/h)/t if the sequence is split.
+    """Bytes a transformer layer saves: sbh (10 + 24/t + 5as/(ht)); sbh (34 + 5as/h)/t if the sequence is split.
 
-    With recompute="selective" without 5as/h, of the attention's scores; "full" leaves 2sbh. Korthikanti et al. 2022,
+    recompute="selective" drops 5as/h, the attention's scores; "full" leaves 2sbh. Korthikanti et al. 2022,
     “Reducing activation recomputation in large transformer models”, table 2. arXiv:2205.05198
     """
     above_zero(sequence=sequence, batch=batch, hidden=hidden, heads=heads, tensor=tensor)
@@ -61,13 +61,13 @@ def transformer_flops(
 
 
 def training_flops(parameters: float, tokens: float, recompute: bool = False) -> float:
-    """6ND, of Hoffmann et al. 2022, arXiv:2203.15556; 8ND if forward is run again, of Narayanan et al. 2021, eq. 4."""
+    """6ND, by Hoffmann et al. 2022, arXiv:2203.15556; 8ND if forward is recomputed, by Narayanan et al. 2021, eq. 4."""
     above_zero(parameters=parameters, tokens=tokens)
     return (8 if recompute else 6) * parameters * tokens
 
 
 def mfu(tokens_per_second: float, parameters: float, peak: float, attention: float = 0) -> float:
-    """Tokens a second · (6N + 12 L (HQ) T) / the peak of all; attention is L (HQ) T: layers, width and tokens.
+    """Tokens a second · (6N + 12 L (HQ) T) / peak of all workers; attention is L (HQ) T: layers, width, tokens.
 
     Chowdhery et al. 2022, “PaLM”, appendix B. arXiv:2204.02311
     """
@@ -76,13 +76,13 @@ def mfu(tokens_per_second: float, parameters: float, peak: float, attention: flo
 
 
 def checkpoint_interval(checkpoint: float, mtbf: float) -> float:
-    """√(2δM): seconds of work between checkpoints that take δ, where something fails every M seconds. Young 1974."""
+    """√(2δM): seconds of work between checkpoints that take δ, with a failure every M seconds. Young 1974."""
     above_zero(checkpoint=checkpoint, mtbf=mtbf)
     return sqrt(2 * checkpoint * mtbf)
 
 
 def expected_seconds(work: float, interval: float, checkpoint: float, restart: float, mtbf: float) -> float:
-    """M e^(R/M) (e^((τ + δ)/M) − 1) T/τ: mean seconds that so much work takes with failures, at any time alike.
+    """M e^(R/M) (e^((τ + δ)/M) − 1) T/τ: mean seconds for this work, with failures equally likely at any time.
 
     Daly 2006, “A higher order estimate of the optimum checkpoint interval for restart dumps”, §3.
     """

@@ -1,19 +1,19 @@
-"""Machines to plan for, as rows of data with their sources."""
+"""Machines to plan for: a table of data with sources."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-Link = tuple[float, float]  # α and β: seconds before the first byte is there, and seconds a byte, one way
+Link = tuple[float, float]  # α and β: seconds until the first byte arrives, and seconds a byte, one way
 
 
 class Hardware(NamedTuple):
-    """A worker, and what joins it to others.
+    """A worker and its links to other workers.
 
-    flops              bytes of a number → FLOPs a second of products of matrices, at best
+    flops              bytes of a number → peak FLOPs a second of matrix products
     memory             bytes of a worker
-    inside, between    links of a worker within its node of `per_node`, and to others
+    inside, between    a worker's links within its node of `per_node` workers, and to other nodes
     """
 
     name: str
@@ -25,7 +25,7 @@ class Hardware(NamedTuple):
     source: str
 
     def link(self, size: int, stride: int = 1) -> Link:
-        """Of a group of so many workers, each so many ranks after the last. k of a node share the links of k."""
+        """The link of a group of `size` workers, `stride` ranks apart. k workers of a node share the links of k."""
         if size * stride <= self.per_node:
             return self.inside
         k = min(size, max(1, self.per_node // stride))
@@ -45,12 +45,10 @@ HARDWARE = {row.name: row for row in ROWS}
 
 
 def hardware(name: str | Hardware) -> Hardware:
-    """The row of that name; a row of one's own as it is. Raises ValueError for an unknown name, and for no machine."""
+    """The row of that name; your own Hardware as it is. Raises ValueError for an unknown name or bad figures."""
     if isinstance(name, str) and name not in HARDWARE:
-        raise ValueError(
-            f"rows of hardware are {', '.join(HARDWARE)}, and {name!r} was asked; Hardware(…) is any other"
-        )
+        raise ValueError(f"hardware is one of {', '.join(HARDWARE)}, or your own Hardware(…), and got {name!r}")
     row = HARDWARE[name] if isinstance(name, str) else name
     if min(row.memory, row.per_node, *row.flops.values(), *row.inside, *row.between) <= 0:
-        raise ValueError(f"memory, rates and links of a machine are above 0, and got {row}")
+        raise ValueError(f"memory, rates and links of a machine must be above 0, and got {row}")
     return row

@@ -1,14 +1,14 @@
-"""What a step of training costs by a plan of who shares what, and the quickest plan in the memory there is.
+"""The cost of a training step under a parallel plan, and the fastest plan that fits in memory.
 
-A plan has `data` replicas of `pipeline` stages, each layer of which `tensor` neighbours share. All layers are alike.
+A plan has `data` replicas of `pipeline` stages; `tensor` neighbours share each layer. All layers are equal.
 
     compute     FLOPs of profiler.estimate, at a share `efficiency` of the hardware's peak
-    bubble      of 1F1B with m micro-batches, (p − 1)/m of the time worked; a stage keeps those of min(p, m)
-    tensor      4 all-reduces of a layer's output for each micro-batch, 6 with recomputation; activations are divided,
-                with the sequence split. Shoeybi et al. 2019, “Megatron-LM”, §3; Korthikanti et al. 2022, eq. 4
-    pipeline    each micro-batch to the next stage, and its gradient back
-    data        gradients, where backward does not hide them: all but a last bucket it can (Li et al. 2020, “PyTorch
-                Distributed”, §3.2). ZeRO 2 sends them for each micro-batch, ZeRO 3 gathers parameters twice as well
+    bubble      1F1B with m micro-batches idles (p − 1)/m of the working time; a stage keeps min(p, m) of them
+    tensor      4 all-reduces of a layer's output for each micro-batch, 6 with recomputation; activations and the
+                sequence are divided. Shoeybi et al. 2019, “Megatron-LM”, §3; Korthikanti et al. 2022, eq. 4
+    pipeline    sends each micro-batch to the next stage, and its gradient back
+    data        all-reduces gradients; backward can hide all but the last bucket (Li et al. 2020, “PyTorch
+                Distributed”, §3.2). ZeRO 2 sends them for each micro-batch, ZeRO 3 also gathers parameters twice
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .alpha_beta import all_gather, all_reduce, reduce_scatter
 from .formulas import above_zero, zero_bytes
 from .machines import Hardware, hardware
 
-BUCKET = 25e6  # bytes of gradients that are sent together
+BUCKET = 25e6  # bytes of gradients sent together
 
 
 class Workload(NamedTuple):
-    """A model of numbers of `width` bytes; and, of a sample, FLOPs, bytes saved for backward and between two layers."""
+    """A model with numbers of `width` bytes, and per sample: FLOPs, bytes saved (kept), bytes between layers."""
 
     parameters: int
     width: int
@@ -46,16 +46,16 @@ Model = Estimate | Workload
 
 
 def workload(model: Model) -> Workload:
-    """Of an estimate of a model whose first argument has samples along its first axis.
+    """The workload of an estimated model, whose first argument has samples along its first axis.
 
-    Its layers are those in a ModuleList or Sequential that cost the same, if they have most of the model's FLOPs.
+    Its layers are the modules of equal cost in one ModuleList or Sequential, if they have most of the model's FLOPs.
     """
     if isinstance(model, Workload):
         return model
     nodes, families = model.ran.nodes, dict[tuple[str, int], list[str]]()
     samples = [node.spec.shape[0] for node in nodes if node in model.ran.arguments and node.spec.shape]
     if not samples or not model.learned:
-        raise ValueError("a plan is of a model with parameters, on a batch: estimate(model, batch) of such")
+        raise ValueError("a plan needs a model with parameters, on a batch: estimate(model, batch)")
     for path, cost in model.by_module.items():
         above, _, name = path.rpartition(".")
         if name.isdigit():
@@ -70,9 +70,9 @@ def workload(model: Model) -> Workload:
 
 
 class Plan(NamedTuple):
-    """Replicas, workers of a layer, stages; which ZeRO, samples of a micro-batch, whether layers run forward again.
+    """Replicas, workers of a layer, stages; the ZeRO stage, samples of a micro-batch, whether layers are recomputed.
 
-    What a step then costs: seconds of what takes time, and bytes of a worker of what takes memory.
+    The cost of a step: seconds by cause (seconds_of), and bytes of a worker by purpose (bytes_of).
     """
 
     data: int = 1
@@ -100,12 +100,12 @@ class Plan(NamedTuple):
 
 
 def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, **shares: Any) -> Plan:
-    """What a step on `batch` samples costs, with Adam; in mixed precision where the model is of two bytes.
+    """The cost of a step on `batch` samples, with Adam; in mixed precision if numbers have 2 bytes.
 
     on        the hardware, or its name
     shares    data=1, tensor=1, pipeline=1, zero=0, microbatch=1, recompute=False
 
-    Raises ValueError for what does not divide, or does not go together.
+    Raises ValueError for numbers that do not divide, or shares that exclude each other.
     """
     work, row, plan = workload(model), hardware(on), Plan(**shares)
     for wrong in misfits(work, row, batch, plan):
@@ -126,9 +126,9 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
     scatter, gather, whole = reduce_scatter(*of), all_gather(*of), min(all_reduce(*of, algorithm=x) for x in ALL_REDUCE)
     exchange = (whole, scatter + gather, m * scatter + gather, m * (scatter + 2 * gather))[zero]
     last = exchange / (m if zero > 1 else 1) * min(1.0, BUCKET / of[0])
-    hides = compute if zero > 1 else compute / m * (1 - 1 / (3 * passes))  # of ZeRO 0 and 1, the last backward
+    hides = compute if zero > 1 else compute / m * (1 - 1 / (3 * passes))  # with ZeRO 0 and 1, only the last backward
 
-    kept, alive = work.kept * microbatch / tensor, min(pipeline, m)  # of a micro-batch, and how many there are
+    kept, alive = work.kept * microbatch / tensor, min(pipeline, m)  # of a micro-batch, and how many a stage keeps
     kept = kept / work.layers + alive * layers * layer / tensor if recompute else kept * alive / pipeline
     busy = {"compute": compute, "tensor": cut, "pipeline": sent}
     waits = {"bubble": sum(busy.values()) * (pipeline - 1) / m, "data": max(last, exchange - hides)}
@@ -136,22 +136,22 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
 
 
 def misfits(work: Workload, row: Hardware, batch: int, plan: Plan) -> Iterator[str]:
-    """Why there is no such plan, if there is none."""
+    """The reasons why this plan is impossible."""
     above_zero(batch=batch, data=plan.data, tensor=plan.tensor, pipeline=plan.pipeline, microbatch=plan.microbatch)
     if work.width not in row.flops:
-        yield f"{row.name} has rates for numbers of {[*row.flops]} bytes, and the model's have {work.width}"
+        yield f"{row.name} has rates for numbers of {[*row.flops]} bytes, and the model's numbers have {work.width}"
     if batch % (plan.data * plan.microbatch):
-        yield f"data × microbatch divides the batch of {batch}, and got {plan.data} × {plan.microbatch}"
+        yield f"data × microbatch must divide the batch of {batch}, and got {plan.data} × {plan.microbatch}"
     if work.layers % plan.pipeline:
-        yield f"pipeline divides the {work.layers} layers that are alike, and got {plan.pipeline}"
+        yield f"pipeline must divide the {work.layers} equal layers, and got {plan.pipeline}"
     if plan.tensor > 1 and (work.heads == 0 or work.heads % plan.tensor):
-        yield f"tensor divides the heads of each layer, of which there are {work.heads}, and got {plan.tensor}"
+        yield f"tensor must divide the {work.heads} heads of each layer, and got {plan.tensor}"
     if plan.zero > 1 and plan.pipeline > 1:
-        yield f"ZeRO {plan.zero} moves all for each micro-batch: zero=0 or 1 in a pipeline of {plan.pipeline}"
+        yield f"ZeRO {plan.zero} moves everything for each micro-batch: zero=0 or 1 in a pipeline of {plan.pipeline}"
 
 
 def plans(model: Model, on: str | Hardware, workers: int, batch: int, efficiency: float = 0.5) -> list[Plan]:
-    """Every plan of so many workers, the quickest first; tensor is within a node, micro-batches are powers of two."""
+    """Every plan for so many workers, fastest first; tensor stays in a node, micro-batches are powers of 2."""
     above_zero(workers=workers, batch=batch)
     work, row = workload(model), hardware(on)
     sizes, powers = [d for d in range(1, workers + 1) if workers % d == 0], [1 << k for k in range(batch.bit_length())]
@@ -167,9 +167,9 @@ def plans(model: Model, on: str | Hardware, workers: int, batch: int, efficiency
 def best_plan(
     model: Model, on: str | Hardware, workers: int, batch: int, memory: float | None = None, efficiency: float = 0.5
 ) -> Plan:
-    """The quickest that takes no more than `memory` bytes of a worker, or than the hardware has.
+    """The fastest plan within `memory` bytes of a worker, by default the hardware's memory.
 
-    Raises ValueError where none does, with the leanest.
+    Raises ValueError if no plan fits, with the one that needs least.
 
     >>> with mg.device("meta"):
     ...     model = mg.zoo.gpt("xl", dtype=mg.float16)
@@ -180,8 +180,8 @@ def best_plan(
     limit = hardware(on).memory if memory is None else memory
     found = plans(model, on, workers, batch, efficiency)
     if not found:
-        raise ValueError(f"no plan divides a batch of {batch} among {workers} workers: step(…) says why of one")
+        raise ValueError(f"no plan divides a batch of {batch} among {workers} workers: step(…) says why for one")
     if (best := next((plan for plan in found if plan.nbytes <= limit), None)) is None:
         lean = min(found, key=lambda plan: plan.nbytes)
-        raise ValueError(f"none of {len(found)} plans fits in {number(limit / 1e9, 3)} GB: the leanest is {lean}")
+        raise ValueError(f"none of {len(found)} plans fits in {number(limit / 1e9, 3)} GB: the smallest is {lean}")
     return best

@@ -1,7 +1,7 @@
-"""The book: the lessons and what belongs to them as pages for any web server, made by Sphinx and MyST-NB.
+"""The book: the lessons and related pages for any web server, made by Sphinx and MyST-NB.
 
-A folder of sources is put together first, in the shape of the repository, so that the links between its files are
-links between pages; conf.py says what Sphinx makes of it.
+First it assembles a folder of sources with the layout of the repository, so that links between files become links
+between pages; conf.py configures Sphinx.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sphinx.errors import SphinxError
 from book import engine, lessons, pages, reference
 
 HERE = Path(__file__).resolve().parent
-MENDED = {  # what a screen reader misses in the theme's pages, and links of what is HTML already
+MENDED = {  # labels for screen readers that the theme lacks, and links in ready-made HTML
     r'role="heading"': r'role="heading" aria-level="2"',
     r'<aside class="sidebar-drawer"': r'<aside class="sidebar-drawer" aria-label="All pages"',
     r'<aside class="toc-drawer': r'<aside aria-label="On this page" class="toc-drawer',
@@ -30,9 +30,9 @@ MENDED = {  # what a screen reader misses in the theme's pages, and links of wha
 
 
 def build(out: Path, site: lessons.Site, stepping: Callable[[str], bool] = lambda lesson: True) -> None:
-    """Write the book into a new folder. Raises SphinxError for a link that leads nowhere, and for any other warning.
+    """Write the book into a new folder. Raises SphinxError for a broken link or any other warning.
 
-    stepping    of a lesson's name: whether its widgets step, for which it is run; if not, they are pictures
+    stepping    name of a lesson → whether to run it for live widgets; otherwise they are pictures
     """
     files = out / "_static" / "files"
     files.mkdir(parents=True)
@@ -44,7 +44,7 @@ def build(out: Path, site: lessons.Site, stepping: Callable[[str], bool] = lambd
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         if build_main(["-qW", "-jauto", f"-c{HERE}", f"-d{folder}/doctrees", str(source), str(out)]):
-            raise SphinxError("the book has pages that are not right: what is wrong is said above")
+            raise SphinxError("the book has faulty pages: see the messages above")
     shutil.rmtree(out / "_sources", ignore_errors=True)
     for path in out.rglob("*.html"):
         text = path.read_text("utf-8")

@@ -1,7 +1,7 @@
-"""What Sphinx is told: which parts of it are used, what the pages look like, and three things that it does not know.
+"""Sphinx's configuration: its parts, the look of the pages, and three extensions.
 
-Formulas become MathML, which browsers draw by themselves; words of the glossary are explained where they are met; and
-a file of the repository that is no page can be linked to.
+Formulas become MathML, which browsers draw by themselves; words of the glossary are explained where they first occur;
+and links may point to repository files that are no pages.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ html_theme_options = {
 }
 
 
-PygmentsBridge.get_formatter = cache(PygmentsBridge.get_formatter)  # else a style sheet is made for each block
+PygmentsBridge.get_formatter = cache(PygmentsBridge.get_formatter)  # otherwise each block gets a style sheet
 SearchEnglish.stem = cache(SearchEnglish.stem)
 
 
@@ -69,9 +69,9 @@ def formula(writer, node):
 
 
 def link(_, page):
-    """Links to places as JupyterLab spells them; links to files that are no page, of which exercises are kept."""
+    """Resolve links to anchors in JupyterLab's spelling, and links to files that are no pages, such as exercises."""
     for one in list(page.findall(pending_xref)):
-        if one["refdomain"] == "py":  # a type in a signature: of those with that name, which?
+        if one["refdomain"] == "py":  # a type in a signature, with an ambiguous name
             one.replace_self(one.children)
             continue
         if one.get("reftargetid"):

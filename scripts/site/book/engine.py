@@ -1,4 +1,4 @@
-"""The engine as pages: each file cut at its definitions, and what their docstrings say as prose above their code."""
+"""The engine as pages: each file cut at its definitions, with their docstrings as prose above the code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SET = re.compile(r"^ |\S {2,}\S", re.MULTILINE)
 
 
 def pages(text: str) -> dict[str, str]:
-    """The READMEs of house and engine, the files of the route, and those that a text links to, which are in no list."""
+    """The READMEs of the package and the engine, the route's files, and other files that texts link to."""
     engine = (HOUSE / "engine" / "README.md").read_text("utf-8")
     route = dict(re.findall(r"^(\S+)\.py\s+(.+)$", ROUTE.findall(engine)[0], re.MULTILINE))
     made = {name: UNLISTED + page(name) for name in sorted(set(LINKED.findall(text)) - route.keys())}
@@ -54,7 +54,7 @@ def parsed(name: str) -> ast.Module:
 
 
 def definitions(node: ast.AST, above: str = "") -> Iterator[tuple[int, str, ast.AST]]:
-    """(first line, name, definition) of all that is at the top, and of methods that say more than a line."""
+    """(first line, name, definition) of everything at top level, and of methods with longer docstrings."""
     for child in getattr(node, "body", []):
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             title = above + child.name
@@ -64,7 +64,7 @@ def definitions(node: ast.AST, above: str = "") -> Iterator[tuple[int, str, ast.
 
 
 def prose(doc: str | None) -> str:
-    """A docstring as HTML: paragraphs, and what is set in columns or indented as it stands."""
+    """A docstring as HTML: paragraphs, with columns and indented text preformatted."""
     blocks = re.split(r"\n\s*\n", cleandoc(doc)) if doc else []
     return "".join(
         f"<pre>{as_it_stands(block)}</pre>" if SET.search(block) else f"<p>{words(block)}</p>" for block in blocks
@@ -72,11 +72,11 @@ def prose(doc: str | None) -> str:
 
 
 def as_it_stands(block: str) -> str:
-    """The block as one line of HTML: Markdown ends HTML that begins with <pre> at the end of the line with </pre>."""
+    """The block as one line of HTML: in Markdown, HTML that begins with <pre> ends with the line of </pre>."""
     return escape(block).replace("\n", "&#10;")
 
 
 def words(text: str) -> str:
-    """A text on one line, its code and its addresses marked."""
+    """A text on one line, with code and addresses marked up."""
     html = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(" ".join(text.split()), quote=False))
     return re.sub(r"(https?://[^\s<]+[^\s<.,;)])", r'<a href="\1">\1</a>', html)

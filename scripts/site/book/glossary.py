@@ -1,4 +1,4 @@
-"""The words of the glossary, explained where they are met: the first time in a page, a word is a link that says it."""
+"""Explains glossary words where they occur: the first one in a page is a link with its definition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from docutils import nodes
 HOME = "lessons/GLOSSARY"
 TEXT = (Path(__file__).resolve().parents[3] / f"{HOME}.md").read_text("utf-8")
 ENTRY = re.compile(r"^\*\*(.+?)\*\*: (.+?) \[\d+\]\(", re.MULTILINE)
-EVERYDAY = {  # in other senses too, which letters do not tell apart
+EVERYDAY = {  # also used in everyday senses, which cannot be told apart
     "captured", "carry", "edge", "feed", "fetch", "gate", "in place", "launch", "pass", "probe", "rank", "registers",
     "scale", "scan", "segment", "serving", "shape", "span", "stage", "state", "view", "work",
 }  # fmt: skip
@@ -29,12 +29,12 @@ def anchor(term: str) -> str:
 
 
 def page() -> str:
-    """The glossary itself, each word with a place to link to."""
+    """The glossary itself, with an anchor for each word."""
     return ENTRY.sub(lambda entry: f"({anchor(entry[1])})=\n{entry[0]}", TEXT)
 
 
 def explain(_: object, page: nodes.document, name: str) -> None:
-    """Make links of the words in a lesson that the lesson does not explain itself: what it explains is bold."""
+    """Link the glossary words in a lesson, except those that it explains itself, in bold."""
     if not name.startswith("lessons/") or name == HOME:
         return
     known = {strong.astext().lower() for strong in page.findall(nodes.strong)}

@@ -1,8 +1,8 @@
-"""The lessons as pages with widgets that step without a kernel: each is run once, and what its widgets hold is kept.
+"""The lessons as pages with widgets that work without a kernel: each lesson is run once, to store its widgets' state.
 
-The notebooks of the repository keep the picture of a widget, and not the widget. So the cells of a lesson run here, in
-a process of its own, and a widget is found again by its cell and its words. Its page has the picture; book.js puts the
-widget in its place when the reader comes near, from three files: what it holds, its JavaScript, its CSS.
+The notebooks of the repository keep only the picture of a widget. So the cells of a lesson run here, in a process of
+their own, and each widget is identified by its cell and its text. The page has the picture; when the reader scrolls
+near it, book.js replaces it by the widget, from three files: its state, its JavaScript and its CSS.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from minigrad.course.widgets.training_view import TrainingView
 from minigrad.course.widgets.widget import Widget, scope
 
 RUN = "run/lab/index.html?path="
-SCALAR = ("00", "01", "02")  # the lessons that the browser edition runs without NumPy, to their arrays
+SCALAR = ("00", "01", "02")  # the lessons that the browser edition runs without NumPy, up to their first arrays
 READING = "This page is for reading: nothing runs here, and what you lock is compared only where the lesson runs"
 IN_THE_BROWSER = (
     ". <b>Run this lesson</b> opens it in your browser in some 20 seconds; what you write stays in that browser."
@@ -48,22 +48,22 @@ ELSEWHERE = (
 
 @dataclass(frozen=True)
 class Site:
-    """What lessons can be opened in.
+    """Where lessons can be opened.
 
-    repository    OWNER/NAME on GitHub, if in Colab and Binder
-    has_numpy     whether all of them run in the browser
+    repository    OWNER/NAME on GitHub, for Colab and Binder
+    has_numpy     whether all lessons run in the browser
     """
 
     repository: str | None = None
     has_numpy: bool = False
 
 
-Asked = tuple[Any, str]  # a widget, and what it held when it asked, if it is a question
+Asked = tuple[Any, str]  # a widget, and for a question its state before the answer
 
 
 def pages(files: Path, site: Site, stepping: Callable[[str], bool]) -> dict[str, str]:
-    """The notebooks by their names, a process for each, and what they load written to `files`."""
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # forked, they need not import
+    """The notebooks by name, each run in a process; their widgets' files are written to `files`."""
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # a fork has its imports already
     with multiprocessing.get_context(method).Pool(os.cpu_count(), maxtasksperchild=1) as pool:
         asked = [(path, files, site, stepping(path.stem)) for path in LESSONS]
         made = pool.starmap(page, asked, chunksize=1)
@@ -81,7 +81,7 @@ def page(path: Path, files: Path, site: Site, is_run: bool) -> str:
 
 
 def ways(lesson: str, site: Site) -> str:
-    """Where a lesson runs; on GitHub, Colab's copies install minigrad, and are on the branch `hosted`."""
+    """Links to places where a lesson runs. Copies for Colab, which install minigrad, are on the branch `hosted`."""
     runs, links = site.has_numpy or lesson[:2] in SCALAR, []
     if runs:
         links += [f'<a class="button" target="run" href="../{RUN}lessons/{lesson}.ipynb">Run this lesson</a>']
@@ -95,11 +95,11 @@ def ways(lesson: str, site: Site) -> str:
 
 
 def run(nb: NotebookNode, path: Path) -> tuple[dict[str, list[Asked]], dict[str, str]]:
-    """The widgets that each cell shows, and what it prints, by its id. Widgets are as they are when the lesson ends.
+    """Cell id → its widgets and its printed text. Widgets have their state at the lesson's end.
 
-    Raises RuntimeError where a cell fails that is not meant to: its page would lack what it shows.
+    Raises RuntimeError if a cell fails unexpectedly: its page would lack the output.
     """
-    shell: Any = InteractiveShell.instance(compiler_class=XCachingCompiler)  # cells are called as in a kernel
+    shell: Any = InteractiveShell.instance(compiler_class=XCachingCompiler)  # names cells as a kernel does
     widgets: dict[str, list[Asked]] = defaultdict(list)
     printed = {}
 
@@ -123,14 +123,14 @@ def run(nb: NotebookNode, path: Path) -> tuple[dict[str, list[Asked]], dict[str,
 
 
 def show(cell: NotebookNode, widgets: list[Asked], printed: str, files: Path, lesson: str) -> None:
-    """Make the outputs of a cell ready: widgets in the places of their pictures, pictures as files."""
+    """Prepare a cell's outputs: widgets in place of their pictures, pictures as files."""
     tags = cell.metadata.setdefault("tags", [])
-    if any(call in cell.source for call in ("reveal(", "dashboard(")):  # what was to be predicted; a table of zeros
+    if any(call in cell.source for call in ("reveal(", "dashboard(")):  # an answer to a prediction; a table of zeros
         tags.append("hide-output")
     if "measured" in tags and not cell.outputs:
         note = f'<p class="caption">Measured where this page was made.</p><pre>{escape(printed)}</pre>'
         data = [one.fallback for one, _ in widgets] or [{"text/html": note}] * bool(printed)
-        cell.outputs = [new_output("display_data", one) for one in data]  # another on each machine, and so not kept
+        cell.outputs = [new_output("display_data", one) for one in data]  # differs between machines, so not stored
     for output in cell.outputs:
         data = output.get("data", {})
         html = drawn(data, files) if "image/svg+xml" in data else data.get("text/html", "").replace(NOT_LOCKED, "")
@@ -143,10 +143,10 @@ def show(cell: NotebookNode, widgets: list[Asked], printed: str, files: Path, le
 
 
 def drawn(data: dict[str, str], files: Path) -> str:
-    """A picture as a file of its own: as an image it follows the theme of the page around it."""
+    """A picture as a file of its own: as an image it follows the page's theme."""
     svg, words = data["image/svg+xml"], escape(data.get("text/plain", ""))
     size = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', svg)
-    if size is None:  # of what is all words
+    if size is None:  # a picture of text only
         return f"<pre>{words}</pre>"
     alt = ". ".join(re.findall(r"<(?:title|desc)>(.*?)</", svg, re.DOTALL)[:2]) or words
     width, height = (round(float(size[n])) for n in (1, 2))
@@ -157,7 +157,7 @@ def drawn(data: dict[str, str], files: Path) -> str:
 
 
 def placed(one: Any, state: str, name: str, picture: str, files: Path) -> str:
-    """Write a widget's files, and give its place in a page as HTML, with a picture until it is there."""
+    """Write a widget's files; returns its placeholder in the page as HTML, with its picture until it is loaded."""
     module = one._esm.replace("export default", "return", 1)
     parts = {
         "widget": written(files, name, "js", f'shelf["{name}"] = {state};'),
@@ -183,7 +183,7 @@ def written(folder: Path, name: str, kind: str, text: str) -> str:
 
 
 def first(files: Path) -> str:
-    """The widget of the first page, and what stands in for all widgets' kernels."""
+    """The widget of the first page, and the stand-in for all widgets' kernels."""
     written(files.parent, "model", "js", MODEL)
     x, y, w = mg.Value(2.0), mg.Value(-3.0), mg.Value(4.0)
     temp = x * y

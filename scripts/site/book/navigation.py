@@ -1,6 +1,6 @@
-"""The list of all pages that stands beside each page. It is made once: for each page only its links and marks change.
+"""The list of all pages in the sidebar. It is made once: for each page only its links and marks change.
 
-Sphinx and the theme would make it for every page, which took a third of the time of the book.
+Sphinx and the theme would make it for every page, which took a third of the book's build time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CHECKBOX = 'class="toctree-checkbox"'
 
 
 def make_once(app: Any) -> None:
-    """Every page gets the list as it is on the first page."""
+    """Give every page the first page's list, adapted."""
     make = cache(app.builder._get_local_toctree)
     app.builder._get_local_toctree = lambda _page, **options: make("index", **options)
 
@@ -29,9 +29,9 @@ def adapt(app: Any, page: str, _template: str, context: dict[str, Any], _: objec
 
 
 def mark_current(tree: str, link: str) -> str:
-    """The tree with this link as the current one, and with all lists unfolded that contain it."""
+    """The tree with this link as the current one, and all lists that contain it unfolded."""
     above, is_there, below = tree.partition(link)
-    way: list[re.Match[str]] = []  # from the outermost list to the item of the link
+    way: list[re.Match[str]] = []  # the lists that contain the link, outermost first
     for level in LEVEL.finditer(above):
         if level[1]:
             way.pop()
@@ -39,7 +39,7 @@ def mark_current(tree: str, link: str) -> str:
             way.append(level)
     if is_there:
         tree = f'{above}"current reference internal" href="#"{below}'
-    for level in reversed(way):  # none without the link
+    for level in reversed(way):  # empty if there is no link
         rest = tree[level.end() :]
         item = re.sub(r"(toctree-l\d)", r"\1 current", level[0].replace("<ul>", '<ul class="current">'))
         if level is way[-1]:

@@ -1,4 +1,4 @@
-"""What is in Markdown already, and the first page, which lists all."""
+"""Pages that are Markdown already, and the first page, which lists all pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOX = re.compile(r'<g [^>]*data-id="(\d\d_\w+)".*?</g>', re.DOTALL)
 
 
 def pages(widget: str) -> dict[str, str]:
-    """By name, as Markdown. The first page has a widget."""
+    """Name of a page → its Markdown. The first page has a widget."""
     made = {name: (ROOT / f"{name}.md").read_text("utf-8") for name in [*BESIDE, *TEACHING, *MORE]}
     made[glossary.HOME] = glossary.page()
     made["lessons/README"] = PICTURE.sub(lambda one: course_map(one[1]), made["lessons/README"])
@@ -58,6 +58,6 @@ def tree(caption: str, names: list[str], option: str = ":hidden:") -> str:
 
 
 def course_map(name: str) -> str:
-    """The picture of the lessons, in which each is a link."""
+    """The picture of the lessons, with each as a link."""
     svg = (ROOT / "lessons" / name).read_text("utf-8").replace('role="img"', 'role="group"')
     return f'<div class="scrolls">{BOX.sub(lambda box: f"""<a href="{box[1]}.html">{box[0]}</a>""", svg)}</div>'

@@ -1,4 +1,4 @@
-"""The reference, read off the code: an op by running its own rules on symbols, all else by signature and docstring."""
+"""The reference, generated from the code: ops by running their rules on symbols, the rest from docstrings."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ NAMESPACES = ["mg"] + [f"mg.{name}" for name in (
     *("utils.checkpoint", "utils.data", "utils.tensorboard"),
 )]  # fmt: skip
 QUOTED = re.compile(r"(?<=: |> )'([^']*)'|<class '([\w.]+)'>|<function (\S+) at \w+>")  # names, as Python shows them
-LONGEST = 200  # characters of a derivative that are shown
-UNLISTED = (
-    ":no-contents-entry:\n"  # all names but ops: for each page Sphinx copies the contents of all, 30 s with 1,200 more
-)
+LONGEST = 200  # characters of a derivative to show
+UNLISTED = ":no-contents-entry:\n"  # except for ops: Sphinx copies all contents to each page, 30 s for 1,200 more names
 
 
 def pages() -> dict[str, str]:
-    """As Markdown. An extra that mg.onnx needs is not needed to say what is in it."""
+    """The reference as Markdown. mg.onnx is listed without its optional dependency."""
     sys.path.insert(0, str(ROOT))
     examples = import_module("tests.examples").EXAMPLES
     families = [
@@ -55,7 +53,7 @@ def pages() -> dict[str, str]:
 
 
 def namespace(name: str) -> str:
-    """All that it offers: what a module imports without `as` is for its own use."""
+    """The public names of a module: names imported without `as` are for its own use."""
     module = import_module(name.replace("mg", "minigrad", 1))
     imports = [each for each in parsed(file_of(module.__name__)).body if isinstance(each, ast.ImportFrom)]
     inside = {one.asname or one.name for each in imports for one in each.names if one.name != one.asname}
@@ -68,7 +66,7 @@ def file_of(module: str) -> str:
 
 
 def listed(home: Any, prefix: str, names: Iterable[str]) -> str:
-    """What of a namespace or of a class is ours, each with its signature, its docstring, and where it is."""
+    """Our names in a namespace or class, each with its signature, docstring and source link."""
     found = {f"{prefix}.{name}": getattr(home, name) for name in names if not name.startswith("_")}
     return "".join(
         described(value, f"{name}{signature(value)}", f"{prose(value.__doc__)}<p>{link(value, '../')}</p>", UNLISTED)
@@ -79,19 +77,19 @@ def listed(home: Any, prefix: str, names: Iterable[str]) -> str:
 
 
 def methods(value: Any) -> list[str]:
-    """The methods that a class defines, as far as they say more than their name."""
+    """The methods that a class defines, if they have a docstring."""
     names = vars(value) if isinstance(value, type) else ()
     return [name for name in names if inspect.isroutine(one := getattr(value, name)) and one.__doc__]
 
 
 def described(value: Any, said: str, html: str, option: str = "") -> str:
-    """As Sphinx knows what is Python: search finds it by its name, and the page lists it beside itself."""
+    """An entry of Sphinx's Python domain: search finds it by name, and the page lists it in its contents."""
     kind = "class" if isinstance(value, type) else "function"
     return f"```{{py:{kind}}} {said}\n:no-index-entry:\n{option}\n{html}\n```\n\n"
 
 
 def signature(value: Any) -> str:
-    """Annotations and defaults stand as in the source."""
+    """Show annotations and defaults as in the source."""
     try:
         return QUOTED.sub(r"\1\2\3", str(inspect.signature(value))).removesuffix(" -> None")
     except (TypeError, ValueError):
@@ -99,7 +97,7 @@ def signature(value: Any) -> str:
 
 
 def link(value: Any, up: str) -> str:
-    """A link to what defines it: to its place in the page of a file, if it has one."""
+    """A link to its definition: to its anchor in the page of the file, if there is one."""
     value = inspect.unwrap(value)
     name, anchor = file_of(value.__module__), getattr(value, "__qualname__", "").partition(".")[0]
     place = f"#{anchor}" if anchor in {title for _, title, _ in definitions(parsed(name))} else ""
@@ -114,7 +112,7 @@ def family(module: ModuleType, examples: dict[type[Op], Any]) -> str:
 
 
 def entry(one: type[Op], examples: list[Any]) -> str:
-    """An op: its formula and what else it says, its derivative, the shapes of examples, where it is."""
+    """An op's entry: its formula and text, its derivative, shapes of examples, and source link."""
     formula, _, more = inspect.cleandoc(one.__doc__ or "").partition("\n")
     rows = {}
     if examples:
@@ -134,7 +132,7 @@ def code(*texts: str) -> str:
 
 
 def operands(op: Op, *xs: Any) -> list[str]:
-    """What `forward` calls them: of `*b`, b, or b1 and b2."""
+    """The operand names in `forward`: for `*b`, b, or b1 and b2."""
     said = [*inspect.signature(op.forward).parameters.values()][1:]
     names = [one.name for one in said if one.kind is not one.VAR_POSITIONAL]
     more, rest = len(xs) - len(names), said[-1].name
@@ -142,9 +140,9 @@ def operands(op: Op, *xs: Any) -> list[str]:
 
 
 def derivative(names: list[str], op: Op, *xs: Any) -> str:
-    """The op's rules in words; its parameters have their names in them, where no other numbers come of these."""
+    """The op's rules as text; parameters appear by name unless they are computed with."""
     parameters = [each.name for each in fields(op) if isinstance(getattr(op, each.name), float)]
-    odd = {name: 0.1371 + n / 10 for n, name in enumerate(parameters)}  # as no rule has them
+    odd = {name: 0.1371 + n / 10 for n, name in enumerate(parameters)}  # numbers that no rule contains
     plain, named = (rules(names, one, [x.spec for x in xs]) for one in (op, replace(op, **odd)))
     for name, value in odd.items():
         named = named.replace(number(value), name)
@@ -154,7 +152,7 @@ def derivative(names: list[str], op: Op, *xs: Any) -> str:
 def rules(names: list[str], op: Op, specs: list[Spec]) -> str:
     """A line for each operand."""
     y = "z" if "y" in names else "y"
-    if isinstance(op, Elementwise):  # of one shape, and so without the sum that undoes broadcasting
+    if isinstance(op, Elementwise):  # operands of one shape, which avoids sums over broadcast axes
         specs = [Spec(op.infer(*specs).shape, spec.dtype) for spec in specs]
     symbols = [placeholder(name, spec) for name, spec in zip(names, specs, strict=True)]
     try:
@@ -166,6 +164,6 @@ def rules(names: list[str], op: Op, specs: list[Spec]) -> str:
 
 
 def shapes(example: Any) -> str:
-    """As `MatMul: f64[2, 3], f64[3, 4] → f64[2, 4]`."""
+    """The shapes of an example, such as `MatMul: f64[2, 3], f64[3, 4] → f64[2, 4]`."""
     op, *xs = example
     return f"{op}: {', '.join(str(x.spec) for x in xs)} → {op.infer(*(x.spec for x in xs))}"

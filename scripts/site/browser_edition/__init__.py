@@ -1,7 +1,7 @@
 """The browser edition: JupyterLite with lessons and exercises, in which Python itself runs in the browser.
 
-A lesson is at run/lab/index.html?path=lessons/00_start_here.ipynb. All that it loads is of the folder: Pyodide's core,
-which npm fetches; wheels, which pip fetches; and JupyterLite, as it is installed. service-worker.js keeps it offline.
+A lesson is at run/lab/index.html?path=lessons/00_start_here.ipynb. It loads everything from this folder: Pyodide's
+core, fetched by npm; wheels, fetched by pip; and the installed JupyterLite. service-worker.js keeps it for offline use.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from . import packages, pyodide_core
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).resolve().parents[3]
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
-EXTENSIONS = (KERNEL, "@jupyter-widgets/jupyterlab-manager", "anywidget")  # beside the course's own
+EXTENSIONS = (KERNEL, "@jupyter-widgets/jupyterlab-manager", "anywidget")  # besides the course's own
 
 
 def build(out: Path, pyodide: Path | None = None) -> None:
     """Write out/run/.
 
-    pyodide    a Pyodide distribution, unpacked, of the same version: NumPy and what it comes with are taken from it;
-               or Pyodide's npm package as a file, in place of npm
+    pyodide    an unpacked Pyodide distribution of the same version, from which NumPy and its dependencies are taken;
+               or Pyodide's npm package as a file, instead of using npm
     """
-    with tempfile.TemporaryDirectory() as folder:  # a new one: what JupyterLite finds of an earlier build, it believes
+    with tempfile.TemporaryDirectory() as folder:  # a new folder: JupyterLite would reuse files of an earlier build
         work = Path(folder)
         core = work / "static" / "pyodide"
         core.mkdir(parents=True)
@@ -51,7 +51,7 @@ def build(out: Path, pyodide: Path | None = None) -> None:
 
 
 def go_on(folder: Path) -> None:
-    """Run All does not end at a cell that needs NumPy: what comes after it, a quiz for instance, may not."""
+    """Let Run All continue after a cell that needs NumPy: later cells, such as a quiz, may not need it."""
     for path in folder.glob("*.ipynb"):
         notebook = json.loads(path.read_text("utf-8"))
         for cell in notebook["cells"]:
@@ -61,7 +61,7 @@ def go_on(folder: Path) -> None:
 
 
 def configure(work: Path, preloaded: list[str]) -> None:
-    """What JupyterLite is told: where Python is, which extensions there are, and the course's own settings."""
+    """JupyterLite's configuration: the place of Python, the extensions, and the course's own settings."""
     installed = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     own = ROOT / "share" / "jupyterlab"
     extensions = [*(installed / name for name in EXTENSIONS), own / "minigrad-present", HERE / "minigrad-lite"]
@@ -94,7 +94,7 @@ def write(path: Path, content: object) -> None:
 
 
 def serve_offline(made: Path) -> None:
-    """Our service worker in the place of JupyterLite's, which it goes on from; it knows all files by name."""
+    """Our service worker in place of JupyterLite's, which it extends; it lists all files by name."""
     (made / "service-worker.js").rename(made / "jupyterlite-service-worker.js")
     files = sorted(path for path in made.rglob("*") if path.is_file())
     edition = sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:16]

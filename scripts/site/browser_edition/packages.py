@@ -1,9 +1,9 @@
 """The packages that Python loads in the browser: wheels, and a lock of our own that names these and no others.
 
-Pyodide's lock names 350 packages on a CDN, and some of them are too old. Of those in wheels.lock pip fetches the very
-files, by their sha256. The kernel starts with all of them, and so no wheel has to say what it needs. The course's own
-holds the engine and what `check` knows, as the one that pip installs does, and of lessons the runs that a browser
-cannot make: the rest is the site's contents.
+Pyodide's lock names 350 packages on a CDN, and some of them are too old. pip fetches the files in wheels.lock, checked
+by sha256. The kernel starts with all of them, so wheels need not declare dependencies. The course's own wheel has the
+engine and the data of `check`, as in the pip package, and stored runs of lessons that a browser cannot make; everything
+else is in the site's contents.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .pyodide_core import CACHE, VERSION
 
 WANTED = Path(__file__).with_name("wheels.lock")
 PACKAGE = Path(minigrad.__file__).parent
-COMPILED = ("numpy", "ml-dtypes", "matplotlib")  # which are for the browser in a Pyodide distribution, and nowhere else
+COMPILED = ("numpy", "ml-dtypes", "matplotlib")  # built for the browser only in a Pyodide distribution
 LEFT_OUT = (
     "{} is not in this site, which runs lesson 01, what of 00 and 02 needs no arrays, and exercise 01: for the rest "
     "install the course, python -m pip install minigrad-course, or open a site that has NumPy (--pyodide)"
@@ -35,7 +35,7 @@ LEFT_OUT = (
 
 
 def collect(folder: Path, known: dict[str, Any], distribution: Path | None) -> list[str]:
-    """Write wheels and lock into the folder; the names of all, which the kernel starts with."""
+    """Write wheels and lock into the folder; returns the names of all packages to load at start."""
     for wheel in [*fetched(), *of_the_kernel()]:
         shutil.copy(wheel, folder)
     course(folder, {} if distribution else stand_ins())
@@ -51,7 +51,7 @@ def collect(folder: Path, known: dict[str, Any], distribution: Path | None) -> l
 
 
 def fetched() -> list[Path]:
-    """The wheels of wheels.lock, from the package index or as they were fetched before."""
+    """The wheels of wheels.lock, from the package index or from an earlier fetch."""
     folder = CACHE / sha256(WANTED.read_bytes()).hexdigest()[:16]
     if not folder.is_dir():
         new = folder.with_suffix(".new")
@@ -64,21 +64,21 @@ def fetched() -> list[Path]:
 
 
 def of_the_kernel() -> list[Path]:
-    """What the kernel brings along, for the widgets of this decade."""
+    """The kernel's own wheels, without the old widgetsnbextension 3."""
     share = Path(sys.prefix) / "share" / "jupyter" / "labextensions" / "@jupyterlite" / "pyodide-kernel-extension"
     return [wheel for wheel in sorted((share / "static" / "pypi").glob("*.whl")) if "nbextension-3" not in wheel.name]
 
 
 def stand_ins() -> dict[str, bytes]:
-    """Modules that say that they are not there."""
+    """Stub modules that raise an error on import."""
     modules = [name.replace("-", "_") for name in COMPILED]
     return {f"{m}.py": f"raise ModuleNotFoundError({LEFT_OUT.format(m)!r}, name={m!r})\n".encode() for m in modules}
 
 
 def course(folder: Path, beside: dict[str, bytes]) -> Path:
-    """The course's wheel: the package as it is here, without what only a checkout or a server has.
+    """The course's wheel: the package of this checkout, without parts for a checkout or a server.
 
-    beside    more files, by their names
+    beside    further files by name
     """
     files = [path for path in sorted(PACKAGE.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     inside = {path.relative_to(PACKAGE.parent).as_posix(): path.read_bytes() for path in files}
@@ -96,7 +96,7 @@ def course(folder: Path, beside: dict[str, bytes]) -> Path:
 
 
 def recorded() -> Iterator[tuple[str, bytes]]:
-    """Cells of many processes, with what came out: `%%parallel` shows it where none can be started."""
+    """Stored outputs of `%%parallel` cells, which it shows where no processes can start."""
     for path in sorted((lessons.course() / "lessons").glob("*.ipynb")):
         whole = json.loads(path.read_text("utf-8"))["cells"]
         cells = [cell for cell in whole if "".join(cell["source"]).startswith("%%parallel")]
@@ -105,7 +105,7 @@ def recorded() -> Iterator[tuple[str, bytes]]:
 
 
 def compiled(distribution: Path, known: dict[str, Any]) -> dict[str, Any]:
-    """NumPy and what it comes with, as Pyodide's lock has them, of a distribution that is the very one of that lock."""
+    """NumPy and its dependencies, from the Pyodide distribution that belongs to the lock."""
     found: dict[str, Any] = {}
     todo = list(COMPILED)
     while todo:
@@ -115,14 +115,12 @@ def compiled(distribution: Path, known: dict[str, Any]) -> dict[str, Any]:
     for entry in found.values():
         path = distribution / entry["file_name"]
         if not path.is_file() or sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
-            raise RuntimeError(
-                f"--pyodide wants a Pyodide {VERSION} distribution, and {path} is not the one of its lock"
-            )
+            raise RuntimeError(f"--pyodide needs a Pyodide {VERSION} distribution, and {path} does not match its lock")
     return found
 
 
 def locked(wheel: Path) -> dict[str, Any]:
-    """What a lock says of a wheel."""
+    """A lock's entry for a wheel."""
     name, version, *_ = parse_wheel_filename(wheel.name)
     about = {"name": name, "version": str(version), "file_name": wheel.name, "install_dir": "site"}
     kind = {"package_type": "package", "unvendored_tests": False, "imports": [], "depends": []}

@@ -1,10 +1,10 @@
-// The site without a network: a file that was fetched once is kept, and when the page says "keep", so are all others.
-// What the kernel asks of the page, as its drive, is JupyterLite's own service worker's, which comes after this one.
+// Offline use of the site: each fetched file is cached, and on the message "keep" so are all others. Requests of the
+// kernel to the page, such as its drive, go to JupyterLite's own service worker, which follows this one.
 
-{ // for the other one has names of its own
+{ // a block, because the other service worker has global names too
   const CACHE = "minigrad-" + "EDITION";
   const FILES = ["FILES"];
-  const interrupted = new Set(); // sessions whose running cell is to end, and has not yet asked
+  const interrupted = new Set(); // sessions whose running cell must end, and has not polled yet
 
   const inside = (url) => url.href.startsWith(registration.scope) && !/\/api\/(drive|stdin|service-worker)/.test(url.pathname);
 
@@ -17,7 +17,7 @@
     return answer;
   }
 
-  async function keep() { // a file that does not come within two minutes is left out
+  async function keep() { // a file that takes longer than two minutes is skipped
     for (const name of FILES) {
       const signal = AbortSignal.timeout(120_000);
       await kept(new Request(new URL(name, registration.scope), { signal })).catch(() => null);

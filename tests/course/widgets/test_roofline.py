@@ -118,7 +118,7 @@ def test_of_many_ops_those_that_take_longest_are_shown():
 
     assert [row[0] for row in first.rows[:3]] == ["257. x", "214. x", "171. x"]  # 300, 299, 298 µs
     assert len(first.rows) == len(second.rows) == 20
-    assert "The 20 that take longest, 13% of the time" in first.note
+    assert "The 20 slowest ops take 13% of the time" in first.note
     assert len(roof.table("as written", 300).rows) == 300
     (chart,) = roof.charts
     heights = [float(y) for y in re.findall(r'class="mg-halo" x="[-\d.]+" y="([-\d.]+)"', chart)]
@@ -175,9 +175,9 @@ def test_what_has_no_roofline_is_refused_in_words(args, error, match):
 
 def test_a_machine_has_speeds():
     assert repr(MACHINE) == "Machine(peak=100 GFLOP/s, memory=10 GB/s, cache=100 GB/s, call=1 µs)"
-    with pytest.raises(ValueError, match="speeds above 0"):
+    with pytest.raises(ValueError, match="speeds must be above 0"):
         Machine(0, 0, 0, 0)
-    with pytest.raises(TypeError, match=r"what Machine\.measured"):
+    with pytest.raises(TypeError, match=r"as Machine\.measured"):
         mg.profiler.roofline(f, X, machine=5)
 
 

@@ -40,7 +40,7 @@ def check_odd_dtypes():
             reduce(mg.tensor([True]))
         with pytest.raises(DTypeError, match="no integer"):
             reduce(mg.tensor([1]), AVG)
-        with pytest.raises(TypeError, match="is one of"):
+        with pytest.raises(TypeError, match="must be one of"):
             reduce(mg.ones(2), "sum")
 
 
@@ -60,7 +60,7 @@ def check_what_may_not_be_written_is_refused():
         reduced(np.ones(2))
     with pytest.raises(DistributedError, match="what new_group"):
         dist.all_reduce(mg.ones(2), group="evens")
-    with pytest.raises(DistributedError, match=r"rank \d is this process itself"):
+    with pytest.raises(DistributedError, match=r"rank \d is this process, "):
         dist.send(mg.ones(2), RANK)
     for transformed in (mg.function, mg.func.vmap):
         with pytest.raises(GraphError, match="is an op, and part of the graph"):

@@ -215,7 +215,7 @@ def check_a_stage_that_gives_no_tensors_is_refused():
     pipe = dist.ScheduleGPipe(dist.PipelineStage(Words(), RANK, P), M, loss_fn)
     pipe.group.timeout = 0.3
     x, target = data()
-    error, words = (TypeError, "gave 'words'") if FIRST else (DistributedError, "waited 0.3 s in recv")
+    error, words = (TypeError, "returned 'words'") if FIRST else (DistributedError, "waited 0.3 s in recv")
     with pytest.raises(error, match=words):
         fed(pipe, x, target)
 

@@ -298,11 +298,11 @@ def check_what_would_be_wrong_is_refused():
     inner = nn.Sequential(FullyShardedDataParallel(nn.Linear(2, 2)), nn.Linear(2, 2))
     with pytest.raises(ValueError, match="one sharding_strategy"):
         FullyShardedDataParallel(inner, None, ShardingStrategy.NO_SHARD)
-    with pytest.raises(ValueError, match="call it as it is"):
+    with pytest.raises(ValueError, match="call it directly"):
         FullyShardedDataParallel(nn.ReLU())
     _, many, batch = sharded(mlp, ShardingStrategy.SHARD_GRAD_OP)
     many.float()
-    with pytest.raises(DistributedError, match="make it anew"):
+    with pytest.raises(DistributedError, match="wrap it again"):
         many(mg.tensor(x))
     with pytest.raises(TypeError, match="LBFGS looks at all"):
         ZeroRedundancyOptimizer(mlp()[0].parameters(), mg.optim.LBFGS)

@@ -1,5 +1,5 @@
-// What a page of the book does: widgets are loaded when the reader comes near, words explain themselves, and what
-// scrolls sideways can be scrolled by keys. modelOf, which stands in for a kernel, is in model.js.
+// The script of a book page: it loads widgets when the reader scrolls near, explains glossary words, and lets keys
+// scroll wide blocks. modelOf, which stands in for a kernel, is in model.js.
 
 const shelf = (window.shelf = {});
 const files = new URL("files/", document.currentScript.src);
@@ -28,14 +28,14 @@ const near = new IntersectionObserver((seen) => {
   }
 }, { rootMargin: "600px" });
 
-// Keys scroll only what can have the focus.
+// Keys scroll only elements that can have the focus.
 function reachable() {
   for (const box of document.querySelectorAll("pre, .output, .table-wrapper, .scrolls, .math-wrapper")) {
     if (box.scrollWidth > box.clientWidth && !box.closest(".mg-widget")) box.tabIndex = 0;
   }
 }
 
-// Opened from a disk, a page may not load what the browser edition is made of.
+// A page opened from disk may not load the files of the browser edition.
 if (location.protocol === "file:") {
   for (const link of document.querySelectorAll('[target="run"]')) {
     link.removeAttribute("href");
@@ -44,15 +44,15 @@ if (location.protocol === "file:") {
   document.querySelector(".ways")?.append("What runs needs a web server: python -m http.server in this folder is one.");
 }
 
-// Widgets ask JupyterLab for the theme: the book answers in its place.
+// Widgets read JupyterLab's theme attribute: the book sets it.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 function theme() {
   const { theme: chosen } = document.body.dataset;
   document.body.dataset.jpThemeLight = String(chosen === "auto" ? !dark.matches : chosen !== "dark");
 }
 
-// A word of the glossary says what it means, to the pointer and to the keyboard; the browser puts it beside the word,
-// where there is room. Escape sends it away.
+// Glossary words show their meaning on hover and on focus; the browser places it next to the word, where there is room.
+// Escape hides it.
 const note = Object.assign(document.createElement("div"), { id: "meaning", role: "tooltip", popover: "manual" });
 document.body.append(note);
 function explain({ type, target, key = "Escape" }) {

@@ -1,17 +1,17 @@
-// How cells run in the browser edition, and what it opens: an extension of JupyterLab that needs no bundler.
+// A JupyterLab extension without a bundler: how cells run in the browser edition, and which files it opens.
 
 (() => {
   const NAME = "minigrad-lite";
-  const KEEP_MS = 20_000; // until the first results are there; then the rest of the site is fetched, to be kept
-  const NARROW = 600; // pixels, where the list of files would leave no room for a notebook
+  const KEEP_MS = 20_000; // time for the first results; then the rest of the site is fetched and cached
+  const NARROW = 600; // pixels: below this width the file list leaves no room for a notebook
   let scope;
 
   const shared = async (name) => (await Object.values(scope[name])[0].get())();
 
-  // A cell is sent when the kernel is there and the cell before it is done: a cell for which there is no kernel yet is
-  // dropped by JupyterLab, and those that wait for one that ends in an error by JupyterLite, though it be meant to.
+  // Send a cell when the kernel is ready and the cell before it is done. JupyterLab drops cells that are sent without a
+  // kernel; JupyterLite drops cells that wait for one that ends in an error, even an expected one.
   const inTurn = (runCell) => {
-    const last = new WeakMap(); // context → whether the cell that was asked for last has run
+    const last = new WeakMap(); // context → promise of whether the last requested cell ran
     const ran = async (options, before) => {
       const { model } = options.cell;
       if (!(await before) || options.cell.isDisposed) {
@@ -35,19 +35,19 @@
     };
   };
 
-  // JupyterLab opens its list of files with each file that an address names: here not before the first touch.
+  // JupyterLab opens its file list with each file named in the address: here not before the first touch.
   const keepClosed = (shell) => {
     const close = () => { if (!shell.leftCollapsed) shell.collapseLeft(); };
     shell.layoutModified.connect(close);
     window.addEventListener("pointerdown", () => shell.layoutModified.disconnect(close), { once: true, capture: true });
   };
 
-  // An address that names a notebook opens it alone. JupyterLab would first restore the notebooks of the last visit, start
-  // Python once for each of them, and, where that is slow, put their layout over the notebook that the address names.
+  // An address that names a notebook opens only that one. JupyterLab would first restore the notebooks of the last
+  // visit, start Python once for each, and, if that is slow, put their layout over the named notebook.
   const closeTabsOfLastVisit = async ({ workspaces }) => {
     if (!new URLSearchParams(window.location.search).has("path")) return;
     const workspace = await workspaces.fetch("default"), { data } = workspace, layout = data["layout-restorer:data"];
-    for (const key of Object.keys(data)) if (data[key]?.data) delete data[key]; // what opens a tab
+    for (const key of Object.keys(data)) if (data[key]?.data) delete data[key]; // the entries that open tabs
     if (layout) layout.main = null;
     await workspaces.save("default", workspace);
   };
