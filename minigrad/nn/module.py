@@ -39,6 +39,18 @@ def array_of(value: Any) -> Any:
     return value.value if isinstance(value, Tensor) else np.asarray(value)
 
 
+def array_faults(tensors: Mapping[str, Tensor], arrays: Mapping[str, Any]) -> list[str]:
+    """A line for each array that cannot be copied into the tensor of its name: another shape, or a foreign dtype."""
+    pairs = [(name, tensors[name], array) for name, array in arrays.items()]
+    shapes = [f"{name} is {x.shape} here and {array.shape} there" for name, x, array in pairs if array.shape != x.shape]
+    dtypes = [
+        f"{name} has dtype {x.dtype} here and {array.dtype} in the state"
+        for name, x, array in pairs
+        if array.dtype.kind in "OSUMm" or "c" == array.dtype.kind != x.dtype.kind
+    ]
+    return shapes + dtypes
+
+
 class Hook(NamedTuple):
     """A function, and when a module calls it."""
 
@@ -212,20 +224,9 @@ class Module(Tree):
         missing = [name for name in mine if name not in state_dict]
         unexpected = [name for name in state_dict if name not in mine]
         values = {name: array_of(state_dict[name]) for name in mine if name in state_dict}
-        faults = [
-            f"{name} is {mine[name].shape} here and {value.shape} there"
-            for name, value in values.items()
-            if value.shape != mine[name].shape
-        ]
-        faults += [
-            f"{name} has dtype {mine[name].dtype} here and {value.dtype} in the state"
-            for name, value in values.items()
-            if value.dtype.kind in "OSUMm" or "c" == value.dtype.kind != mine[name].dtype.kind
-        ]
-        for what, names in (("missing", missing), ("unexpected", unexpected)) if strict else ():
-            if names:
-                faults.append(f"{what}: {', '.join(map(str, names))}")
-        if faults:
+        faults = array_faults(mine, values)
+        named = {"missing": missing, "unexpected": unexpected} if strict else {}
+        if faults := faults + [f"{what}: {', '.join(map(str, names))}" for what, names in named.items() if names]:
             way = "; strict=False passes over names that do not match" if strict and (missing or unexpected) else ""
             head = f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:"
             raise StateError("\n  ".join([head, *faults]))
@@ -263,7 +264,7 @@ class Module(Tree):
                 if module._buffers.get(name, True):
                     yield dotted(path, name), x
 
-    # -- all at once ----------------------------------------------------------------------------
+    # -- operations on the whole tree -------------------------------------------------------------
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Call fn on each submodule, then on this module. Initialisers are applied this way."""

@@ -316,22 +316,22 @@ class Optimizer(Stateful):
         options = [loaded_options(self.name, group, loaded) for group, loaded in zip(self.param_groups, groups)]
         for group, loaded in zip(self.param_groups, options):
             self.check({**group, **loaded})
-        numbers = [i for group in groups for i in group["params"]]
-        if len({*numbers}) < len(numbers) or not state.keys() <= {*numbers}:
-            raise ValueError(
-                f"{self.name}: the groups of this state list parameters {numbers}, but it has entries for {[*state]}"
-            )
-        owners = [{**group, **loaded} for group, loaded in zip(self.param_groups, options) for _ in group["params"]]
-        fitting = [
-            (p, fit_state(self, p, state[i], group))
-            for i, p, group in zip(numbers, self.parameters(), owners)
-            if i in state
-        ]
+        fitting = self._fit_states([i for group in groups for i in group["params"]], state, options)
         self.state.clear()
         self.state.update(fitting)
         for group, loaded in zip(self.param_groups, options):
             group.pop("initial_lr", None)  # absent from a saved group that was added after its schedule
             group |= loaded
+
+    def _fit_states(self, numbers: list[Any], state: Mapping[Any, State], options: list[Group]) -> list[Any]:
+        """(parameter, state) for each parameter that has an entry, by its number, in a saved state."""
+        if len({*numbers}) < len(numbers) or not state.keys() <= {*numbers}:
+            raise ValueError(
+                f"{self.name}: the groups of this state list parameters {numbers}, but it has entries for {[*state]}"
+            )
+        owners = [{**group, **loaded} for group, loaded in zip(self.param_groups, options) for _ in group["params"]]
+        entries = zip(numbers, self.parameters(), owners)
+        return [(p, fit_state(self, p, state[i], group)) for i, p, group in entries if i in state]
 
     def check(self, options: Group) -> None:
         """Raises ValueError if options contradict each other."""
@@ -392,7 +392,7 @@ def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> S
                 raise ValueError(f"{name!r} in the state of {optimizer.name} must be a count, got {x!r:.80}")
             state[name] = int(array) if name == "step" else float(array)
         elif array.shape != (shape := optimizer.shape(p, name)):
-            raise ShapeError(f"the state of {p.spec} has an {name} of {shape}, and here {name} is {array.shape}")
+            raise ShapeError(f"{name} in the state of {p.spec} must have the shape {shape}, got {array.shape}")
         else:
             state[name] = array.astype(dtype)
     return state

@@ -311,25 +311,32 @@ def update(
     gradient_of = {id(p): g for p, g in pairs}
     changes: list[tuple[Any, Any]] = []
     builder.note_read(optimizer, "groups()")
-    for options in vars(optimizer)["param_groups"]:
-        ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
-        names = moving_options(optimizer, options)
-        moving = {name: builder.lift(option_tensor(optimizer, options, name)).astype(float) for name in names}
+    for group in vars(optimizer)["param_groups"]:
+        ps = [p for p in group["params"] if gradient_of.get(id(p)) is not None]
+        names = moving_options(optimizer, group)
+        moving = {name: builder.lift(option_tensor(optimizer, group, name)).astype(float) for name in names}
         for company in counting_together(optimizer, ps):
-            counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
-            refuse_overlap(builder, counts)
-            for count in counts.values():
-                if isinstance(count, StateSlot):
-                    builder.note_read(count, "together")
-            state: State = {name: builder.lift(count) for name, count in counts.items()}
-            there, home = next((n.device for n in state.values()), CPU), company[0].device
-            optimizer.count(state, insert_symbols(options, moving, there))
-            changes += [(count, state[name]) for name, count in counts.items()]
-            state, settings = {name: n.to(home) for name, n in state.items()}, insert_symbols(options, moving, home)
+            state, counted = count_step(optimizer, builder, company, group, moving)
+            home = company[0].device
+            changes += counted
+            state, options = {name: n.to(home) for name, n in state.items()}, insert_symbols(group, moving, home)
             for p in company:
                 with on_worker(p.node.worker if isinstance(p, GraphVariable) else None):
-                    changes += move_parameter(optimizer, builder, p, gradient_of[id(p)], options, settings, state)
+                    changes += move_parameter(optimizer, builder, p, gradient_of[id(p)], group, options, state)
     return [give(place, value) for place, value in changes]
+
+
+def count_step(optimizer: Optimizer, builder: GraphBuilder, company: list[Any], group: Group, moving: Group) -> Any:
+    """Count a step of parameters that share a count. Returns their counters, and a list of (place, new value)."""
+    counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
+    refuse_overlap(builder, counts)
+    for count in counts.values():
+        if isinstance(count, StateSlot):
+            builder.note_read(count, "together")
+    state: State = {name: builder.lift(count) for name, count in counts.items()}
+    there = next((n.device for n in state.values()), CPU)
+    optimizer.count(state, insert_symbols(group, moving, there))
+    return state, [(count, state[name]) for name, count in counts.items()]
 
 
 def move_parameter(

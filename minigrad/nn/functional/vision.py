@@ -45,12 +45,7 @@ def interpolate(
     """
     x = operand(input)
     n = x.ndim - 2
-    if mode not in MODES or MODES[mode] not in (None, x.ndim) or not 1 <= n <= 3:
-        raise ShapeError(f"interpolate has {', '.join(MODES)}, each for its number of axes: got {mode!r} of {x.spec}")
-    if antialias:
-        raise NotImplementedError("interpolate(antialias=True) is not supported: blur first, as with avg_pool2d")
-    if align_corners is not None and MODES[mode] is None:
-        raise ValueError(f"align_corners is only for the linear and cubic modes, and was given with {mode!r}")
+    check_mode(x, mode, align_corners, antialias)
     if (size is None) == (scale_factor is None):
         raise ValueError(f"interpolate needs a size or a scale_factor, and got {size} and {scale_factor}")
     needed(f"interpolate of {x.spec}, to say which elements are read,", *x.shape[2:])
@@ -62,11 +57,27 @@ def interpolate(
         return adaptive_avg_pool(n, x, lengths)
     real = np.float64 if x.dtype == np.float64 else np.float32
     for i, (m, length, factor) in enumerate(zip(x.shape[2:], lengths, factors)):
-        step = (m - 1) / max(length - 1, 1) if align_corners else m / length
-        if not (align_corners or factor is None or recompute_scale_factor or ignores_factor(mode, n, m, length)):
-            step = 1 / factor
+        by_ratio = recompute_scale_factor or ignores_factor(mode, n, m, length)
+        step = read_step(m, length, None if by_ratio else factor, align_corners)
         x = gathered(x, 2 + i, *reads(mode, m, length, float(real(step)), bool(align_corners), real))
     return x
+
+
+def check_mode(x: Any, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    """Raises ShapeError, ValueError or NotImplementedError if interpolate cannot use the mode with x or the options."""
+    if mode not in MODES or MODES[mode] not in (None, x.ndim) or not 3 <= x.ndim <= 5:
+        raise ShapeError(f"interpolate has {', '.join(MODES)}, each for its number of axes: got {mode!r} of {x.spec}")
+    if antialias:
+        raise NotImplementedError("interpolate(antialias=True) is not supported: blur first, as with avg_pool2d")
+    if align_corners is not None and MODES[mode] is None:
+        raise ValueError(f"align_corners is only for the linear and cubic modes, and was given with {mode!r}")
+
+
+def read_step(m: int, length: int, factor: float | None, align_corners: bool | None) -> float:
+    """The distance in x, along an axis of m elements, between the points that neighbours of the result read."""
+    if align_corners:
+        return (m - 1) / max(length - 1, 1)
+    return m / length if factor is None else 1 / factor
 
 
 def ignores_factor(mode: str, n: int, m: int, length: int) -> bool:
@@ -74,9 +85,7 @@ def ignores_factor(mode: str, n: int, m: int, length: int) -> bool:
     return (length == m and "linear" in mode) or (n == 2 and mode == "nearest" and length in (m, 2 * m))
 
 
-def reads(
-    mode: str, m: int, length: int, step: float, align_corners: bool, real: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
+def reads(mode: str, m: int, length: int, step: float, align_corners: bool, real: Any) -> tuple[np.ndarray, Any]:
     """The elements, of m, that each place of the result reads (taps, length), and their weights; None if all are 1."""
     if mode.startswith("nearest"):
         half = (mode == "nearest-exact") / 2  # ties are rounded as in PyTorch
@@ -113,7 +122,7 @@ def gathered(x: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) 
 
 
 def per_axis(name: str, given: Any, n: int) -> list[Any]:
-    """A list of one number for each of n axes, from such a list or one number for all."""
+    """A list with a number for each of n axes, from a list of n numbers, or from one number for all axes."""
     numbers = list(given) if isinstance(given, Sequence) else [given] * n
     if len(numbers) != n:
         raise ShapeError(f"{name} must be a number, or one for each of {n} axes, got {given}")
@@ -240,9 +249,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
     N, _, *lengths = size
     n = len(lengths)
     if n not in (2, 3) or x.shape != (N, n, n + 1):
-        raise ShapeError(
-            f"affine_grid needs theta (N, n, n + 1) for a size (N, C, *n lengths), and got {x.spec}, {size}"
-        )
+        raise ShapeError(f"affine_grid needs theta (N, n, n + 1), and size (N, C, *n lengths): got {x.spec}, {size}")
     ends = [1.0 if align_corners else 1 - 1 / m for m in lengths]
     axes = [x.lift(np.linspace(-e, e, m) if m > 1 else np.zeros(1)).astype(x.dtype) for e, m in zip(ends, lengths)]
     places = meshgrid(*axes)[::-1]
