@@ -95,7 +95,7 @@ def groups_of(optimizer: str, params: Params) -> list[Group]:
 
 
 def members(optimizer: str, group: Group, options: Group) -> list[Any]:
-    """The parameters of a group. Raises ValueError without parameters or on unknown options, TypeError on non-leaf."""
+    """The parameters of a group. Raises ValueError if it has none or unknown options, TypeError on a non-leaf."""
     if "params" not in group:
         raise ValueError(f'{optimizer} needs groups with the key "params", as {{"params": [w]}}, and got {group!r}')
     if unknown := group.keys() - options.keys() - NOTES:

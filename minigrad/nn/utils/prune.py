@@ -163,7 +163,7 @@ def function(method: type[BasePruningMethod], name: str) -> Callable[..., Any]:
         method.apply(module, name, *args, **options)
         return module
 
-    pruned.__name__, pruned.__doc__ = name, f"{name}(module, name, …), and then {method.__doc__}"
+    pruned.__name__, pruned.__doc__ = name, f"{name}(module, name, …). Further arguments: {method.__doc__}"
     return pruned
 
 

@@ -115,7 +115,7 @@ class GPT(nn.Module):
 
 
 def gpt(name: str = "small", **where: Any) -> GPT:
-    """The GPT-2 with this name; or GPT-3 "175b", but with dense attention in all layers, where every other is banded.
+    """The GPT-2 with this name; or GPT-3, "175b", with dense attention in every layer: in the paper half are banded.
 
                     parameters
         small           124,439,808
