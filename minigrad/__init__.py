@@ -1,19 +1,19 @@
-"""minigrad: an autograd engine to read, and a course on computation graphs to do.
+"""minigrad: a readable autograd engine, and a practical course on computation graphs.
 
-    mg.Value                        the seed: scalars, on one page
-    mg.tensor, mg.Tensor            arrays that remember where they came from
-    mg.exp, mg.cat, mg.where, …     what is done with them, as functions; x.exp() as methods
-    mg.no_grad, mg.autograd         what is recorded; gradients as values, and their referee
-    mg.func                         functions to their derivatives
-    mg.nn, mg.optim, mg.data        networks, trained
-    mg.quantization                 networks in small integers
-    mg.random, mg.device            numbers that are a function of a key; where arrays live
-    mg.compiler                     what a graph becomes: better, planned, compiled
-    mg.ops, mg.laws                 every op, and what it obeys
-    mg.draw, mg.widgets             a graph to look at, and to step through
+    mg.Value                        the smallest engine: scalars, on one page
+    mg.tensor, mg.Tensor            arrays that record how they were computed
+    mg.exp, mg.cat, mg.where, …     operations as functions; x.exp() is the same as a method
+    mg.no_grad, mg.autograd         whether ops are recorded; gradients as values, and a check of them
+    mg.func                         transforms of functions: grad, vjp, jvp, vmap
+    mg.nn, mg.optim, mg.data        networks, optimisers, data
+    mg.quantization                 networks in 8-bit integers
+    mg.random, mg.device            random numbers from a key; the devices that hold arrays
+    mg.compiler                     passes that optimise a graph, plan its memory and compile it
+    mg.ops, mg.laws                 every op, and the laws it obeys
+    mg.draw, mg.widgets             pictures of a graph, and widgets that step through it
 
-The table of contents, name by name, is `__init__.pyi`. A name is loaded when it is first used, so that
-the scalar lessons run where NumPy does not, and `import minigrad` takes no time.
+`__init__.pyi` lists every name. A name is imported on first use: the scalar lessons run without NumPy, and
+`import minigrad` is fast.
 """
 
 import builtins
@@ -24,7 +24,7 @@ from typing import Any
 
 import lazy_loader
 
-ADDRESSES = {  # rooms by their names in `mg`, and of before there were floors: where each is now
+ADDRESSES = {  # module that notebooks import from minigrad → the folder that holds it now
     **dict.fromkeys(("base", "core", "methods", "ops", "random", "tensor"), "engine"),
     **dict.fromkeys(("cuda", "fft", "func", "functions", "linalg", "special"), "api"),
     **dict.fromkeys(("backends", "compiler", "lax"), "graph"),
@@ -35,7 +35,7 @@ ADDRESSES = {  # rooms by their names in `mg`, and of before there were floors: 
 
 
 class Addresses:
-    """Imports `minigrad.onnx` as what it is, `minigrad.files.onnx`, and so each address that notebooks have used."""
+    """Imports `minigrad.onnx` as `minigrad.files.onnx`, and likewise every other old address in ADDRESSES."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
@@ -65,7 +65,7 @@ __version__ = "0.1.0"
 
 _load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [name for name in _names if not hasattr(builtins, name)]  # `import *` leaves Python's own sum and float alone
-vars().setdefault("__lazy_shadowed__", set()).add("tensor")  # a function: no import of minigrad.tensor replaces it
+vars().setdefault("__lazy_shadowed__", set()).add("tensor")  # importing minigrad.tensor must not replace it
 
 
 def __getattr__(name: str) -> Any:

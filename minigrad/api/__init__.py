@@ -1,1 +1,1 @@
-"""What `mg.` is made of: functions, and the namespaces of PyTorch."""
+"""The contents of `mg.`: functions, and PyTorch's namespaces."""

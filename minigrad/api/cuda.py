@@ -1,4 +1,4 @@
-"""Questions that PyTorch programs ask about a GPU: `mg.cuda.is_available()`."""
+"""PyTorch's queries about GPUs: `mg.cuda.is_available()`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["device_count", "is_available", "manual_seed", "manual_seed_all"]
 
 
 def is_available() -> bool:
-    """Whether a GPU can be used here; mg.gpu_status() says why not."""
+    """Whether a GPU can be used here; mg.gpu_status() gives the reason if not."""
     return gpu_status()[0]
 
 
 def device_count() -> int:
-    """How many GPUs are used: one, if there is any."""
+    """The number of GPUs in use: 1 if there is any, else 0."""
     return int(is_available())

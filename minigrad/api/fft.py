@@ -1,4 +1,4 @@
-"""`mg.fft`, as far as it is real: frequencies, and their order. A spectrum is complex, and is refused by name."""
+"""The part of `mg.fft` with real results: frequencies and their order. Transforms are complex, so they are refused."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..engine.tensor.tensor import Tensor
 
 
 def fftfreq(n: int, d: float = 1.0) -> Tensor:
-    """The frequency of each of the n numbers of a spectrum, for samples that are d apart."""
+    """The frequencies of a spectrum of n numbers, for samples at distance d."""
     return Tensor(np.fft.fftfreq(n, d))
 
 
 def rfftfreq(n: int, d: float = 1.0) -> Tensor:
-    """Those from 0 up, which are all that the spectrum of real numbers needs."""
+    """The non-negative frequencies, which suffice for the spectrum of n real numbers."""
     return Tensor(np.fft.rfftfreq(n, d))
 
 
 def fftshift(input: Any, dim: Any = None) -> Any:
-    """Frequency 0 in the middle of some axes, or of all."""
+    """Shift frequency 0 to the middle of some axes, or of all."""
     return shifted(operand(input), dim, lambda n: n // 2)
 
 
 def ifftshift(input: Any, dim: Any = None) -> Any:
-    """Frequency 0 first again."""
+    """Undo fftshift: shift frequency 0 to the start."""
     return shifted(operand(input), dim, lambda n: -(n // 2))
 
 

@@ -1,20 +1,20 @@
-"""Functions to functions: what a derivative is before there are graphs, tapes or `.grad`.
+"""Function transforms: each takes a function and returns its derivative, without graphs, tapes or `.grad`.
 
-    grad(f)(x)              ∇f(x), for an f that gives a number
+    grad(f)(x)              ∇f(x), for an f that returns a number
     vjp(f, x)               f(x), and the map gy → Jᵀ gy: one backward pass for each gy
-    jvp(f, (x,), (dx,))     f(x), and J dx: one forward pass, nothing kept
-    jacrev, jacfwd          J itself, a row or a column at a time
+    jvp(f, (x,), (dx,))     f(x), and J dx: one forward pass, nothing saved
+    jacrev, jacfwd          J itself, by rows or by columns
     hessian                 jacfwd(jacrev(f)): forward over reverse
-    linearize(f, x)         f(x), and the map dx → J dx: f runs once, for however many dx
+    linearize(f, x)         f(x), and the map dx → J dx: f runs once, for any number of dx
     vmap(f)                 f over an axis of its arguments, called once for all slices
     functional_call         a module as a function of its parameters
 
 They nest: `grad(grad(f))` is the second derivative. Arguments and results may be nested tuples, lists and
-dictionaries of tensors. Names and meaning are JAX's, which are torch.func's too.
+dictionaries of tensors. Names and semantics are those of JAX and torch.func.
 
-What a transform differentiates is a fresh alias of its argument. So `grad(lambda y: x * y)(x)` is x, and not
-2x: the x that the function closes over is another, and stands still. (Siskind & Pearlmutter 2005,
-“Perturbation confusion and referential transparency”.)
+A transform differentiates by a fresh alias of each argument. So `grad(lambda y: x * y)(x)` is x and not 2x: the x in
+the closure is another tensor, and constant. (Siskind & Pearlmutter 2005, “Perturbation confusion and referential
+transparency”.)
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from ..tracing.vmap import vmap as vmap
 
 
 def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = (), kwargs: Any = None) -> Any:
-    """module(*args), with other tensors in the place of some of its own.
+    """module(*args), with other tensors in place of some of its own during the call.
 
-    parameters_and_buffers    dotted name → the tensor that stands there meanwhile, wherever its parameter is shared
+    parameters_and_buffers    dotted name → the replacement; a shared parameter is replaced under all its names
     """
     before = {name: module.get_parameter(name) for name in parameters_and_buffers}
     others = {id(x): parameters_and_buffers[name] for name, x in before.items()}
@@ -49,7 +49,7 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: A
     found = {id(x) for _, _, x in held}
     if computed := [name for name, x in before.items() if id(x) not in found]:
         raise StateError(
-            f"functional_call replaces what a module holds, and it computes {computed}, as weight_orig * …"
+            f"functional_call cannot replace {computed}, which the module computes, like weight_orig * weight_mask"
         )
     try:
         for attributes, name, x in held:
@@ -65,9 +65,9 @@ Argnums = int | Sequence[int]
 
 
 def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """∇f: the gradient of a number f(…) by the arguments of those positions.
+    """∇f: the gradient of a number f(…) by the arguments at the positions argnums.
 
-    has_aux    f gives (number, anything), and ∇f gives (gradient, anything)
+    has_aux    whether f returns (number, anything), and ∇f (gradient, anything)
     """
 
     @wraps(f)
@@ -88,7 +88,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
         if not isinstance(y, Operand) or y.size != 1:
             raise NoGradientError(
-                f"grad() is of functions that give a tensor of one number, and this one gave {y!r}: "
+                f"grad() needs a function that returns a tensor of one number, and this one returned {y!r}: "
                 + ("see jacrev()" if isinstance(y, Operand) else "item(), float() and numpy() leave the graph")
             )
         gs = level.pulled([y], [None])
@@ -111,7 +111,7 @@ def grad_and_value(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """f(*primals), and the function gy → Jᵀ gy, a tuple with one entry for each primal; and what else f gave."""
+    """f(*primals), and the function gy → Jᵀ gy, a tuple with one entry for each primal; with has_aux also f's aux."""
     level = Level(primals)
     y, aux = level.run(f, level.trees, {}, has_aux)
     ys = leaves(y)
@@ -125,9 +125,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
-    """f(*primals), and J dx: how it moves when each primal moves by its tangent; and what else f gave."""
+    """f(*primals), and J dx, its directional derivative along the tangents dx; with has_aux also f's aux."""
     if modes.current.mode.builder is not None:
-        y, push, *rest = linearize(f, *primals, has_aux=has_aux)  # backward twice: the passes leave one way of it
+        y, push, *rest = linearize(f, *primals, has_aux=has_aux)  # backward twice; graph passes remove the rest
         return y, push(*tangents), *rest
     with modes.in_mode(tracked=False):
         xs = [operand(x).apply(Alias()) for x in leaves(primals)]
@@ -142,9 +142,9 @@ def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_au
 
 
 def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """f(*primals), and dx → J dx: f runs once, and each dx costs one pass over what was recorded; what else f gave.
+    """f(*primals), and dx → J dx; with has_aux also f's aux. f runs once, and each dx costs one pass over the record.
 
-    Backward twice is forward: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
+    Two backward passes make a forward one: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
     """
     with recorded():
         level = Level(primals)
@@ -167,7 +167,7 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The Jacobian by reverse mode, of shape (*f(…).shape, *argument.shape): one backward pass for each output element.
 
-    Of several outputs by several arguments: the structure of the outputs, with that of the arguments for leaves.
+    For several outputs and arguments, the result has the structure of the outputs, and each leaf that of the arguments.
     """
 
     @wraps(f)
@@ -189,7 +189,7 @@ def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
 
 
 def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The Jacobian by its columns, with the shape and structure of jacrev: f runs once, and is linearized."""
+    """The Jacobian by forward mode, column by column, in the shape and structure of jacrev. f runs once."""
 
     @wraps(f)
     def jacobian(*args: Any, **options: Any) -> Any:
@@ -201,7 +201,7 @@ def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
         xs = [operand(x) for x in leaves(shape)]
 
         def columns(i: int) -> list[Any]:
-            """∂y/∂xs[i] for each leaf of y: what becomes of the unit vectors of xs[i], the others standing still."""
+            """∂y/∂xs[i] for each leaf of y: J dx for the unit vectors dx of xs[i], and 0 for the other arguments."""
 
             def moved(dx: Any) -> list[Any]:
                 return leaves(push(*planted(shape, iter([dx if j == i else zeros_like(x) for j, x in enumerate(xs)]))))
@@ -226,48 +226,48 @@ def hessian(f: Function, argnums: Argnums = 0) -> Function:
 
 
 class Level:
-    """One derivative being taken: fresh aliases of its arguments, and the graph from there."""
+    """The computation of one derivative: fresh aliases of the arguments, and the graph recorded from them."""
 
     def __init__(self, args: Sequence[Any]):
-        self.keeps = modes.current.mode.recording  # then gradients can be differentiated from outside
+        self.keeps = modes.current.mode.recording  # whether gradients must stay differentiable from outside
         self.shape = tuple(args)
         with recorded():
             self.xs = [fresh(operand(x)) for x in leaves(self.shape)]
         self.trees = planted(self.shape, iter(self.xs))
 
     def run(self, f: Function, args: Sequence[Any], options: dict[str, Any], has_aux: bool = False) -> tuple[Any, Any]:
-        """f's result, recorded, also within no_grad; and what else it gave."""
+        """Call f, recorded even inside no_grad. Returns its result and its aux."""
         with recorded():
             value = f(*args, **options)
         y, aux = value if has_aux else (value, None)
         return y, planted(aux, map(self.let_go, leaves(aux)))
 
     def pulled(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
-        """The gradients by the arguments, in their structure; zeros where there are none."""
+        """The gradients by the arguments, in their structure; zeros for arguments that have none."""
         gxs = gradients(ys, [x.node for x in self.xs], gys, retain or self.keeps, self.keeps)
         given = [zeros_like(x) if gx is None else self.let_go(gx) for x, gx in zip(self.xs, gxs)]
         return list(planted(self.shape, iter(given)))
 
     def let_go(self, y: Any) -> Any:
-        """y; without its history, if nothing there is of interest outside this level."""
+        """y, without its history if nothing in it matters outside this level."""
         return let_go(y, [x.node for x in self.xs], self.keeps)
 
     def close(self) -> None:
-        """The derivative is taken: nobody will ask for another by these aliases."""
+        """Mark the aliases as no longer needing a gradient, since the derivative is complete."""
         for x in self.xs:
             if isinstance(x.node, Source):
                 x.node.needs_grad = False
 
 
 def positions(argnums: Argnums, args: tuple[Any, ...]) -> list[int]:
-    """Which arguments those are, counted from the left. Raises ShapeError where there is none of that number."""
+    """argnums as a list of non-negative positions. Raises ShapeError if there is no such positional argument."""
     chosen = [argnums] if isinstance(argnums, int) else list(argnums)
     if not all(-len(args) <= i < len(args) for i in chosen):
-        raise ShapeError(f"argnums={argnums} asks for an argument by position, and {len(args)} came by position")
+        raise ShapeError(f"argnums={argnums} names positional arguments, and there are only {len(args)}")
     return [i % len(args) for i in chosen]
 
 
 def with_arguments(args: tuple[Any, ...], places: list[int], new: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments, those in some places replaced."""
+    """The arguments, with those at `places` replaced."""
     replaced = dict(zip(places, new))
     return tuple(replaced.get(i, x) for i, x in enumerate(args))

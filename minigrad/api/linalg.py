@@ -1,4 +1,4 @@
-"""`mg.linalg`, with `torch.linalg`'s names and arguments: matrices lie in the last two axes, the rest is a batch."""
+"""`mg.linalg`, with `torch.linalg`'s names and arguments: matrices are in the last two axes, the rest is a batch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ eigvalsh = function(Operand.eigvalsh)
 
 
 def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """X with A X = B, or X A = B if not left, for A triangular; its other triangle is not read."""
+    """X with A X = B, or X A = B if not left, for a triangular A, whose other triangle is ignored."""
     return operand(A).solve_triangular(B, upper, left, unitriangular)
 
 
@@ -40,7 +40,7 @@ def multi_dot(tensors: Any) -> Any:
 
 
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
-    """x × y along an axis of length 3, the last if none is said."""
+    """The cross product x × y along an axis of length 3, by default the last."""
     return algebra.cross(input, other, dim)
 
 
@@ -52,12 +52,12 @@ def vecdot(x: Any, y: Any, dim: int = -1) -> Any:
 
 
 def diagonal(A: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """The diagonal of the matrices in two axes, the last two if none are named."""
+    """The diagonal of the matrices in two axes, by default the last two."""
     return operand(A).diagonal(offset, dim1, dim2)
 
 
 def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) -> Any:
-    """(Σ |x|ᵖ)^(1/p) for p = ord; the largest |x| for inf, the smallest for −inf, how many are not 0 for 0."""
+    """(Σ |x|ᵖ)^(1/p) for p = ord; for inf the largest |x|, for −inf the smallest, for 0 the number of nonzeros."""
     return operand(x).norm(ord, dim, keepdim)
 
 
@@ -67,7 +67,7 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepd
 
     'fro'      √ Σ x²
     1, −1      the largest, the smallest sum of |x| in a column
-    inf, −inf  the same in a row
+    inf, −inf  the largest, the smallest sum of |x| in a row
     2, −2      the largest, the smallest singular value
     'nuc'      the sum of the singular values
     """
@@ -84,12 +84,12 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepd
         sums = x.abs().sum(-2 if abs(ord) == 1 else -1)
         y = sums.amax(-1) if ord > 0 else sums.amin(-1)
     else:
-        raise ValueError(f"matrix_norm knows 'fro', 'nuc', 1, −1, 2, −2, inf and −inf, and got {ord!r}")
+        raise ValueError(f"matrix_norm has 'fro', 'nuc', 1, −1, 2, −2, inf and −inf, and got {ord!r}")
     return y.reshape(tuple(1 if a in (rows, columns) else n for a, n in enumerate(A.shape))) if keepdim else y
 
 
 def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
-    """vector_norm, or matrix_norm where ord is a word, or two axes or a matrix come with an ord."""
+    """vector_norm; or matrix_norm if ord is a string, or if ord is given for a matrix or for two axes."""
     A = operand(input)
     if ord is None:
         return A.norm(2, dim, keepdim)
@@ -99,9 +99,9 @@ def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) ->
 
 
 def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
-    """How many singular values are above atol, and above rtol times the largest: by default ε times the longer side.
+    """The number of singular values above atol and above rtol times the largest. By default rtol is ε · max(m, n).
 
-    atol, rtol    numbers, or tensors with one for each matrix
+    atol, rtol    numbers, or tensors with one number for each matrix
     """
     A = operand(A).real_valued()
     low, share = (A.lift(0.0 if t is None else t).astype(A.dtype).unsqueeze(-1) for t in (atol, rtol))
@@ -112,7 +112,7 @@ def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
 
 
 def cond(A: Any, p: Any = None) -> Any:
-    """‖A‖ ‖A⁻¹‖, how much a relative error may grow in solve, by the norm p; None is 2, of the singular values."""
+    """The condition number ‖A‖ ‖A⁻¹‖ in the norm p (None means 2), which bounds how relative errors grow in solve."""
     if p in (None, 2, -2):
         values = svdvals(A)
         return values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0]
@@ -129,9 +129,9 @@ Solved = namedtuple("Solved", "result info")
 
 
 def svd(A: Any, full_matrices: bool = True) -> SVD:
-    """A = U diag(S) Vh: orthonormal columns, singular values from the largest down, orthonormal rows.
+    """A = U diag(S) Vh, with orthonormal columns in U and rows in Vh, and singular values S in descending order.
 
-    full_matrices    U and Vh square, by columns and rows that have no gradient
+    full_matrices    make U and Vh square; the added columns and rows have no gradient
     """
     A = operand(A)
     U, S, V = A.apply(ops.Svd()).split((A.shape[-2], 1, A.shape[-1]), -2)
@@ -142,23 +142,23 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
 
 
 def svdvals(A: Any) -> Any:
-    """The singular values of A, from the largest down."""
+    """The singular values of A in descending order."""
     return svd(A, False).S
 
 
 def qr(A: Any, mode: str = "reduced") -> QR:
-    """A = Q R: orthonormal columns, and an upper triangle; mode="complete" has a square Q, and "r" none."""
+    """A = Q R, with orthonormal columns in Q and an upper triangular R. mode="complete" makes Q square, "r" empty."""
     A = operand(A)
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"qr knows the modes 'reduced', 'complete' and 'r', and got {mode!r}")
+        raise ValueError(f"qr has the modes 'reduced', 'complete' and 'r', and got {mode!r}")
     Q = A[..., : min(A.shape[-2:])].apply(ops.Orthonormal(mode == "complete"))
     return QR(Q[..., :0] if mode == "r" else Q, (Q.mT @ A).triu())
 
 
 def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
-    """L and U of A = P L U in one matrix, without the ones of L; and pivots, which say P: for lu_solve, lu_unpack."""
+    """L and U of A = P L U in one matrix, without the ones of L, and the pivots of P; for lu_solve and lu_unpack."""
     if not pivot:
-        raise ValueError("without pivots the smallest of numbers may be divided by: use pivot=True")
+        raise ValueError("lu without pivoting is unstable, since it may divide by tiny numbers: use pivot=True")
     A = operand(A)
     (m, n), pivots = A.shape[-2:], A.apply(ops.Pivots())
     y = (pivots.apply(ops.Exchanged(m)).unsqueeze(-1) == np.arange(m)).astype(A.dtype) @ A
@@ -172,7 +172,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
 
 
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
-    """P, L and U of what lu_factor gave; what is not unpacked is empty."""
+    """P, L and U from the results of lu_factor. Those that are not unpacked are empty."""
     LU, pivots = operand(LU_data), operand(LU_pivots)
     (m, n), nothing = LU.shape[-2:], LU.flatten()[:0]
     P = (pivots.apply(ops.Exchanged(m)).unsqueeze(-2) == np.arange(m)[:, None]).astype(LU.dtype)
@@ -181,7 +181,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
 
 
 def lu(A: Any, *, pivot: bool = True) -> PLU:
-    """A = P L U: rows in another order, a lower triangle with ones on its diagonal, and an upper one."""
+    """A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
     return lu_unpack(*lu_factor(A, pivot=pivot))
 
 
@@ -190,7 +190,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> L
 
 
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
-    """X with A X = B, or X A = B if not left, of the A (or with adjoint of the Aᵀ) whose factors lu_factor gave."""
+    """X with A X = B, or X A = B if not left, for the factors of A from lu_factor; adjoint replaces A by Aᵀ."""
     if not left:
         return lu_solve(LU, pivots, operand(B).mT, adjoint=not adjoint).mT
     P, L, U = lu_unpack(LU, pivots)
@@ -200,7 +200,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
 
 
 def pinv(A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """V diag(1 / S) Uᵀ, without the singular values below atol or rtol times the largest: ε times the longer side."""
+    """V diag(1 / S) Uᵀ, without singular values below atol or rtol times the largest; default: ε · max(m, n)."""
     A = operand(A)
     least = 0.0 if atol else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
     op = ops.PseudoInverse(least if rtol is None else float(rtol), float(atol or 0))
@@ -208,7 +208,7 @@ def pinv(A: Any, *, atol: float | None = None, rtol: float | None = None, hermit
 
 
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
-    """The X for which ‖A X − B‖ is least, and of these the shortest; driver says what else is told, as in LAPACK."""
+    """The X of least norm that minimises ‖A X − B‖. As in LAPACK, driver decides which other results are computed."""
     A = operand(A)
     X, nothing = pinv(A, rtol=rcond) @ B, A.flatten()[:0]
     alone = driver in (None, "gelsy") or A.shape[-2] <= A.shape[-1]
@@ -218,21 +218,21 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 
 
 def tensorinv(A: Any, ind: int = 2) -> Any:
-    """The inverse of A as a matrix, whose rows are the first `ind` axes, and whose columns are the rest."""
+    """The inverse of A, as a matrix whose rows are the first `ind` axes and whose columns are the rest."""
     A = operand(A)
     rows, columns = A.shape[:ind], A.shape[ind:]
     return A.reshape(prod(rows), prod(columns)).inv().reshape(*columns, *rows)
 
 
 def tensorsolve(A: Any, B: Any, dims: tuple[int, ...] | None = None) -> Any:
-    """X with tensordot(A, X, X.ndim) = B, once the axes in dims are the last of A."""
+    """X with tensordot(A, X, X.ndim) = B. The axes in dims are first moved to the end of A."""
     A, B = operand(A), operand(B)
     A = A.movedim(dims, tuple(range(-len(dims), 0))) if dims else A
     return A.reshape(B.size, -1).solve(B.flatten()).reshape(A.shape[B.ndim :])
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> Solved:
-    """inv(A), and 0 for each matrix: what ends in _ex refuses here where PyTorch's says another number."""
+    """inv(A), and 0 for each matrix. The _ex functions raise an error here where PyTorch returns a nonzero info."""
     return Solved(inv(A), zeros(operand(A).shape[:-2], dtype=np.int32))
 
 
@@ -245,13 +245,13 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> S
 
 
 def vander(x: Any, N: int | None = None) -> Any:
-    """Vandermonde's matrix: rows 1, x, x², …, N numbers in each."""
+    """The Vandermonde matrix: a row 1, x, x², … of N numbers for each x."""
     x = operand(x)
     return x.reshape(x.shape or (1,)).unsqueeze(-1) ** np.arange(x.shape[-1] if N is None else N)
 
 
 def eig(A: Any) -> Any:
-    raise DTypeError("eig and eigvals are complex, and tensors are real: eigh takes a symmetric A, np.linalg.eig any A")
+    raise DTypeError("eig and eigvals are complex, and tensors are real: use eigh for a symmetric A, or np.linalg.eig")
 
 
 eigvals = eig

@@ -25,19 +25,19 @@ expit = faces.sigmoid
 
 
 def polygamma(n: int, input: Any) -> Any:
-    """The derivative of ln Γ of order n + 1."""
+    """The derivative of order n + 1 of ln Γ."""
     return operand(input).polygamma(n)
 
 
 def xlog1py(input: Any, other: Any) -> Any:
-    """x ln(1 + y), and 0 where x is 0; of x the input, and y the other."""
+    """x ln(1 + y), and 0 where x is 0, for x = input and y = other."""
     x = operand(input)
     y = x.lift(other).real_valued()
     return x * y.where((x != 0) | ~((y <= -1) | (y == inf)), 0).log1p()
 
 
 def entr(input: Any) -> Any:
-    """−x ln x, what an event of probability x adds to an entropy; 0 at 0, and −∞ below."""
+    """−x ln x, the contribution of probability x to an entropy; 0 at x = 0, and −∞ for x < 0."""
     x = operand(input)
     return (-x.xlogy(x)).where(~(x < 0), -inf)
 
@@ -53,7 +53,7 @@ def i0e(input: Any) -> Any:
 
 
 def i1(input: Any) -> Any:
-    """I₁(x), Bessel's modified function, the slope of I₀."""
+    """I₁(x), the modified Bessel function, the derivative of I₀."""
     return operand(input).apply(ops.BesselI(1))
 
 

@@ -1,4 +1,4 @@
-"""Data sets, the batches to train on, and data small enough to travel with the course."""
+"""Data sets, loaders that make batches of them, and small data that comes with the course."""
 
 from .dataset import (
     BatchSampler as BatchSampler, ConcatDataset as ConcatDataset, Dataset as Dataset,

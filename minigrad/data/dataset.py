@@ -1,4 +1,4 @@
-"""Data sets: samples that are counted, and asked for by number; and the orders in which they are asked for."""
+"""Data sets, which return samples by number, and samplers, which determine the order of the numbers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Source = int | Tensor | random.Generator | None
 
 
 class Sampler(Stateful):
-    """A sampler to derive from: say `__iter__`, which gives numbers of samples, and `__len__` where it is known."""
+    """Base class of samplers. A subclass defines `__iter__`, which yields sample numbers, and, if known, `__len__`."""
 
     def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError(f"{type(self).__name__} does not say an order: write __iter__")
+        raise NotImplementedError(f"{type(self).__name__} has no order: define __iter__")
 
 
 class SequentialSampler(Sampler):
@@ -40,10 +40,10 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """Every number once, in a new order each time: `epoch` counts the times, and may be set.
+    """Every number once, in a new random order for each iteration. `epoch` counts the iterations, and may be set.
 
-    generator    a seed or a key, and then the order depends on it and on `epoch` alone; or a Generator, which gives
-                 one key each time; None for the one that mg.manual_seed seeds
+    generator    a seed or a key: the order then depends only on it and on `epoch`; or a Generator, which yields a key
+                 for each iteration; None for the one that mg.manual_seed seeds
     """
 
     def __init__(self, data_source: Sized, generator: Source = None):
@@ -64,31 +64,31 @@ class RandomSampler(Sampler):
         return iter(shuffled(len(self.data_source), self.key))
 
     def state_dict(self) -> dict[str, Any]:
-        """What continues elsewhere: the times, the key of the latest order, and a Generator's state."""
+        """The state to continue from: the epoch, the key of the latest order, and the state of a Generator."""
         own = self.generator.get_state() if isinstance(self.generator, random.Generator) else None
         key = None if self.key is None else self.key.tolist()
         return {"epoch": self.epoch, "key": key, "generator": own, "length": len(self), "seed": self.seed}
 
     @property
     def seed(self) -> list[int] | None:
-        """The key that determines every order, if the generator is a key."""
+        """The key that determines every order, if there is one; None with a Generator."""
         seed: list[int] | None = self.generator.tolist() if isinstance(self.generator, Tensor) else None
         return seed
 
     @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
-        """Continue from another's state: with the order after its latest, or, `under_way`, with that once more."""
+        """Continue from a saved state, with the order after its latest, or, if `under_way`, with the latest again."""
         refuse_other_options(self, state_dict, ("epoch", "key", "generator"), length=len(self), seed=self.seed)
         key = None if state_dict["key"] is None else Tensor(np.array(state_dict["key"], np.uint32))
         if (state_dict["generator"] is None) == isinstance(self.generator, random.Generator):
-            raise StateError("this state is of a sampler with another kind of generator: give this one the same")
+            raise StateError("this state is of a sampler with another kind of generator: use the same kind here")
         if isinstance(self.generator, random.Generator):
             self.generator.set_state(state_dict["generator"])
         self.epoch, self.key, self.again = state_dict["epoch"], key, under_way and key is not None
 
 
 class SubsetRandomSampler(RandomSampler):
-    """The numbers in `indices`, each once, in a new order each time."""
+    """The numbers in `indices`, each once, in a new random order for each iteration."""
 
     def __init__(self, indices: Sequence[int], generator: Source = None):
         super().__init__(indices, generator)
@@ -99,7 +99,7 @@ class SubsetRandomSampler(RandomSampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """`num_samples` numbers, each drawn in proportion to its weight; without replacement, no number twice."""
+    """`num_samples` numbers, drawn with probabilities in proportion to the weights, with or without replacement."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Source = None):
         self.weights, self.num_samples, self.replacement = Tensor(weights, float), num_samples, replacement
@@ -114,7 +114,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """What another sampler gives, in lists of batch_size; with drop_last, without a last list that is not full."""
+    """The numbers of another sampler in lists of batch_size. drop_last leaves out an incomplete last list."""
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool = False):
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
@@ -122,7 +122,7 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the sampler has no length."""
         if not isinstance(self.sampler, Sized):
-            raise TypeError(f"these batches cannot be counted, because their sampler cannot: {self.sampler!r}")
+            raise TypeError(f"these batches have no length, because their sampler has none: {self.sampler!r}")
         n = len(self.sampler)
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
@@ -134,25 +134,25 @@ class BatchSampler(Sampler):
 
 
 def refuse_other_options(owner: object, state: Mapping[str, Any], names: Iterable[str], **options: Any) -> None:
-    """Raises StateError unless the state has these names, a valid epoch, and the options of its owner."""
+    """Raises StateError unless the state has these names, a valid epoch, and the given options."""
     name, epoch = type(owner).__name__, state.get("epoch", 0)
     if absent := [each for each in names if each not in state]:
-        raise StateError(f"this is not the state of a {name}: it has {', '.join(state)}, and lacks {', '.join(absent)}")
+        raise StateError(f"this is not the state of a {name}: it has {', '.join(state)}, but lacks {', '.join(absent)}")
     if not isinstance(epoch, int) or epoch < 0:
         raise StateError(f"epoch in the state of a {name} must be a non-negative integer, got {epoch!r}")
     for option, x in options.items():
         if state.get(option, x) != x:
-            raise StateError(f"this {name} has {option}={x!r}, and the state {state[option]!r}: use the saved value")
+            raise StateError(f"this {name} has {option}={x!r}, but the state {state[option]!r}: use the saved value")
 
 
 def shuffled(n: int, key: Any) -> list[int]:
-    """The numbers from 0 to n − 1 in the order of a key."""
+    """The numbers from 0 to n − 1 in a random order that the key determines."""
     order: list[int] = random.permutation(key, n).numpy().tolist()
     return order
 
 
 def drawn(source: Source) -> Any:
-    """A key: of a seed, the key itself, or the next of a sequence."""
+    """A key: made from a seed, the key itself, or the next key of a Generator."""
     match source:
         case int():
             return random.key(source)
@@ -162,43 +162,41 @@ def drawn(source: Source) -> Any:
 
 
 class Samples(Protocol):
-    """What a data set can do: len(data), and data[i] for i from 0."""
+    """The protocol of a data set: len(data), and data[i] for i from 0."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: Any, /) -> Any: ...
 
 
 class Dataset(Stateful):
-    """A data set to derive from: say `__len__` and `__getitem__`; two are joined with +."""
+    """Base class of data sets. A subclass defines `__len__` and `__getitem__`; + concatenates two data sets."""
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not say its sample number {index}: write __getitem__")
+        raise NotImplementedError(f"{type(self).__name__} has no sample {index}: define __getitem__")
 
     def __len__(self) -> int:
-        raise NotImplementedError(f"{type(self).__name__} does not say how many samples it has: write __len__")
+        raise NotImplementedError(f"{type(self).__name__} has no number of samples: define __len__")
 
     def __add__(self, other: Samples) -> ConcatDataset:
         return ConcatDataset([self, other])
 
 
 class IterableDataset(Stateful):
-    """A stream of samples to derive from: say `__iter__`. It has no numbers, so its order is its own."""
+    """Base class of streams of samples. A subclass defines `__iter__`. Samples have no numbers and a fixed order."""
 
     def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError(f"{type(self).__name__} does not say its samples: write __iter__")
+        raise NotImplementedError(f"{type(self).__name__} has no samples: define __iter__")
 
 
 class TensorDataset(Dataset):
-    """Sample i is the i-th row of each tensor; an array of numbers gives the rows of a whole batch."""
+    """Sample i is row i of each tensor. An array as the index gives the rows of a whole batch."""
 
     def __init__(self, *tensors: Any):
         self.tensors = tuple(t if isinstance(t, Tensor) else Tensor(t) for t in tensors)
         if not tensors or not all(t.ndim for t in self.tensors):
             raise ShapeError(f"TensorDataset needs tensors with rows, and got {[str(t.spec) for t in self.tensors]}")
         if len({t.shape[0] for t in self.tensors}) > 1:
-            raise ShapeError(
-                f"TensorDataset needs as many rows in each tensor, and got {[str(t.spec) for t in self.tensors]}"
-            )
+            raise ShapeError(f"TensorDataset needs equally many rows, got {[str(t.spec) for t in self.tensors]}")
 
     def __len__(self) -> int:
         return int(self.tensors[0].shape[0])
@@ -207,12 +205,12 @@ class TensorDataset(Dataset):
         return tuple(Tensor(t.value[index], device=t.spec.device) for t in self.tensors)
 
     def batch(self, rows: Sequence[int]) -> tuple[Tensor, ...]:
-        """The samples of these numbers, stacked."""
+        """The samples with these numbers, stacked."""
         return tuple(Tensor(t.value[t.spec.device.array(rows, np.int64)]) for t in self.tensors)
 
 
 class Subset(Dataset):
-    """The samples of another data set that `indices` names, in that order."""
+    """The samples of another data set with the numbers in `indices`, in that order."""
 
     def __init__(self, dataset: Samples, indices: Sequence[int]):
         self.dataset, self.indices = dataset, indices
@@ -225,7 +223,7 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets, one after the other."""
+    """Concatenated data sets."""
 
     def __init__(self, datasets: Sequence[Samples]):
         self.datasets = list(datasets)
@@ -238,17 +236,17 @@ class ConcatDataset(Dataset):
 
     def __getitem__(self, index: Any) -> Any:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"sample {index} was asked of a data set of {len(self)}")
+            raise IndexError(f"sample {index} is out of range for a data set of {len(self)}")
         index %= len(self)
         part = bisect_right(self.ends, index)
         return self.datasets[part][index - self.ends[part] + len(self.datasets[part])]
 
 
 def random_split(dataset: Samples, lengths: Sequence[float], generator: Source = None) -> list[Subset]:
-    """The samples dealt at random to subsets: each sample to one of them.
+    """Split the samples at random into disjoint subsets.
 
-    lengths      how many each gets, or which part of all, adding up to 1; what rounding leaves goes one by one in turn
-    generator    a seed, a key or a Generator, which deal the same on every machine
+    lengths      the sizes of the subsets, or fractions that add up to 1; samples left by rounding go to the first ones
+    generator    a seed, a key or a Generator, with the same result on every machine
     """
     n = len(dataset)
     sizes = parts(n, lengths) if isclose(sum(lengths), 1) and n != 1 else [int(size) for size in lengths]
@@ -262,7 +260,7 @@ def random_split(dataset: Samples, lengths: Sequence[float], generator: Source =
 
 
 def parts(n: int, fractions: Sequence[float]) -> list[int]:
-    """n in whole parts."""
+    """Whole numbers in the ratio of the fractions that add up to n."""
     sizes = [floor(n * f) for f in fractions]
     for i in range(n - sum(sizes)):
         sizes[i % len(sizes)] += 1

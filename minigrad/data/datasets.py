@@ -1,4 +1,4 @@
-"""Data sets: one that is drawn, three that are read. Sources and licences: data/README.md."""
+"""Data sets: moons() generates one, and three come from files. Sources and licences: data/README.md."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 DIGITS, NAMES, ALICE = (Path(__file__).with_name(n) for n in ("digits.csv.gz", "names.csv", "alice.txt.gz"))
 TEST_DIGITS = 360  # a fifth of 1797, as is usual
 TEST_NAMES = 6  # one in six, of each language
-UNMARKED = str.maketrans("łŁıİ", "lLiI")  # letters that do not come apart into a letter and its mark
+UNMARKED = str.maketrans("łŁıİ", "lLiI")  # by hand: Unicode does not decompose ł and ı
 
 
 class Split(NamedTuple):
-    """A data set in two parts: one to learn from, one that the learning never sees."""
+    """A data set in two parts: one for training, and one for testing that training never sees."""
 
     train_x: np.ndarray
     train_y: np.ndarray
@@ -28,7 +28,7 @@ class Split(NamedTuple):
 def digits() -> Split:
     """1797 handwritten digits of 8 by 8 pixels: x (n, 64) in [0, 1], float64; y (n,), the digit, int64.
 
-    Shuffled once and for all, so that every learner has the same 1437 to train on and 360 to test on.
+    The order is fixed, so every learner has the same 1437 for training and 360 for testing.
     Alpaydin & Kaynak 1998, “Optical Recognition of Handwritten Digits”, UCI Machine Learning Repository.
     """
     table = np.loadtxt(DIGITS, delimiter=",", dtype=np.int64)
@@ -38,7 +38,7 @@ def digits() -> Split:
 
 
 def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Two half circles that reach into each other: x (n, 2) float64, y (n,) 0 for the upper one and 1 for the lower.
+    """Two interleaving half circles: x (n, 2) float64, y (n,) 0 for the upper one and 1 for the lower.
 
     noise    spread of the normal error added to each coordinate; the circles have radius 1
     """
@@ -51,7 +51,7 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, 
 
 
 class Names(NamedTuple):
-    """Given names, each with the number of its language among `languages`, in two parts."""
+    """Given names for training and testing, each with the index of its language in `languages`."""
 
     languages: list[str]
     train: list[tuple[str, int]]
@@ -61,7 +61,7 @@ class Names(NamedTuple):
 def names() -> Names:
     """840 given names, 120 from each of seven languages: 700 to train on, 140 to test on, as (name, language).
 
-    Written with the letters a to z, without marks: Małgorzata is "malgorzata". No name is there twice.
+    Names have only the letters a to z, without marks: Małgorzata is "malgorzata". No name appears twice.
     """
     with NAMES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
@@ -73,7 +73,7 @@ def names() -> Names:
 
 
 def unmarked(name: str) -> str:
-    """In small letters, without the marks on them."""
+    """The name in lower case, without diacritical marks."""
     apart = unicodedata.normalize("NFD", name.translate(UNMARKED))
     return "".join(c for c in apart if not unicodedata.combining(c)).lower()
 
@@ -81,7 +81,7 @@ def unmarked(name: str) -> str:
 def text() -> str:
     """The first four chapters of Lewis Carroll's “Alice's Adventures in Wonderland”, 1865: 45,225 characters.
 
-    A paragraph is a line, with an empty one between two; the lines of a verse stay lines.
+    Each paragraph is one line, and empty lines separate paragraphs; verses keep their lines.
     """
     with gzip.open(ALICE, "rt", encoding="ascii", newline="\n") as file:
         return file.read()

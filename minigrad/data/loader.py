@@ -1,8 +1,8 @@
-"""DataLoader: a data set in batches, one epoch for each loop over it; samples become a batch by stacking.
+"""DataLoader: iterates over a data set in batches, one epoch for each loop; a batch stacks its samples.
 
-The order is decided in the loop's own thread, before any work is given out, and batches are handed over in that
-order: however many workers there are, the batches are the same. Workers are threads, since what is slow in
-loading, reading files and NumPy, lets other threads run; they load ahead, a few batches and no more.
+The loop's own thread decides the order before it hands out work, and batches are returned in that order. So the
+batches are the same for any number of workers. Workers are threads, because the slow parts of loading, file access
+and NumPy, release the interpreter lock; they load a limited number of batches ahead.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from .dataset import (
 
 
 def default_collate(samples: Sequence[Any]) -> Any:
-    """A batch of samples of one kind.
+    """Make a batch of samples of one kind.
 
-    tensors, arrays    stacked along a new first axis, as a Tensor
+    tensors, arrays    a Tensor, stacked along a new first axis
     numbers            a Tensor of one axis
-    texts, bytes       a list
-    dictionaries       a dictionary of batches; tuples and lists: one batch for each place
+    strings, bytes     a list
+    dictionaries       a dictionary of batches; tuples and lists: one batch for each position
 
-    Raises ShapeError on arrays of different shapes, or samples with different places; DTypeError on another kind.
+    Raises ShapeError on arrays of different shapes or samples of different lengths, DTypeError on other kinds.
     """
     first = samples[0]
     if isinstance(first, str | bytes):
@@ -56,18 +56,18 @@ def default_collate(samples: Sequence[Any]) -> Any:
     if isinstance(first, Tensor | float | int) or hasattr(first, "__array__"):
         return stacked([Tensor(s).value for s in samples])
     raise DTypeError(
-        "a batch is made of tensors, arrays, numbers and texts, in tuples and dictionaries, and a sample is "
-        f"{first!r}: pass collate_fn, which makes a batch of a list of samples"
+        "a batch is made of tensors, arrays, numbers and strings, in tuples and dictionaries, and a sample is "
+        f"{first!r}: pass a collate_fn, which makes a batch from a list of samples"
     )
 
 
 def places(samples: Sequence[Any]) -> Any:
-    """Tuples (lists) of one length, as a tuple (a list) of batches."""
+    """A tuple of batches from tuples of one length; likewise for lists."""
     first = samples[0]
     for i, sample in enumerate(samples):
         if len(sample) != len(first):
             raise ShapeError(
-                f"samples of a batch have one length, and number 0 has {len(first)}, number {i} {len(sample)}"
+                f"samples of a batch need one length, but number 0 has {len(first)}, and number {i} has {len(sample)}"
             )
     batches = [default_collate(place) for place in zip(*samples)]
     if isinstance(first, list):
@@ -76,12 +76,12 @@ def places(samples: Sequence[Any]) -> Any:
 
 
 def stacked(arrays: list[Any]) -> Tensor:
-    """Arrays of one shape as a Tensor with a first axis for their number."""
+    """Stack arrays of one shape along a new first axis."""
     for i, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
             raise ShapeError(
-                f"the samples of a batch are stacked, and number 0 has shape {arrays[0].shape}, number {i} "
-                f"{array.shape}: make them alike in the data set, or pass collate_fn, which may pad them"
+                f"samples of a batch need one shape, but number 0 has {arrays[0].shape}, and number {i} has "
+                f"{array.shape}: change them in the data set, or pass a collate_fn that pads them"
             )
     xp = Tensor(arrays[0]).spec.device.xp
     return Tensor(xp.stack(arrays))
@@ -90,11 +90,11 @@ def stacked(arrays: list[Any]) -> Tensor:
 def batches(
     x: np.ndarray, y: np.ndarray, size: int, rng: np.random.Generator | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(x, y) in pieces of `size` rows, the last perhaps smaller: each row once, shuffled if there is an rng."""
+    """Batches (x, y) of `size` rows, the last one maybe smaller. Each row appears once; an rng shuffles them."""
     if len(x) != len(y):
         raise ShapeError(f"batches needs one y for each x, and got {len(x)} rows of x with {len(y)} of y")
     if size < 1:
-        raise ValueError(f"a batch has at least one row, and size is {size}")
+        raise ValueError(f"a batch needs at least one row, got size={size}")
     order = np.arange(len(x)) if rng is None else rng.permutation(len(x))
     for start in range(0, len(x), size):
         rows = order[start : start + size]
@@ -102,16 +102,16 @@ def batches(
 
 
 class DataLoader(Stateful):
-    """Batches of a data set.
+    """Iterates over a data set in batches.
 
-    shuffle        a new order each epoch, decided by `generator`: a seed, a key or a Generator, as in RandomSampler
-    sampler        numbers of samples in the order wanted, instead of `shuffle`
-    batch_sampler  lists of them, a batch each, instead of batch_size, shuffle, sampler and drop_last
-    num_workers    threads that load ahead, `prefetch_factor` batches each; 0 loads when asked
-    collate_fn     makes a batch of a list of samples
-    drop_last      leave out a last batch that is not full
-    progress       a bar on the standard output
-    pin_memory, persistent_workers, timeout, worker_init_fn    are heard, and mean nothing to threads
+    shuffle        a new order each epoch, from `generator`: a seed, a key or a Generator, as in RandomSampler
+    sampler        yields sample numbers in the desired order, instead of `shuffle`
+    batch_sampler  yields lists of numbers, one for each batch; replaces batch_size, shuffle, sampler and drop_last
+    num_workers    threads that load ahead, `prefetch_factor` batches each; 0 loads in the loop's own thread
+    collate_fn     makes a batch from a list of samples
+    drop_last      leave out an incomplete last batch
+    progress       show a progress bar on the standard output
+    pin_memory, persistent_workers, timeout, worker_init_fn    are accepted and ignored: they do not apply to threads
 
     An IterableDataset is read in its own order, by one thread.
     """
@@ -141,18 +141,18 @@ class DataLoader(Stateful):
         self.num_workers, self.prefetch_factor, self.progress = num_workers, prefetch_factor, progress
         self.collate_fn = collate_fn
         if isinstance(dataset, IterableDataset):
-            sampler = dataset  # what it gives are the samples themselves
+            sampler = dataset  # yields samples instead of their numbers
         elif sampler is None:
             sampler = RandomSampler(dataset, generator) if shuffle else SequentialSampler(dataset)
         self.sampler = sampler
         self.batch_sampler = BatchSampler(sampler, batch_size, drop_last) if batch_sampler is None else batch_sampler
-        self.given: int | None = None  # batches of the epoch under way
-        self.skipped = 0  # batches that the next epoch leaves out, because they were given before
+        self.given: int | None = None  # the number of batches returned in the current epoch
+        self.skipped = 0  # the number of batches that the next epoch skips, because they were returned before
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the sampler has no length."""
         if not isinstance(self.batch_sampler, Sized):
-            raise TypeError(f"this loader cannot be counted, because its batch_sampler cannot: {self.batch_sampler!r}")
+            raise TypeError(f"this loader has no length, because its batch_sampler has none: {self.batch_sampler!r}")
         return len(self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
@@ -163,16 +163,16 @@ class DataLoader(Stateful):
             return batches
         counted = isinstance(self.sampler, Sized) and isinstance(self.batch_sampler, Sized)
         total = len(self) if counted else None
-        return iter(tqdm(batches, total=total, file=sys.stdout, ncols=72))  # of a notebook, whatever started it
+        return iter(tqdm(batches, total=total, file=sys.stdout, ncols=72))  # stdout of the notebook
 
     def load(self, rows: list[Any]) -> Any:
-        """The batch of the samples of these numbers, or of these samples themselves."""
+        """A batch of the samples with these numbers; for an IterableDataset, of the samples in `rows`."""
         if isinstance(self.dataset, IterableDataset):
             return collated(rows, self.collate_fn)
         return batch(self.dataset, rows, self.collate_fn)
 
     def waited(self, batches: Iterator[Any], given: int) -> Iterator[Any]:
-        """The batches, counted from those given before; the wait for each is a block that watchers are told of."""
+        """Yields the batches, and counts them on from `given`. Watchers see the wait for each batch as a block."""
         self.given = given
         try:
             while True:
@@ -182,16 +182,16 @@ class DataLoader(Stateful):
                     return
                 self.given = given = given + 1
                 yield batch_or_end
-                del batch_or_end  # it is the caller's alone while the next one is loaded
+                del batch_or_end  # only the caller holds it while the next one is loaded
         finally:
             self.given = None
 
-    # -- what a checkpoint keeps --------------------------------------------------------------------
+    # -- saving and loading -------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the run that gave this would go on: how many batches of the epoch under way were given, and its order.
+        """The state to continue from: the number of batches returned in the current epoch, and the sampler's state.
 
-        Raises TypeError where the order is not of a sampler that says its state.
+        Raises TypeError if the sampler has no state_dict.
         """
         sampler = self.ordered()
         own = None if sampler is None else sampler.state_dict()
@@ -199,7 +199,7 @@ class DataLoader(Stateful):
 
     @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Continue from another's state: the next loop goes on in the epoch that was under way, or begins a new one."""
+        """Continue from a saved state: the next loop finishes the epoch that was interrupted, or starts a new one."""
         size = getattr(self.batch_sampler, "batch_size", None)
         refuse_other_options(self, state_dict, ("given", "sampler"), batch_size=size)
         sampler, given = self.ordered(), state_dict["given"]
@@ -208,25 +208,25 @@ class DataLoader(Stateful):
                 f"given, the number of batches returned so far, must be a non-negative integer, got {given!r}"
             )
         if (sampler is None) != (state_dict["sampler"] is None):
-            raise StateError("this state is of a DataLoader with another kind of sampler: give this one the same")
+            raise StateError("this state is of a DataLoader with another kind of sampler: use the same kind here")
         if sampler is not None:
             sampler.load_state_dict(state_dict["sampler"], given is not None)
         self.skipped = given or 0
 
     def ordered(self) -> Any:
-        """The sampler whose state tells the order; None where there is but one order."""
+        """The sampler whose state determines the order; None for a SequentialSampler, which needs no state."""
         sampler: Any = getattr(self.batch_sampler, "sampler", self.batch_sampler)
         if type(sampler) is SequentialSampler:
             return None
         if not hasattr(sampler, "load_state_dict"):
             raise TypeError(
-                f"the order of this DataLoader is that of {sampler!r}, which does not say its state: write its methods "
-                "state_dict() and load_state_dict(state_dict, under_way), as RandomSampler has them"
+                f"the order of this DataLoader comes from {sampler!r}, which does not save its state: define its "
+                "methods state_dict() and load_state_dict(state_dict, under_way), as in RandomSampler"
             )
         return sampler
 
     def ahead(self, todo: Iterator[list[Any]]) -> Iterator[Any]:
-        """Batches loaded by threads, in order. Leaving early ends the threads, once each has finished its batch."""
+        """Batches loaded by threads, in order. Leaving the loop early stops each thread after its current batch."""
         threads = pool(self.num_workers, "DataLoader")
         coming: deque[Future[Any]] = deque()
         try:
@@ -241,30 +241,30 @@ class DataLoader(Stateful):
 
 
 def refuse_numbers(**counts: tuple[Any, int]) -> None:
-    """Raises ValueError unless each number is whole, and at least what stands beside it."""
+    """Raises ValueError unless each number, in a pair (number, least), is whole and not below the least."""
     for name, (n, least) in counts.items():
         if not isinstance(n, int) or n < least:
             raise ValueError(f"a DataLoader needs {name} to be a whole number of at least {least}, and got {n!r}")
 
 
 def refuse_two_orders(dataset: Any, shuffle: bool, sampler: Any, batch_sampler: Any, sized: bool) -> None:
-    """Raises TypeError where the data set has no order at all, ValueError where two are asked for.
+    """Raises TypeError for a data set without a length, ValueError if the arguments specify two orders.
 
-    sized    whether the size of a batch was said, or that the last must have it
+    sized    whether batch_size or drop_last was given
     """
     stream = isinstance(dataset, IterableDataset)
     if not (stream or isinstance(dataset, Sized)):
         raise TypeError(f"a DataLoader needs a data set with a length, and got {dataset!r}: give it __len__")
     if sampler is not None and shuffle:
-        raise ValueError("a sampler says the order, and shuffle=True asks for another: pass one of them")
+        raise ValueError("a sampler determines the order, and so does shuffle=True: pass only one of them")
     if batch_sampler is not None and (shuffle or sampler is not None or sized):
-        raise ValueError("a batch_sampler says the batches: batch_size, shuffle, sampler and drop_last are left out")
+        raise ValueError("a batch_sampler determines the batches: omit batch_size, shuffle, sampler and drop_last")
     if stream and (shuffle or sampler is not None or batch_sampler is not None):
-        raise ValueError("an IterableDataset has its own order: shuffle and samplers are left out")
+        raise ValueError("an IterableDataset has its own order: omit shuffle and samplers")
 
 
 def batch(dataset: Samples, rows: list[Any], collate_fn: Callable[[list[Any]], Any] | None) -> Any:
-    """The samples of these numbers, as one. What a sample raises goes on, with a note of its number."""
+    """A batch of the samples with these numbers. An exception of a sample gets a note with its number."""
     if collate_fn is None and type(dataset) is TensorDataset:
         return dataset.batch(rows)
     if type(dataset) is Subset:
@@ -284,5 +284,5 @@ def batch(dataset: Samples, rows: list[Any], collate_fn: Callable[[list[Any]], A
 
 
 def collated(samples: list[Any], collate_fn: Callable[[list[Any]], Any] | None) -> Any:
-    """Samples as one batch."""
+    """Make a batch by collate_fn, or by default_collate if it is None."""
     return default_collate(samples) if collate_fn is None else collate_fn(samples)

@@ -1,13 +1,13 @@
 """Networks: layers that hold parameters, and the functions between them. Names are PyTorch's.
 
-tree, module        what every layer is: parameters, buffers and parts by name; state, hooks, forward
+tree, module        the base of every layer: named parameters, buffers and submodules; state, hooks, forward
 container           modules made of modules
-init                where parameters start
+init                initial values of parameters
 linear, norm        layers with a weight: matrices, tables, convolutions; a scale and a shift
-functional_layer    functions of mg.functional with their options held: activations, dropout, pooling, padding, losses
-recurrent           sequences, element by element
-attention           sequences, all at once: the transformer
-utils               gradients clipped, weights pruned, sequences of different lengths
+functional_layer    functions of mg.functional with stored options: activations, dropout, pooling, padding, losses
+recurrent           layers that read a sequence element by element
+attention           layers that read a whole sequence at once: the transformer
+utils               gradient clipping, pruning, sequences of different lengths
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Attention with several heads; and the transformer, attention and a network with a way around both.
+"""Multi-head attention, and the transformer: attention and a feed-forward network, each with a residual connection.
 
 Vaswani et al. 2017, “Attention Is All You Need”, §3. https://arxiv.org/abs/1706.03762
 
@@ -32,13 +32,13 @@ from .tree import parameter
 
 
 class MultiheadAttention(Module):
-    """Heads of attention side by side, each on projections of its own, and a projection of them together.
+    """Parallel attention heads, each on its own projections of the inputs, followed by a joint projection.
 
-    in_proj_weight    (3 · embed_dim, embed_dim), of queries, keys and values, one below the other, from Xavier's
-                      uniform; where kdim or vdim differ, q_proj_weight, k_proj_weight and v_proj_weight instead
-    in_proj_bias      (3 · embed_dim,), zero; None without bias
-    bias_k, bias_v    (1, 1, embed_dim), with add_bias_kv: a key and a value more, that are learned
-    add_zero_attn     whether there is another key, and value, of zeros
+    in_proj_weight    (3 · embed_dim, embed_dim), the rows of queries, then keys, then values, from Xavier's uniform;
+                      if kdim or vdim differ, there are q_proj_weight, k_proj_weight and v_proj_weight instead
+    in_proj_bias      (3 · embed_dim,), zero; None with bias=False
+    bias_k, bias_v    (1, 1, embed_dim), with add_bias_kv: an additional learned key and value
+    add_zero_attn     whether to add a key and a value of zeros
     out_proj          Linear(embed_dim, embed_dim)
 
     Vaswani et al. 2017, “Attention Is All You Need”, §3.2.2. https://arxiv.org/abs/1706.03762
@@ -65,7 +65,7 @@ class MultiheadAttention(Module):
         rng: np.random.Generator | None = None,
     ):
         if num_heads < 1 or embed_dim % num_heads:
-            raise ValueError(f"the heads divide embed_dim among them alike: {embed_dim} into {num_heads} does not go")
+            raise ValueError(f"embed_dim must be a multiple of num_heads, got {embed_dim} and {num_heads}")
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
         where = {"device": device, "dtype": dtype}
@@ -83,7 +83,7 @@ class MultiheadAttention(Module):
         self.reset_parameters(rng)
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw the projections of queries, keys and values anew; every bias zero."""
+        """Draw the projections of queries, keys and values again, and set every bias to zero."""
         for p in self.parameters(recurse=False):
             if p.ndim == 3:
                 init.xavier_normal_(p, generator=rng)
@@ -105,17 +105,17 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
-        """What each query finds, and how much it looked at each key (N, L, S), or None without need_weights.
+        """The attention output, and the weights (N, L, S) of each query, or None without need_weights.
 
         query                   (L, N, embed_dim), or (N, L, embed_dim) with batch_first; (L, embed_dim) of one example
         key                     (S, N, kdim), likewise
         value                   (S, N, vdim), likewise
         key_padding_mask        (N, S): booleans, True where a key is padding; or numbers, added to the scores
-        attn_mask               (L, S) or (N · num_heads, L, S): booleans, True where a query must not look; or numbers
-        average_attn_weights    whether the weights are the mean of the heads, or (N, num_heads, L, S)
-        is_causal               whether query i looks at keys 0 to i only
+        attn_mask               (L, S) or (N · num_heads, L, S): booleans, True where attention is forbidden; or numbers
+        average_attn_weights    whether to average the weights over the heads; else they are (N, num_heads, L, S)
+        is_causal               whether query i attends to keys 0 to i only
 
-        True forbids here and allows in scaled_dot_product_attention: both as in PyTorch.
+        As in PyTorch, True forbids attention here, but allows it in scaled_dot_product_attention.
         """
         q = operand(query)
         k, v = q.lift(key), q.lift(value)
@@ -135,7 +135,7 @@ class MultiheadAttention(Module):
         return y if self.batch_first else y.swapaxes(0, 1), weights
 
     def _with_more_keys(self, k: Any, v: Any, mask: Any) -> tuple[Any, Any, Any]:
-        """Behind what was given a key and value that are learnt, and zeros, where these are wanted: for all to see."""
+        """k and v with the learned key and value of add_bias_kv and the zeros of add_zero_attn, unmasked."""
         if self.bias_k is not None and self.bias_v is not None:
             one = (k.shape[0], 1, self.embed_dim)
             k, v = (cat([x, b.broadcast_to(*one)], 1) for x, b in ((k, self.bias_k), (v, self.bias_v)))
@@ -146,7 +146,7 @@ class MultiheadAttention(Module):
         return k, v, mask
 
     def _refuse_shapes(self, q: Any, k: Any, v: Any) -> None:
-        """Raises ShapeError unless queries, keys and values have the axes and the features that are wanted."""
+        """Raises ShapeError unless queries, keys and values have two or three axes and the right features."""
         if not q.ndim == k.ndim == v.ndim or q.ndim not in (2, 3):
             raise ShapeError(
                 f"{type(self).__name__} needs three axes each, or two, and got {q.spec}, {k.spec}, {v.spec}"
@@ -156,7 +156,7 @@ class MultiheadAttention(Module):
             raise ShapeError(f"{type(self).__name__} needs {wanted} features, and got {q.spec}, {k.spec}, {v.spec}")
 
     def _batched(self, x: Any) -> Any:
-        """x with the batch first; one example is a batch of one."""
+        """x with the batch axis first; a single example becomes a batch of one."""
         if x.ndim == 2:
             return x.unsqueeze(0)
         return x if self.batch_first else x.swapaxes(0, 1)
@@ -178,7 +178,7 @@ class MultiheadAttention(Module):
         return x.reshape(N, L, self.num_heads, E // self.num_heads).swapaxes(1, 2)
 
     def _attended(self, q: Any, k: Any, v: Any, mask: Any, need_weights: bool) -> tuple[Any, Any]:
-        """What each head finds (N, heads, L, embed_dim / heads), and its weights (N, heads, L, S), or None."""
+        """The output of each head (N, heads, L, embed_dim / heads), and its weights (N, heads, L, S), or None."""
         dropped = self.dropout if self.training else 0.0
         if not need_weights:
             return functional.scaled_dot_product_attention(q, k, v, mask, dropped), None
@@ -186,7 +186,7 @@ class MultiheadAttention(Module):
         return weights @ v, weights
 
     def _mask(self, q: Any, k: Any, key_padding_mask: Any, attn_mask: Any, is_causal: bool) -> Any:
-        """All the masks as one that is added to the scores (N, heads, L, S); None without any."""
+        """All masks combined into one that is added to the scores (N, heads, L, S); None if there are none."""
         (N, L, _), H, S = q.shape, self.num_heads, k.shape[1]
         mask: Any = None
         if attn_mask is not None:
@@ -206,15 +206,15 @@ class MultiheadAttention(Module):
 
 
 def barred(q: Any, mask: Any) -> Any:
-    """A mask as numbers to add to scores: −∞ where a boolean one is True."""
+    """A mask as numbers to add to the scores: −∞ where a boolean mask is True."""
     mask = q.lift(mask)
     return q.lift(-inf).where(mask, 0.0) if mask.dtype.kind == "b" else mask.astype(q.dtype)
 
 
 class Layer(Module):
-    """What both kinds of layer have: attentions and a network, each with a norm, a dropout, and a way around it.
+    """The common base of both layers: attentions and a network, each with norm, dropout and a residual connection.
 
-    norm_first    norm before each part, in place of after: x ← x + part(norm(x)), not x ← norm(x + part(x))
+    norm_first    normalise before each part: x ← x + part(norm(x)) instead of x ← norm(x + part(x))
                   Xiong et al. 2020, “On Layer Normalization in the Transformer Architecture”, table 1
     """
 
@@ -253,7 +253,7 @@ class Layer(Module):
         return len(self.attentions) + 1
 
     def _through(self, x: Any, *looks: tuple[Any, ...]) -> Any:
-        """x through every part; `looks` at what each attention looks (x itself if None), its masks, and is_causal."""
+        """x after every part. `looks` has for each attention its memory (None for x), its masks and is_causal."""
         parts: list[Any] = [
             partial(self._attend, getattr(self, name), *look) for name, look in zip(self.attentions, looks)
         ]
@@ -271,7 +271,7 @@ class Layer(Module):
 
 
 class TransformerEncoderLayer(Layer):
-    """Each element informed by the others, and a network."""
+    """Self-attention, then a feed-forward network."""
 
     attentions = ("self_attn",)
 
@@ -280,7 +280,7 @@ class TransformerEncoderLayer(Layer):
 
 
 class TransformerDecoderLayer(Layer):
-    """Each element informed by the others, then by those of another sequence, the memory; and a network."""
+    """Self-attention, attention to another sequence, the memory, and a feed-forward network."""
 
     attentions = "self_attn", "multihead_attn"
 
@@ -300,7 +300,7 @@ class TransformerDecoderLayer(Layer):
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, one after the other, each with parameters of its own; and a norm at the end, or none."""
+    """A stack of copies of a layer, each with its own parameters, and an optional norm at the end."""
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None):
         self.layers = ModuleList([deepcopy(encoder_layer) for _ in range(num_layers)])
@@ -316,7 +316,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(TransformerEncoder):
-    """The same of a decoder's layers, which look at one memory."""
+    """A stack of decoder layers, which all attend to the same memory."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None):
         super().__init__(decoder_layer, num_layers, norm)
@@ -326,7 +326,7 @@ class TransformerDecoder(TransformerEncoder):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that looks at what it gives; matrices from Xavier's uniform."""
+    """An encoder, and a decoder that attends to its output; matrices are drawn from Xavier's uniform."""
 
     def __init__(
         self,
@@ -383,14 +383,14 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """(sz, sz): −∞ where element i would look at a later one, and 0 elsewhere."""
+        """(sz, sz): −∞ where element i would attend to a later one, and 0 elsewhere."""
         mask: Tensor = full((sz, sz), -inf, device=device, dtype=dtype).triu(1)
         return mask
 
 
 def named(activation: str) -> Callable[[Any], Any]:
-    """The function of a name."""
+    """The activation function with this name."""
     functions = {"relu": functional.relu, "gelu": functional.gelu}
     if activation not in functions:
-        raise ValueError(f"activation is 'relu', 'gelu' or a function, and got {activation!r}")
+        raise ValueError(f"activation must be 'relu', 'gelu' or a function, got {activation!r}")
     return functions[activation]

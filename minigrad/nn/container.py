@@ -1,4 +1,4 @@
-"""Containers: modules made of modules, or of parameters, in a row or by name."""
+"""Containers: lists and dictionaries of modules or parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tree import Parameter, learned
 
 
 class PartList(Module, MutableSequence[Any]):
-    """Parts named '0', '1', …, as a list of them."""
+    """A list of parts, stored as attributes '0', '1', …"""
 
     def __init__(self, parts: Iterable[Any] = ()):
         self.extend(parts)
@@ -23,11 +23,11 @@ class PartList(Module, MutableSequence[Any]):
         return [(name, part) for name, part in vars(self).items() if name.isdecimal()]
 
     def _fitting(self, part: Any, name: str) -> Any:
-        """The part, if it may be one."""
+        """The part, checked or converted before it is stored."""
         if isinstance(part, Module):
             return part
         kind = type(self).__name__
-        raise TypeError(f"{kind} is made of modules, and number {name} is {part!r}: write a Module that calls it")
+        raise TypeError(f"{kind} needs modules, and number {name} is {part!r}: write a Module that calls it")
 
     def _become(self, parts: list[Any]) -> None:
         for name, _ in self._named_parts():
@@ -35,19 +35,19 @@ class PartList(Module, MutableSequence[Any]):
         self.extend(parts)
 
     def append(self, part: Any) -> Self:  # type: ignore[override]
-        """One more at the end."""
+        """Add a part at the end."""
         name = str(len(self))
         setattr(self, name, self._fitting(part, name))
         return self
 
     def extend(self, parts: Iterable[Any]) -> Self:  # type: ignore[override]
-        """Several more at the end."""
+        """Add several parts at the end."""
         for part in parts:
             self.append(part)
         return self
 
     def insert(self, index: int, part: Any) -> Self:  # type: ignore[override]
-        """One more before place `index`."""
+        """Insert a part before position `index`."""
         parts = list(self)
         parts.insert(index, self._fitting(part, str(len(parts))))
         self._become(parts)
@@ -76,10 +76,10 @@ class PartList(Module, MutableSequence[Any]):
 
 
 class Sequential(PartList):
-    """Modules, one after the other."""
+    """Calls its modules in order, each on the result of the one before."""
 
     def __init__(self, *modules: Module | Mapping[str, Module]):
-        """The modules in order; or one dictionary of them, by name."""
+        """Takes modules in order, or one dictionary of named modules."""
         named = modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else None
         for name, module in enumerate(modules) if named is None else named.items():
             setattr(self, str(name), self._fitting(module, str(name)))
@@ -93,7 +93,7 @@ class Sequential(PartList):
         return input
 
     def __mul__(self, times: int) -> Self:
-        """The modules that often, one after the other: the same ones, and so the same parameters."""
+        """The modules repeated `times` times. They are the same objects, so they share their parameters."""
         return type(self)().extend([*self] * times)
 
     __rmul__ = __mul__
@@ -106,13 +106,13 @@ class Sequential(PartList):
 
 
 class ModuleList(PartList):
-    """A list of modules, for a forward pass that is written by hand."""
+    """A list of modules. It has no forward pass of its own."""
 
     def __init__(self, modules: Iterable[Module] = ()):
         super().__init__(modules)
 
     def __repr__(self) -> str:
-        """Modules that read alike, one after the other, in one line: (0-2): 3 x …"""
+        """Consecutive modules with the same repr share a line: (0-2): 3 x …"""
         lines, first = [], 0
         for text, alike in groupby(map(repr, self)):
             n = len([*alike])
@@ -123,17 +123,17 @@ class ModuleList(PartList):
 
 
 def as_parameter(part: Any) -> Any:
-    """A tensor, or an array, as a parameter; anything else as it is."""
+    """A tensor or array as a parameter; anything else unchanged."""
     return Parameter(part) if isinstance(part, Tensor | np.ndarray) and not learned(part) else part
 
 
 def describe(parts: Iterable[tuple[Any, Any]]) -> str:
-    """Each part by its name: a parameter as its spec, and anything else as its repr."""
+    """The parts by name: the spec of a parameter, the repr of anything else."""
     return ", ".join(f"({k}): {f'Parameter {p.spec}' if isinstance(p, Tensor) else repr(p)}" for k, p in parts)
 
 
 class ParameterList(PartList):
-    """A list of parameters; tensors that are none become parameters, and what is no tensor is just held."""
+    """A list of parameters. A tensor or array becomes a parameter; anything else is stored as it is."""
 
     def __init__(self, values: Iterable[Any] = ()):
         super().__init__(values)
@@ -146,12 +146,12 @@ class ParameterList(PartList):
 
 
 class PartDict(Module, MutableMapping[str, Any]):
-    """Parts by name, as a dictionary of them.
+    """A dictionary of parts, stored as attributes.
 
     _names    the names, in order
     """
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # a module is itself, whatever it holds
+    __eq__, __hash__ = object.__eq__, object.__hash__  # modules compare by identity, not by contents
     _names: Any
 
     def __getitem__(self, name: str) -> Any:
@@ -160,7 +160,7 @@ class PartDict(Module, MutableMapping[str, Any]):
         return getattr(self, name)
 
     def __delitem__(self, name: str) -> None:
-        self[name]  # a KeyError, if there is none
+        self[name]  # raises KeyError if there is no such part
         delattr(self, name)
 
     def __len__(self) -> int:
@@ -174,15 +174,15 @@ class PartDict(Module, MutableMapping[str, Any]):
 
     def popitem(self) -> tuple[str, Any]:
         """Remove the part that was added last, and return its name and the part."""
-        name: Any = next(reversed(self), None)  # which is no name: a KeyError
+        name: Any = next(reversed(self), None)  # None makes pop raise KeyError
         return name, self.pop(name)
 
 
 class ParameterDict(PartDict):
-    """Parameters by name. A tensor becomes a parameter, and anything else is held as it is.
+    """A dictionary of parameters. A tensor or array becomes a parameter; anything else is stored as it is.
 
-    A name becomes an attribute too: raises KeyError if it has a dot, or if the module has an attribute of that name.
-    As in PyTorch, parameters from a plain dictionary are sorted by name, and all others keep their order.
+    Each name becomes an attribute. Raises KeyError if it has a dot, or if the module already has such an attribute.
+    As in PyTorch, parameters from a plain dict are sorted by name; those from other sources keep their order.
     """
 
     _names: tuple[str, ...] = ()
@@ -191,7 +191,7 @@ class ParameterDict(PartDict):
         self.update(parameters)
 
     def update(self, parameters: Any = (), /, **named: Any) -> None:
-        """Add parameters, in place of those with the same names."""
+        """Add parameters; they replace those with the same names."""
         super().update(sorted(parameters.items()) if type(parameters) is dict else parameters, **named)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -205,11 +205,11 @@ class ParameterDict(PartDict):
         self._names = tuple(n for n in self._names if n != name)
 
     def copy(self) -> ParameterDict:
-        """Another dictionary, of the same parameters."""
+        """A new ParameterDict with the same parameters."""
         return ParameterDict(self.items())
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Another dictionary: each key with the same value."""
+        """A new ParameterDict with the same value for each key."""
         return ParameterDict((key, default) for key in keys)
 
     def __or__(self, others: Mapping[str, Any]) -> ParameterDict:
@@ -229,7 +229,7 @@ class ParameterDict(PartDict):
 
 
 class ModuleDict(PartDict):
-    """Modules by name, for a forward pass that is written by hand."""
+    """A dictionary of modules. It has no forward pass of its own."""
 
     _names = property(lambda self: [name for name, _ in self._modules()])
 
@@ -243,7 +243,7 @@ class ModuleDict(PartDict):
 
 
 class Identity(Module):
-    """y = x, whatever it was made with."""
+    """y = x. It accepts and ignores any arguments."""
 
     def __init__(self, *_: Any, **__: Any):
         pass
@@ -253,7 +253,7 @@ class Identity(Module):
 
 
 class Flatten(Module):
-    """Axes start_dim to end_dim as one: (N, C, H, W) → (N, C·H·W)."""
+    """Merges axes start_dim to end_dim into one: (N, C, H, W) → (N, C·H·W)."""
 
     _shown = "start_dim=", "end_dim="
 
@@ -265,7 +265,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Axis `dim` as several, of the lengths `unflattened_size`."""
+    """Splits axis `dim` into axes of the lengths `unflattened_size`."""
 
     _shown = "dim=", "unflattened_size="
 

@@ -1,4 +1,4 @@
-"""Layers that are a function of `functional`, its options held: a line of a table each."""
+"""Layers that store the options of a function of `functional`. Each is one line of a table."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .init import fill
 from .module import Module
 from .tree import parameter
 
-ASKED = "training", "key"  # what a function is told by the module's state, or by its caller
+ASKED = "training", "key"  # arguments that come from the module's mode or from the caller, so are no options
 
 
 class FunctionLayer(Module):
-    """y = f(x, …), f being a function of `functional`, which is told each time what the module was told at first."""
+    """y = f(x, …) for a function f of `functional`. Each call passes the options that the constructor stored."""
 
     function: ClassVar[str]
-    quiet: ClassVar[tuple[str, ...]] = ()  # options that its repr does not say
+    quiet: ClassVar[tuple[str, ...]] = ()  # options that the repr leaves out
     __signature__: ClassVar[Signature]
 
     def __init__(self, *given: Any, **named: Any):
         try:
             bound = self.__signature__.bind(*given, **named)
-        except TypeError as error:  # which does not know whose arguments they are
+        except TypeError as error:  # its message lacks the name of the layer
             raise TypeError(f"{type(self).__name__}{self.__signature__}: {error}") from None
         bound.apply_defaults()
         for name, x in bound.arguments.items():
@@ -44,10 +44,10 @@ class FunctionLayer(Module):
 
 
 def layer(name: str, function: str, doc: str, *told: str, base: type[FunctionLayer] = FunctionLayer) -> type[Any]:
-    """The module of a function: its arguments are those named, and then those of the function's that have a default."""
+    """A layer class for a function. Its options: the parameters in `told`, then all of the function with a default."""
     known = signature(getattr(functional, function)).parameters
     rest = (p for p in known.values() if p.default is not Parameter.empty and p.name not in (*told, *ASKED))
-    kind = Parameter.POSITIONAL_OR_KEYWORD  # `inplace` may be said without its name, as in ReLU(True)
+    kind = Parameter.POSITIONAL_OR_KEYWORD  # `inplace` may be positional, as in ReLU(True)
     rest = (p.replace(kind=kind) if p.name == "inplace" else p for p in rest)
     options = Signature([*(known[name] for name in told), *rest])
     inside = {"function": function, "__signature__": options, "__doc__": doc, "__module__": "minigrad.nn"}
@@ -55,23 +55,23 @@ def layer(name: str, function: str, doc: str, *told: str, base: type[FunctionLay
 
 
 def layers(function: str, base: type[FunctionLayer], *told: str) -> list[type[Any]]:
-    """The modules of a function over one, two and three axes, named after their base, which says what they do."""
+    """Layer classes for the 1d, 2d and 3d forms of a function. They take name and docstring from their base class."""
     return [layer(f"{named(base)}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
 
 
 def numbered(base: type[Module], name: str = "", **inside: Any) -> list[type[Any]]:
-    """The module over n = 1, 2 and 3 axes, which differ in n alone."""
+    """Subclasses of a module for n = 1, 2 and 3 axes. They differ only in n."""
     inside |= {"__doc__": base.__doc__, "__module__": "minigrad.nn"}
     return [type(f"{name or named(base)}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
 
 
 def named(base: type[Any]) -> str:
-    """What the modules over n axes are called before their number: MaxPool, of MaxPoolNd."""
+    """The class name without its suffix Nd: MaxPool for MaxPoolNd."""
     return base.__name__.removesuffix("Nd")
 
 
 class PaddingNd(Module):
-    """x (N, C, *size), or (C, *size), with a margin around its places: see functional.pad."""
+    """Pads x (N, C, *size) or (C, *size) along the axes of size: see functional.pad."""
 
     _shown: ClassVar[tuple[str, ...]] = ("padding",)
 
@@ -87,7 +87,7 @@ class PaddingNd(Module):
 
 
 class ConstantPadNd(PaddingNd):
-    """The same with a margin of one value."""
+    """Pads with a constant."""
 
     _shown = "padding=", "value="
 
@@ -103,14 +103,14 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = numbered(PaddingNd, "Repl
 CircularPad1d, CircularPad2d, CircularPad3d = numbered(PaddingNd, "CircularPad", mode="circular")
 
 
-Upsample = layer("Upsample", "interpolate", "x (N, C, *size) in another size: see functional.interpolate.")
-UpsamplingNearest2d = layer("UpsamplingNearest2d", "upsample_nearest", "Upsample by the nearest element.")
-UpsamplingBilinear2d = layer("UpsamplingBilinear2d", "upsample_bilinear", "Upsample with mode='bilinear', by corners.")
+Upsample = layer("Upsample", "interpolate", "Resizes x (N, C, *size): see functional.interpolate.")
+UpsamplingNearest2d = layer("UpsamplingNearest2d", "upsample_nearest", "Upsample with mode='nearest'.")
+UpsamplingBilinear2d = layer("UpsamplingBilinear2d", "upsample_bilinear", "Bilinear Upsample with align_corners.")
 PixelShuffle = layer("PixelShuffle", "pixel_shuffle", "(C r², H, W) → (C, H r, W r)", "upscale_factor")
 PixelUnshuffle = layer("PixelUnshuffle", "pixel_unshuffle", "The inverse of PixelShuffle.", "downscale_factor")
-ChannelShuffle = layer("ChannelShuffle", "channel_shuffle", "Channels, in groups, dealt out.", "groups")
+ChannelShuffle = layer("ChannelShuffle", "channel_shuffle", "Interleaves groups of channels.", "groups")
 Unfold = layer("Unfold", "unfold", "Each window as a column: see functional.unfold.", "kernel_size")
-Fold = layer("Fold", "fold", "Unfold's adjoint: columns added up where they were read.", "output_size", "kernel_size")
+Fold = layer("Fold", "fold", "Adjoint of Unfold: adds columns where they were read.", "output_size", "kernel_size")
 LocalResponseNorm = layer("LocalResponseNorm", "local_response_norm", "x / (k + α mean x²)^β", "size")
 CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis.")
 PairwiseDistance = layer("PairwiseDistance", "pairwise_distance", "‖x₁ − x₂ + ε‖ₚ over the last axis.")
@@ -132,7 +132,7 @@ Hardshrink = layer("Hardshrink", "hardshrink", "y = x, but 0 where |x| ≤ λ")
 Softshrink = layer("Softshrink", "softshrink", "y = x moved towards 0 by λ, and no further than 0")
 Threshold = layer("Threshold", "threshold", "y = x where x > threshold, value elsewhere", "threshold", "value")
 GLU = layer("GLU", "glu", "y = a σ(b), a and b being the halves of x along an axis. Dauphin et al. 2016, eq. 1.")
-GELU = layer("GELU", "gelu", "y = x Φ(x); with approximate='tanh', nearly. Hendrycks & Gimpel 2016, §2.")
+GELU = layer("GELU", "gelu", "y = x Φ(x); approximate='tanh' approximates it. Hendrycks & Gimpel 2016, §2.")
 LeakyReLU = layer(
     "LeakyReLU", "leaky_relu", "y = x where x > 0, s x elsewhere. Maas et al. 2013, “Rectifier …”, eq. 2."
 )
@@ -144,7 +144,7 @@ Softplus = layer("Softplus", "softplus", "y = ln(1 + e^(β x)) / β, and x where
 
 
 class Bounded(FunctionLayer):
-    """Two bounds, the first the lower."""
+    """Checks that min_val is below max_val."""
 
     min_val: float
     max_val: float
@@ -155,25 +155,25 @@ class Bounded(FunctionLayer):
             raise ValueError(f"Hardtanh needs min_val below max_val, and got {self.min_val} and {self.max_val}")
 
 
-Hardtanh = layer("Hardtanh", "hardtanh", "y = x between min_val and max_val, and those two outside.", base=Bounded)
+Hardtanh = layer("Hardtanh", "hardtanh", "y = min(max(x, min_val), max_val)", base=Bounded)
 
 
 class RandomLayer(FunctionLayer):
-    """What is random in training."""
+    """A layer that is random in training."""
 
     def _options(self) -> dict[str, Any]:
         return super()._options() | {"training": self.training}
 
 
 RReLU = layer(
-    "RReLU", "rrelu", "y = x where x > 0, a x elsewhere, a drawn anew.", "lower", "upper", "inplace", base=RandomLayer
+    "RReLU", "rrelu", "y = x where x > 0, a x elsewhere, a random.", "lower", "upper", "inplace", base=RandomLayer
 )
 
 
 class PReLU(Module):
-    """y = x where x > 0, w x elsewhere, w being learned.
+    """y = x where x > 0, w x elsewhere, with a learned w.
 
-    weight    (num_parameters,): 1, or one for each channel; `init` at the start
+    weight    (num_parameters,): one number, or one for each channel; starts at `init`
 
     He et al. 2015, “Delving Deep into Rectifiers”, eq. 1. https://arxiv.org/abs/1502.01852
     """
@@ -226,7 +226,7 @@ class Softmax2d(Softmax):
 
 
 class Dropout(Module):
-    """Each element zero with probability p, the others divided by 1 − p: see functional.dropout."""
+    """Sets each element to 0 with probability p, and divides the others by 1 − p: see functional.dropout."""
 
     _shown = "p=", "inplace="
 
@@ -243,7 +243,7 @@ class Dropout(Module):
 
 
 class DropoutNd(Dropout):
-    """Each channel of x (N, C, *size) or (C, *size) zero with probability p: see functional.dropout1d and its kin."""
+    """Sets each channel of x (N, C, *size) or (C, *size) to 0 with probability p: see functional.dropout1d to 3d."""
 
     n: ClassVar[int]
 
@@ -262,13 +262,13 @@ class AlphaDropout(Dropout):
 
 
 class FeatureAlphaDropout(Dropout):
-    """The same of whole channels."""
+    """AlphaDropout of whole channels."""
 
     function = "feature_alpha_dropout"
 
 
 class MaxPoolNd(FunctionLayer):
-    """The largest element of each window. A stride of None is the window's length."""
+    """The maximum of each window. If stride is None, it is the kernel size."""
 
     quiet: ClassVar[tuple[str, ...]] = ("return_indices",)
     kernel_size: Lengths
@@ -280,33 +280,33 @@ class MaxPoolNd(FunctionLayer):
 
 
 class AvgPoolNd(MaxPoolNd):
-    """The mean of each window. A stride of None is the window's length."""
+    """The mean of each window. If stride is None, it is the kernel size."""
 
     quiet = "ceil_mode", "count_include_pad", "divisor_override"
 
 
 class MaxUnpoolNd(MaxPoolNd):
-    """Each number at the place that MaxPool said, with return_indices; zeros elsewhere."""
+    """Puts each number where MaxPool, with return_indices, found it, and zeros elsewhere."""
 
     quiet = ("output_size",)
 
 
 class LPPoolNd(MaxPoolNd):
-    """(Σ xᵖ)^(1/p) of each window, p being norm_type. A stride of None is the window's length."""
+    """(Σ xᵖ)^(1/p) of each window, with p = norm_type. If stride is None, it is the kernel size."""
 
 
 class AdaptiveMaxPoolNd(FunctionLayer):
-    """The largest element of each of output_size windows that cover the axes evenly; None keeps an axis."""
+    """The maximum of each of output_size windows that cover the axes evenly; None keeps the length of an axis."""
 
     quiet = ("return_indices",)
 
 
 class AdaptiveAvgPoolNd(FunctionLayer):
-    """The mean of each of output_size windows that cover the axes evenly; None keeps an axis."""
+    """The mean of each of output_size windows that cover the axes evenly; None keeps the length of an axis."""
 
 
 class FractionalMaxPoolNd(FunctionLayer):
-    """The largest element of each of output_size windows, laid at random; or as many as output_ratio of the lengths."""
+    """The maximum of each of output_size windows at random positions; or of output_ratio · length of them."""
 
     quiet = "return_indices", "_random_samples"
     output_size: Any
@@ -316,7 +316,7 @@ class FractionalMaxPoolNd(FunctionLayer):
         super().__init__(*given, **named)
         self.register_buffer("_random_samples", self.__dict__.pop("_random_samples"))
         if (self.output_size is None) == (self.output_ratio is None):
-            raise ValueError(f"{type(self).__name__} needs one of output_size and output_ratio")
+            raise ValueError(f"{type(self).__name__} needs either output_size or output_ratio")
 
 
 LENGTHS = "kernel_size", "stride", "padding", "dilation", "return_indices"
@@ -333,9 +333,9 @@ AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = layers("adaptive_avg_p
 
 
 class Loss(FunctionLayer):
-    """A prediction and a target to one number, or, with reduction='none', one for each element or row.
+    """Reduces a prediction and a target to one number; with reduction='none', to one for each element or row.
 
-    Weights are buffers: they move with the module.
+    Weights are buffers, so they move with the module.
     """
 
     def __init__(self, *given: Any, **named: Any):
@@ -357,23 +357,23 @@ L1Loss = loss("L1Loss", "l1_loss", "|x − t|")
 SmoothL1Loss = loss("SmoothL1Loss", "smooth_l1_loss", "(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond.")
 HuberLoss = loss("HuberLoss", "huber_loss", "(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond.")
 KLDivLoss = loss("KLDivLoss", "kl_div", "t (ln t − x), for log-probabilities x.")
-PoissonNLLLoss = loss("PoissonNLLLoss", "poisson_nll_loss", "eˣ − t x, for x the ln of the rate of t events.")
-GaussianNLLLoss = loss("GaussianNLLLoss", "gaussian_nll_loss", "(ln v + (x − t)² / v) / 2, v being predicted with x.")
+PoissonNLLLoss = loss("PoissonNLLLoss", "poisson_nll_loss", "eˣ − t x, for t events and x = ln of their rate.")
+GaussianNLLLoss = loss("GaussianNLLLoss", "gaussian_nll_loss", "(ln v + (x − t)² / v) / 2, for a predicted variance v.")
 BCELoss = loss("BCELoss", "binary_cross_entropy", "−t ln x − (1 − t) ln(1 − x), for probabilities x.")
 BCEWithLogitsLoss = loss(
     "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", "−p t ln σ(x) − (1 − t) ln(1 − σ(x)), for scores x."
 )
 NLLLoss = loss("NLLLoss", "nll_loss", "−x[t], for log-probabilities x.")
 CrossEntropyLoss = loss("CrossEntropyLoss", "cross_entropy", "−ln softmax(x)[t], for scores x.")
-CTCLoss = loss("CTCLoss", "ctc_loss", "−ln of the probability of a sequence of letters: see functional.ctc_loss.")
+CTCLoss = loss("CTCLoss", "ctc_loss", "−ln of the probability of a letter sequence: see functional.ctc_loss.")
 
 SoftMarginLoss = loss("SoftMarginLoss", "soft_margin_loss", "ln(1 + e^(−t x))")
-HingeEmbeddingLoss = loss("HingeEmbeddingLoss", "hinge_embedding_loss", "x where t is 1, max(0, margin − x) beside.")
+HingeEmbeddingLoss = loss("HingeEmbeddingLoss", "hinge_embedding_loss", "x for t = 1, max(0, margin − x) for t = −1.")
 MarginRankingLoss = loss("MarginRankingLoss", "margin_ranking_loss", "max(0, margin − t (x₁ − x₂))")
 CosineEmbeddingLoss = loss("CosineEmbeddingLoss", "cosine_embedding_loss", "1 − cos, or max(0, cos − margin).")
 TripletMarginLoss = loss("TripletMarginLoss", "triplet_margin_loss", "max(0, margin + ‖a − p‖ − ‖a − n‖)")
 TripletMarginWithDistanceLoss = loss(
-    "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "The same with another distance."
+    "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "TripletMarginLoss for any distance."
 )
 MultiMarginLoss = loss("MultiMarginLoss", "multi_margin_loss", "Σ max(0, margin − x[t] + x[i])ᵖ / C")
 MultiLabelMarginLoss = loss("MultiLabelMarginLoss", "multilabel_margin_loss", "Σ max(0, 1 − x[j] + x[i]) / C")

@@ -1,12 +1,12 @@
-"""Initialisers: the values parameters start from, each with the paper that argues for it.
+"""Initialisers: the values parameters start from, each with the paper that proposes it.
 
-Each fills a tensor in place, unrecorded, and returns it. Randomness comes from `generator`, a NumPy generator;
-without one, from a fresh one that mg.manual_seed decides.
+Each fills a tensor in place, without recording it, and returns it. Random numbers come from `generator`, a NumPy
+generator; by default a new one, seeded from mg.manual_seed.
 
-    fan_in     how many numbers go into one output
-    fan_out    how many outputs one number goes into
+    fan_in     the number of inputs that each output depends on
+    fan_out    the number of outputs that each input affects
 
-are read off a weight (out, in, …), whatever follows being the area of a convolution's window.
+Both follow from the shape of a weight (out, in, *window); window is the kernel size of a convolution.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ F = TypeVar("F", bound=Callable[..., Tensor])
 
 
 def fill(tensor: Tensor, values: Any) -> Tensor:
-    """Put values, an array or one number, into a tensor's own memory, unrecorded."""
+    """Write values, an array or one number, into the memory of a tensor, without recording it."""
     write(tensor, tensor.spec.device.array(values, tensor.dtype))
     return tensor
 
 
 def filling(f: F) -> F:
-    """An initialiser, which leaves a tensor on META as it is: it has no elements."""
+    """Make an initialiser skip tensors on META, which have no elements."""
 
     @wraps(f)
     def filled(tensor: Tensor, *args: Any, **options: Any) -> Tensor:
@@ -46,9 +46,9 @@ def filling(f: F) -> F:
 
 
 def source(generator: Generator) -> np.random.Generator:
-    """The generator, or a fresh one, whose seed is the next of the sequence that mg.manual_seed starts.
+    """The generator, or a new one, seeded with the next key of the sequence that mg.manual_seed starts.
 
-    It is drawn at once, in the block of a session's graph too. Raises NoValueError where a function is traced.
+    The key is drawn immediately, also while a session's graph is built. Raises NoValueError in a traced function.
     """
     if generator is not None:
         return generator
@@ -77,11 +77,11 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator = None
 ) -> Tensor:
-    """N(mean, std²) between a and b: what falls outside is drawn again."""
+    """N(mean, std²), truncated to a … b: numbers outside are drawn again."""
     if not a < b:
-        raise ValueError(f"trunc_normal_ draws between a and b, a < b, and got a={a}, b={b}")
+        raise ValueError(f"trunc_normal_ needs a < b, got a={a}, b={b}")
     if not a - 4 * std <= mean <= b + 4 * std:
-        raise ValueError(f"trunc_normal_ would draw for ever: {mean} is too far from the span {a} to {b} of it")
+        raise ValueError(f"trunc_normal_ would draw for ever: mean={mean} is more than 4 std outside of {a} to {b}")
     draw = source(generator)
     values = draw.normal(mean, std, tensor.shape)
     while (outside := (values < a) | (values > b)).any():
@@ -113,7 +113,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator = None) -> Tensor:
-    """U(−a, a), a = gain √(6 / (fan_in + fan_out)): neither activations nor gradients grow from layer to layer.
+    """U(−a, a), a = gain √(6 / (fan_in + fan_out)): keeps activations and gradients from growing or vanishing.
 
     Glorot & Bengio 2010, “Understanding the difficulty of training deep feedforward neural networks”, eq. 16.
     """
@@ -132,10 +132,10 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator = Non
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator = None
 ) -> Tensor:
-    """U(−b, b), b = gain √(3 / fan): the variance passes through relu, which halves it, unchanged.
+    """U(−b, b), b = gain √(3 / fan): the gain makes up for relu, which halves the variance.
 
     a       the slope of the leaky relu that follows
-    mode    'fan_in' keeps the variance forward, 'fan_out' that of the gradients
+    mode    'fan_in' keeps the variance of the activations, 'fan_out' that of the gradients
 
     He et al. 2015, “Delving Deep into Rectifiers”, eq. 10 and 14. https://arxiv.org/abs/1502.01852
     """
@@ -155,7 +155,7 @@ def kaiming_normal_(
 
 @filling
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator = None) -> Tensor:
-    """A matrix (out, the rest) whose rows or columns, whichever are fewer, are orthonormal, times gain.
+    """gain · Q. As a matrix (out, the rest), Q has orthonormal rows, or orthonormal columns if they are fewer.
 
     Saxe et al. 2013, “Exact solutions to the nonlinear dynamics of learning in deep linear neural networks”, §3.
     https://arxiv.org/abs/1312.6120
@@ -165,14 +165,14 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator = None) ->
     rows = tensor.shape[0]
     columns = tensor.size // rows if rows else 0
     q, r = np.linalg.qr(source(generator).normal(size=(max(rows, columns), min(rows, columns))))
-    q = q * np.sign(np.diagonal(r))  # else the distribution would lean to one sign
+    q = q * np.sign(np.diagonal(r))  # without this, qr's sign convention would bias the distribution
     return fill(tensor, gain * (q if rows >= columns else q.T).reshape(tensor.shape))
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """What a layer's weights are multiplied by, to make up for the function that follows.
+    """The factor for the weights of a layer that makes up for the activation after it.
 
-    param    the slope of leaky_relu, 0.01 if not said
+    param    the slope of leaky_relu, 0.01 if None
     """
     gains = {"tanh": 5 / 3, "relu": sqrt(2), "selu": 3 / 4}
     ones = ("linear", "sigmoid", *(f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)))
@@ -180,20 +180,20 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity == "leaky_relu":
         return sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in gains:
-        raise ValueError(f"no gain is known for {nonlinearity!r}: choose of leaky_relu, {', '.join(gains)}")
+        raise ValueError(f"no gain is known for {nonlinearity!r}: choose leaky_relu, {', '.join(gains)}")
     return gains[nonlinearity]
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
     """(fan_in, fan_out)"""
     if tensor.ndim < 2:
-        raise ShapeError(f"fan_in and fan_out are those of a weight (out, in, …), and got {tensor.spec}")
+        raise ShapeError(f"fan_in and fan_out need a weight (out, in, …), and got {tensor.spec}")
     window = prod(tensor.shape[2:])
     return tensor.shape[1] * window, tensor.shape[0] * window
 
 
 def fan(tensor: Tensor, mode: str) -> int:
-    """The fan that a mode names."""
+    """fan_in or fan_out, by the mode."""
     if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"mode is 'fan_in' or 'fan_out', and got {mode!r}")
+        raise ValueError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
     return fans(tensor)[mode == "fan_out"]

@@ -24,10 +24,10 @@ class Linear(Module):
     """y = x Wᵀ + b
 
     weight    W (out_features, in_features), from U(−1/√in, 1/√in)
-    bias      b (out_features,), likewise; None without
+    bias      b (out_features,), likewise; None with bias=False
     x         (…, in_features)  →  y (…, out_features)
 
-    The bounds keep the spread of y near that of x, whatever the width: LeCun et al. 1998, “Efficient BackProp”, §4.6.
+    The bounds keep the spread of y near that of x for any width: LeCun et al. 1998, “Efficient BackProp”, §4.6.
     """
 
     _shown = "in_features=", "out_features=", "bias="
@@ -50,7 +50,7 @@ class Linear(Module):
         self.reset_parameters(rng)
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw weight and bias anew."""
+        """Draw weight and bias again."""
         uniform_of_fan(self.in_features, self.weight, self.bias, rng)
 
     def forward(self, input: Any) -> Any:
@@ -64,7 +64,7 @@ class Bilinear(Module):
     """y[k] = x₁ Wₖ x₂ᵀ + b[k]
 
     weight    W (out_features, in1_features, in2_features), from U(−1/√in1, 1/√in1)
-    bias      b (out_features,), likewise; None without
+    bias      b (out_features,), likewise; None with bias=False
     """
 
     _shown = "in1_features=", "in2_features=", "out_features=", "bias="
@@ -88,7 +88,7 @@ class Bilinear(Module):
         self.reset_parameters(rng)
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw weight and bias anew."""
+        """Draw weight and bias again."""
         uniform_of_fan(self.in1_features, self.weight, self.bias, rng)
 
     def forward(self, input1: Any, input2: Any) -> Any:
@@ -96,7 +96,7 @@ class Bilinear(Module):
 
 
 def uniform_of_fan(fan_in: int, weight: Any, bias: Any, rng: np.random.Generator | None) -> None:
-    """Weight and bias from U(−1/√fan_in, 1/√fan_in)."""
+    """Fill weight and bias from U(−1/√fan_in, 1/√fan_in)."""
     rng = init.source(rng)
     bound = 1 / sqrt(fan_in) if fan_in else 0.0
     for p in (weight, bias):
@@ -109,7 +109,7 @@ class Embedding(Module):
 
     weight         W (num_embeddings, embedding_dim), from N(0, 1)
     padding_idx    a row that starts at zero and receives no gradient
-    max_norm       rows that are read are cut to this length, in place: as functional.embedding says, and all the rest
+    max_norm       rows that are read are first scaled down to this norm, in place: see functional.embedding
     x              integers of any shape  →  y (…, embedding_dim)
     """
 
@@ -128,7 +128,7 @@ class Embedding(Module):
         rng: np.random.Generator | None = None,
     ):
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise IndexError(f"padding_idx is one of the {num_embeddings} rows, and got {padding_idx}")
+            raise IndexError(f"padding_idx must be one of the {num_embeddings} rows, got {padding_idx}")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
@@ -137,16 +137,16 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Self:
-        """A table that exists already, (num_embeddings, embedding_dim); frozen unless freeze=False."""
+        """An Embedding with an existing table (num_embeddings, embedding_dim); frozen unless freeze=False."""
         table = Tensor(embeddings)
         if table.ndim != 2:
-            raise ShapeError(f"a table is (num_embeddings, embedding_dim), and got {table.spec}")
+            raise ShapeError(f"from_pretrained needs a table (num_embeddings, embedding_dim), got {table.spec}")
         made = cls(table.shape[0], table.shape[1], padding_idx)
         made.weight = Parameter(table, requires_grad=not freeze)
         return made
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw the table anew."""
+        """Draw the table again."""
         init.normal_(self.weight, generator=rng)
         if self.padding_idx is not None:
             with no_grad():
@@ -162,7 +162,7 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Embedding):
-    """The rows of each bag as one, their 'mean', 'sum' or 'max': see functional.embedding_bag."""
+    """Reduces the rows of each bag to their 'mean', 'sum' or 'max': see functional.embedding_bag."""
 
     def __init__(
         self,
@@ -189,10 +189,10 @@ class EmbeddingBag(Embedding):
 
 
 class Windowed(Module):
-    """What convolutions over n axes have in common: a weight, and a bias for each channel that comes out.
+    """The common base of convolutions over n axes: a weight, and a bias for each output channel.
 
-    weight    from U(−1/√f, 1/√f), f being how many numbers go into one
-    bias      (out_channels,), likewise; None without
+    weight    from U(−1/√f, 1/√f), with f = weight[0].size
+    bias      (out_channels,), likewise; None with bias=False
     """
 
     n: ClassVar[int]
@@ -217,11 +217,11 @@ class Windowed(Module):
         rng: np.random.Generator | None = None,
     ):
         if padding_mode not in ("zeros", *MARGINS):
-            raise ValueError(f"padding_mode is zeros, {', '.join(MARGINS)}, and got {padding_mode!r}")
+            raise ValueError(f"padding_mode must be one of zeros, {', '.join(MARGINS)}, got {padding_mode!r}")
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
-                f"{type(self).__name__} divides channels into groups alike: {in_channels} and {out_channels} "
-                f"into {groups} does not go"
+                f"{type(self).__name__} needs groups of equal size: {in_channels} and {out_channels} channels do not "
+                f"divide into {groups} groups"
             )
         self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
@@ -234,7 +234,7 @@ class Windowed(Module):
         self.reset_parameters(rng)
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw weight and bias anew."""
+        """Draw weight and bias again."""
         uniform_of_fan(prod(self.weight.shape[1:]), self.weight, self.bias, rng)
 
     def _checked(self, x: Any) -> Any:
@@ -255,10 +255,10 @@ class Windowed(Module):
 
 
 class ConvNd(Windowed):
-    """y = x ⋆ W + b: see functional.conv1d and its kin.
+    """y = x ⋆ W + b: see functional.conv1d, conv2d and conv3d.
 
     weight          W (out_channels, in_channels / groups, *kernel_size)
-    padding_mode    what the margin is made of: 'zeros', or as in functional.pad 'reflect', 'replicate', 'circular'
+    padding_mode    the values of the padding: 'zeros', or 'reflect', 'replicate', 'circular' as in functional.pad
     x               (N, in_channels, *size)  →  y (N, out_channels, *size')
     """
 
@@ -280,10 +280,10 @@ Conv1d, Conv2d, Conv3d = numbered(ConvNd)
 
 
 class ConvTransposeNd(Windowed):
-    """The transpose of a convolution: see functional.conv_transpose1d and its kin.
+    """The transpose of a convolution: see functional.conv_transpose1d to conv_transpose3d.
 
     weight            (in_channels, out_channels / groups, *kernel_size)
-    output_padding    how much longer the result is: with a stride, several lengths are convolved to the same one
+    output_padding    length added to the result: with a stride, convolution maps several lengths to the same one
     x                 (N, in_channels, *size)  →  y (N, out_channels, *size')
     """
 
@@ -306,7 +306,7 @@ class ConvTransposeNd(Windowed):
         self.output_padding = each("output_padding", output_padding, self.n)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        """output_size, of the last axes or of all, stands for an output_padding: the one that gives it."""
+        """output_size, of the last n axes or of all, determines output_padding."""
         x, extra = self._checked(input), self.output_padding
         if output_size is not None:
             margins = each("padding", self.padding, self.n)
@@ -315,7 +315,7 @@ class ConvTransposeNd(Windowed):
             extra = tuple(m - n for m, n in zip(tuple(output_size)[-self.n :], least))
             if any(not 0 <= e < s for e, s in zip(extra, self.stride)):
                 most = tuple(n + s - 1 for n, s in zip(least, self.stride))
-                raise ShapeError(f"{self} of {x.spec} has sizes {tuple(least)} to {most}, and {output_size} was asked")
+                raise ShapeError(f"{self} of {x.spec} can have sizes {tuple(least)} to {most}, got {output_size}")
         convolution = getattr(functional, f"conv_transpose{self.n}d")
         return convolution(x, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 

@@ -1,4 +1,4 @@
-"""Modules: objects whose tensors are parameters and whose call is the forward pass; their hooks, and their state."""
+"""Modules: objects that hold parameters and whose call is the forward pass; their hooks and their state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .tree import Parameter, Tree, dotted, move_to
 
 
 class IncompatibleKeys(NamedTuple):
-    """Names that did not match, where loading was not strict."""
+    """The names that did not match in a load that was not strict."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -39,6 +39,18 @@ def array_of(value: Any) -> Any:
     return value.value if isinstance(value, Tensor) else np.asarray(value)
 
 
+def array_faults(tensors: Mapping[str, Tensor], arrays: Mapping[str, Any]) -> list[str]:
+    """A line for each array that cannot be copied into the tensor of its name: another shape, or a foreign dtype."""
+    pairs = [(name, tensors[name], array) for name, array in arrays.items()]
+    shapes = [f"{name} is {x.shape} here and {array.shape} there" for name, x, array in pairs if array.shape != x.shape]
+    dtypes = [
+        f"{name} has dtype {x.dtype} here and {array.dtype} in the state"
+        for name, x, array in pairs
+        if array.dtype.kind in "OSUMm" or "c" == array.dtype.kind != x.dtype.kind
+    ]
+    return shapes + dtypes
+
+
 class Hook(NamedTuple):
     """A function, and when a module calls it."""
 
@@ -48,9 +60,9 @@ class Hook(NamedTuple):
 
 
 def register(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
-    """Add a hook, behind the others or before them; the handle removes it."""
+    """Add a hook after the others, or before them with `prepend`. The returned handle removes it."""
     earlier = dict(hooks)
-    handle = Handle(hooks, hook)  # it is kept there, and called by the module
+    handle = Handle(hooks, hook)  # adds the hook to `hooks`
     if prepend:
         for ticket in earlier:
             hooks[ticket] = hooks.pop(ticket)
@@ -58,9 +70,9 @@ def register(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
 
 
 class BackwardHooks:
-    """One call of a module that has backward hooks: the gradients at both of its ends, as they arrive.
+    """Collects the gradients of inputs and outputs for one call of a module, and then calls its backward hooks.
 
-    Each end is a copy of what came in or went out, so that only the gradients of this very call are seen.
+    The inputs and outputs are copies, so only gradients of this call arrive here.
     """
 
     def __init__(self, module: Any, hooks: list[Callable[..., Any]]):
@@ -93,7 +105,7 @@ class BackwardHooks:
         return None if self.awaited else self.tell()
 
     def tell(self) -> Any:
-        """Call the hooks; what takes the place of the one input's gradient, if any."""
+        """Call the hooks. Returns the gradient that replaces that of the single input, or None."""
         replaced = None
         for hook in self.hooks:
             said = hook(self.module, tuple(self.gxs), tuple(self.gys))
@@ -101,7 +113,7 @@ class BackwardHooks:
                 continue
             if not self.alone:
                 raise TypeError(
-                    "a backward hook replaces the gradient of a module with one input that requires it, and "
+                    "a backward hook can only replace the gradient if exactly one input requires a gradient; "
                     f"{type(self.module).__name__} was called with another number: hook the tensors themselves"
                 )
             self.gxs = list(said) if isinstance(said, tuple) else [said]
@@ -110,19 +122,19 @@ class BackwardHooks:
 
 
 def watched(x: Tensor, hook: Callable[[Any], Any]) -> Tensor:
-    """A copy of x whose gradient is told to the hook."""
+    """A copy of x that calls the hook with its gradient."""
     y: Tensor = x.apply(ops.Reshape(x.shape))
     y.register_hook(hook)
     return y
 
 
 class Module(Tree):
-    """Anything made of parameters. A subclass makes them in `__init__` and says `forward`.
+    """The base class of layers and networks. A subclass creates its parameters in `__init__` and defines `forward`.
 
-    training    whether it is being trained: dropout and batch normalisation differ between the two
+    training    whether the module is in training mode: dropout and batch normalisation depend on it
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ()  # what its repr says: `p=` with its name, `p` without
+    _shown: ClassVar[tuple[str, ...]] = ()  # the attributes in its repr: `p=` is shown with its name, `p` without
     training: bool
     _hooks: dict[int, Hook]
 
@@ -132,7 +144,7 @@ class Module(Tree):
         return self
 
     def forward(self, *xs: Any, **options: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not say its forward pass: write its method forward")
+        raise NotImplementedError(f"{type(self).__name__} has no forward pass: define its method forward")
 
     def __call__(self, *xs: Any, **options: Any) -> Any:
         if current.mode.calls is None:
@@ -149,7 +161,7 @@ class Module(Tree):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """Call hook(module, args) before forward; what it returns, if not None, takes the place of args.
+        """Call hook(module, args) before forward. If it returns a value, that replaces args.
 
         With with_kwargs, hook(module, args, kwargs), which may return (args, kwargs).
         """
@@ -158,16 +170,16 @@ class Module(Tree):
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """Call hook(module, args, output) after forward; what it returns, if not None, takes output's place.
+        """Call hook(module, args, output) after forward. If it returns a value, that replaces output.
 
         With with_kwargs, hook(module, args, kwargs, output).
         """
         return register(self._hooks, Hook("after", hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
-        """Call hook(module, grad_input, grad_output), two tuples, when the gradients of the inputs have arrived.
+        """Call hook(module, grad_input, grad_output), with two tuples, once the gradients of the inputs are known.
 
-        What it returns, if not None, takes grad_input's place: possible where one input requires a gradient.
+        If it returns a value, that replaces grad_input; this needs exactly one input that requires a gradient.
         """
         return register(self._hooks, Hook("backward", hook), prepend)
 
@@ -192,40 +204,29 @@ class Module(Tree):
     # -- state: what is saved, and what is loaded --------------------------------------------------
 
     def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
-        """Dotted name → a copy, for each parameter and each persistent buffer."""
+        """Dotted name → copy of the value, for each parameter and each persistent buffer."""
         return {prefix + name: Tensor(x.value.copy()) for name, x in self._named_state()}
 
     @refuse_by_name
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy values in by name. All of them or, where an error is raised, none.
+        """Copy values into parameters and buffers by name. If an error is raised, nothing has changed.
 
-        strict    whether every name must be in both
-        assign    hold the state's own tensors and arrays, in their dtype and on their device, as new parameters and
-                  buffers. Create an optimiser again afterwards: it holds the old parameters. A parameter of several
-                  names stays one if the state has one value for them; in PyTorch it becomes several
+        strict    whether module and state must have the same names
+        assign    use the tensors and arrays of the state, with their dtype and device, as new parameters and buffers.
+                  Create a new optimiser afterwards, because the old one holds the old parameters. A parameter with
+                  several names stays shared if the state has equal values for them; PyTorch makes several
 
-        Raises StateError on names missing or unexpected, if strict, and on shapes that differ in any case.
+        Raises StateError on different shapes or dtypes, and, if strict, on missing or unexpected names.
         """
         mine = dict(self._named_state())
         missing = [name for name in mine if name not in state_dict]
         unexpected = [name for name in state_dict if name not in mine]
         values = {name: array_of(state_dict[name]) for name in mine if name in state_dict}
-        faults = [
-            f"{name} is {mine[name].shape} here and {value.shape} there"
-            for name, value in values.items()
-            if value.shape != mine[name].shape
-        ]
-        faults += [
-            f"{name} has dtype {mine[name].dtype} here and {value.dtype} in the state"
-            for name, value in values.items()
-            if value.dtype.kind in "OSUMm" or "c" == value.dtype.kind != mine[name].dtype.kind
-        ]
-        for what, names in (("missing", missing), ("unexpected", unexpected)) if strict else ():
-            if names:
-                faults.append(f"{what}: {', '.join(map(str, names))}")
-        if faults:
+        faults = array_faults(mine, values)
+        named = {"missing": missing, "unexpected": unexpected} if strict else {}
+        if faults := faults + [f"{what}: {', '.join(map(str, names))}" for what, names in named.items() if names]:
             way = "; strict=False passes over names that do not match" if strict and (missing or unexpected) else ""
             head = f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:"
             raise StateError("\n  ".join([head, *faults]))
@@ -238,7 +239,7 @@ class Module(Tree):
         return IncompatibleKeys(missing, unexpected)
 
     def _assign(self, state: dict[str, Any]) -> None:
-        """Replace the parameter or buffer of each name by the state's value."""
+        """Replace each named parameter or buffer by the value in the state."""
         before, made = dict(self._named_state()), dict[str, Tensor]()
         shared: dict[int, Tensor] = {}
         places = {name: (self.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in state}
@@ -263,40 +264,40 @@ class Module(Tree):
                 if module._buffers.get(name, True):
                     yield dotted(path, name), x
 
-    # -- all at once ----------------------------------------------------------------------------
+    # -- operations on the whole tree -------------------------------------------------------------
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Call fn on each module below, and then on this one: how initialisers are applied."""
+        """Call fn on each submodule, then on this module. Initialisers are applied this way."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Say that training begins, here and below."""
+        """Switch this module and all submodules to training mode, or out of it with mode=False."""
         for module in self.modules():
             module.training = mode
         return self
 
     def eval(self) -> Self:
-        """Say that training is over: the same as train(False)."""
+        """Switch this module and all submodules to evaluation mode: train(False)."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Freeze every parameter, or let it learn again."""
+        """Unfreeze every parameter, or freeze it with requires_grad=False."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget every parameter's gradient; or, with set_to_none=False, fill it with zeros."""
+        """Set the gradient of every parameter to None, or, with set_to_none=False, to zeros."""
         for p in self.parameters():
             p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
 
     def to(self, *where: Any, dtype: Any = None, device: Device | str | None = None) -> Self:
-        """Move parameters and buffers to a device, a floating dtype, or both; given by name, or in any order.
+        """Move parameters and buffers to a device, a floating dtype, or both, in any order or by keyword.
 
-        The tensors stay the same objects, so layers that share one go on sharing it. Integers keep their dtype.
+        The tensors stay the same objects, so layers keep sharing them. Integer tensors keep their dtype.
         """
         for target in where:
             if isinstance(target, Device | str):
@@ -304,7 +305,7 @@ class Module(Tree):
             else:
                 dtype = target
         if dtype is not None and kind(np.dtype(dtype)) != "f":
-            raise TypeError(f"a module is moved to a floating dtype, and {np.dtype(dtype)} was asked")
+            raise TypeError(f"a module can only be moved to a floating dtype, got {np.dtype(dtype)}")
         for x in {id(x): x for x in (*self.parameters(), *self.buffers())}.values():
             move_to(x, dtype if x.spec.is_float else None, device)
         return self
@@ -333,7 +334,7 @@ class Module(Tree):
     # -- to read --------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of its repr: the attributes that `_shown` names, a layer's sizes, say."""
+        """The text between the brackets of the repr: the attributes that `_shown` names, such as a layer's sizes."""
         values = {name: getattr(self, name.rstrip("=")) for name in self._shown}
         if "bias=" in values:
             values["bias="] = values["bias="] is not None

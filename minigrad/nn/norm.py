@@ -1,4 +1,4 @@
-"""Normalisation layers: the functions of nn/functional/normalisation.py, with the scale and shift that are learned."""
+"""Normalisation layers: the functions of nn/functional/normalisation.py with a learned scale and shift."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tree import parameter
 
 
 class AffineNorm(Module):
-    """Layers with a scale, one where it starts, and a shift, zero; either may be None."""
+    """A layer with a scale, which starts at 1, and a shift, which starts at 0; either may be None."""
 
     weight: Tensor | None
     bias: Tensor | None
@@ -28,7 +28,7 @@ class AffineNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Scale 1 and shift 0, as at the start."""
+        """Reset the scale to 1 and the shift to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -38,7 +38,7 @@ class AffineNorm(Module):
 class LayerNorm(AffineNorm):
     """(x − μ) / √(σ² + ε) · w + b, over the last axes: see functional.layer_norm.
 
-    weight, bias    w and b, of normalized_shape; b, or both, None without
+    weight, bias    w and b, of normalized_shape; w is None without elementwise_affine, b also without bias
     """
 
     _shown = "normalized_shape", "eps=", "elementwise_affine=", "bias="
@@ -104,7 +104,7 @@ class GroupNorm(AffineNorm):
     ):
         if num_channels % num_groups:
             raise ValueError(
-                f"GroupNorm divides channels into groups alike: {num_channels} into {num_groups} does not go"
+                f"GroupNorm needs groups of equal size: {num_channels} channels do not divide into {num_groups} groups"
             )
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._affine((num_channels,), affine, affine and bias, device=device, dtype=dtype)
@@ -114,11 +114,11 @@ class GroupNorm(AffineNorm):
 
 
 class RunningNorm(AffineNorm):
-    """Layers that follow the mean and variance of what they saw, for when training is over.
+    """Layers that keep running means and variances of their inputs, which they use after training.
 
-    weight, bias                 w and b (num_features,); None without
-    running_mean, running_var    (num_features,), buffers; None without
-    num_batches_tracked          how many batches they have seen
+    weight, bias                 w and b (num_features,); None without affine, b also without bias
+    running_mean, running_var    (num_features,), buffers; None without track_running_stats
+    num_batches_tracked          the number of training batches so far
     """
 
     _shown = "num_features", "eps=", "momentum=", "affine=", "bias=", "track_running_stats="
@@ -152,18 +152,18 @@ class RunningNorm(AffineNorm):
         self.register_buffer("num_batches_tracked", tensor(0, device=device) if track_running_stats else None)
 
     def reset_running_stats(self) -> None:
-        """Forget what was seen."""
+        """Reset the running mean to 0, the variance to 1 and the count to 0."""
         for statistic, start in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
             if statistic is not None:
                 init.constant_(statistic, start)
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """How many axes x may have."""
+        """The numbers of axes that x may have."""
         return (self.n + 2,)
 
     def _options(self, momentum: Any) -> Any:
-        """What the function is told, behind x."""
+        """The arguments of the function after x."""
         by_batch = self.training or not self.track_running_stats
         return self.running_mean, self.running_var, self.weight, self.bias, by_batch, momentum, self.eps
 
@@ -183,7 +183,7 @@ class BatchNormNd(RunningNorm):
         return (2, 3) if self.n == 1 else (self.n + 2,)
 
     def _momentum(self) -> float:
-        """How far the running statistics move; None stands for their plain mean. Counts this batch."""
+        """Count this batch. Returns the weight of its statistics: 1 / count if self.momentum is None, a plain mean."""
         if not self.training or self.num_batches_tracked is None:
             return 0.0
         if current.mode.builder is not None:

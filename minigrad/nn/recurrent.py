@@ -1,11 +1,11 @@
-"""Recurrent layers: a state that each element of a sequence changes; and cells, one step for a loop written by hand.
+"""Recurrent layers, which update a state with each element of a sequence; and cells, which make one such step.
 
     RNN     h' = tanh(W x + b + U h + c)
     GRU     h' = (1 − z) n + z h
     LSTM    c' = f c + i g,  h' = o tanh c'
 
-Each layer is one op on the whole sequence (engine/ops/recurrent.py). Sequences of different lengths, which come packed
-(utils/rnn.py), are padded for it, and it leaves out what is padding.
+Each layer is one op on the whole sequence (engine/ops/recurrent.py). Packed sequences of different lengths
+(utils/rnn.py) are padded for the op, which skips the padding.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ ELMAN = {"tanh": ops.Elman, "relu": ops.ElmanRelu}
 
 
 class RecurrentBase(Module):
-    """What layers and cells have in common: an op, four parameters for each layer and direction, and states.
+    """The common base of layers and cells: an op, four parameters for each layer and direction, and states.
 
-    weight_ih    W (gates · hidden_size, features), of the gates one below the other
+    weight_ih    W (gates · hidden_size, features), the rows of one gate after those of the other
     weight_hh    U (gates · hidden_size, hidden_size)
-    bias_ih      b (gates · hidden_size,); None without
+    bias_ih      b (gates · hidden_size,); None with bias=False
     bias_hh      c, likewise
 
     All are from U(−1/√hidden_size, 1/√hidden_size).
@@ -49,7 +49,7 @@ class RecurrentBase(Module):
 
     def _use(self, nonlinearity: str) -> None:
         if nonlinearity not in ELMAN:
-            raise ValueError(f"{type(self).__name__}'s nonlinearity is 'tanh' or 'relu', and got {nonlinearity!r}")
+            raise ValueError(f"{type(self).__name__}'s nonlinearity must be 'tanh' or 'relu', got {nonlinearity!r}")
         self.nonlinearity, self.op = nonlinearity, ELMAN[nonlinearity]
 
     def _make(self, features: int, bias: bool, suffix: str = "", **where: Any) -> None:
@@ -62,7 +62,7 @@ class RecurrentBase(Module):
             self.register_parameter(f"weight_hr{suffix}", parameter(self.proj_size, self.hidden_size, **where))
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw every weight and bias anew."""
+        """Draw every weight and bias again."""
         rng = init.source(rng)
         for p in self.parameters():
             uniform_of_fan(self.hidden_size, p, None, rng)
@@ -71,19 +71,19 @@ class RecurrentBase(Module):
         return tuple(hx) if self.op.states > 1 else (hx,)
 
     def _start(self, x: Any, hx: Any, shape: tuple[int, ...]) -> list[Any]:
-        """The states at the start, of that shape each: zeros if none are given."""
+        """The initial states, each of this shape; zeros if hx is None."""
         if hx is None:
             return [zeros(shape, dtype=x.dtype, device=x.spec.device)] * self.op.states
         states = [x.lift(h) for h in self._tuple(hx)]
         if len(states) != self.op.states or any(h.shape != shape for h in states):
             got = ", ".join(str(h.spec) for h in states)
-            raise ShapeError(f"{self} of {x.spec} starts from {self.op.states} of states {shape}, and got {got}")
+            raise ShapeError(f"{self} of {x.spec} needs {self.op.states} initial states of shape {shape}, got {got}")
         return states
 
     def _states_after(self, x: Any, suffix: str, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
         """The states (S, T, N, H) after each element of x (T, N, features), from start (S, N, H).
 
-        What the input says to the gates is one product for all steps, and only what the state says is left to the loop.
+        One product W x serves all steps; only the product with the state is computed in the loop.
         """
         W, U, b, c = (getattr(self, name + suffix) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
         op = self.op(batch_sizes)
@@ -95,7 +95,7 @@ class RecurrentBase(Module):
 
 
 class RNNCellBase(RecurrentBase):
-    """One step: input (N, input_size) or (input_size,), and states with hidden_size in its place."""
+    """One step: input (N, input_size) or (input_size,), and states (N, hidden_size) or (hidden_size,)."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class RNNCellBase(RecurrentBase):
         self.reset_parameters(rng)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The state after input (N, input_size) or (input_size,); hx has hidden_size in its place, zeros if None."""
+        """The next state. hx is the state before, (N, hidden_size) or (hidden_size,); zeros if None."""
         x = operand(input)
         if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
             raise ShapeError(f"{self} needs x (N, {self.input_size}) or ({self.input_size},), and got {x.spec}")
@@ -126,7 +126,7 @@ class RNNCellBase(RecurrentBase):
 
 
 class RNNCell(RNNCellBase):
-    """h' = tanh(W x + b + U h + c), or relu in place of tanh."""
+    """h' = tanh(W x + b + U h + c), or relu instead of tanh."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", **options: Any
@@ -148,10 +148,10 @@ class GRUCell(RNNCellBase):
 
 
 class RNNBase(RecurrentBase):
-    """Layers of recurrent cells, one on the outputs of the other: weight_ih_l0, weight_ih_l1, …
+    """Stacked layers of recurrent cells: weight_ih_l0, weight_ih_l1, …
 
-    From layer 1 on the features are the outputs of the layer below. …_reverse are those of the direction from the
-    end, if bidirectional.
+    From layer 1 on, the features are the outputs of the layer below. If bidirectional, the parameters …_reverse belong
+    to the direction from the end.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class RNNBase(RecurrentBase):
         rng: np.random.Generator | None = None,
     ):
         if proj_size and (self.op is not ops.Lstm or not 0 < proj_size < hidden_size):
-            raise ValueError(f"proj_size is of an LSTM, and below its hidden_size, {hidden_size}: got {proj_size}")
+            raise ValueError(f"proj_size needs an LSTM, and must be below hidden_size {hidden_size}, got {proj_size}")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.proj_size, outputs = proj_size, proj_size or hidden_size
         self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
@@ -184,12 +184,12 @@ class RNNBase(RecurrentBase):
         return (f"_l{layer}", f"_l{layer}_reverse")[: 1 + self.bidirectional]
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """The outputs of the last layer, and the states each layer ends with.
+        """The outputs of the last layer, and the final states of each layer.
 
         input     (T, N, input_size), or (N, T, input_size) with batch_first; (T, input_size) of one sequence; or packed
-        hx        the states at the start, (num_layers · directions, N, hidden_size); zeros if None
+        hx        the initial states, (num_layers · directions, N, hidden_size); zeros if None
 
-        Outputs have hidden_size · directions features, and otherwise input's form; states have that of hx.
+        Outputs have hidden_size · directions features, and otherwise the form of input; states have the form of hx.
         """
         if isinstance(input, PackedSequence):
             sizes, lengths = np.array(input.batch_sizes), packed_lengths(input)
@@ -218,11 +218,11 @@ class RNNBase(RecurrentBase):
         return y.swapaxes(0, 1) if self.batch_first else y, self._result(ends, None)
 
     def _run(self, x: Any, start: list[Any], lengths: Any) -> tuple[Any, Any]:
-        """Outputs of the last layer (T, N, …), and states at the end (S, num_layers · directions, N, hidden_size).
+        """Outputs of the last layer (T, N, …), and final states (S, num_layers · directions, N, hidden_size).
 
         x          (T, N, input_size)
-        start      for each layer and direction, (S, N, hidden_size)
-        lengths    of the N sequences, the longest first; None if all are as long as x
+        start      the initial states of each layer and direction, (S, N, hidden_size)
+        lengths    the lengths of the N sequences, the longest first; None if all are as long as x
         """
         ends: list[Any] = []
         for layer in range(self.num_layers):
@@ -239,7 +239,7 @@ class RNNBase(RecurrentBase):
         return x, stack(ends, 1)
 
     def _states(self, x: Any, hx: Any, order: Any) -> list[Any]:
-        """The states at the start, (S, N, hidden_size) for each layer and direction, in the order of a packed batch."""
+        """The initial states, (S, N, hidden_size) for each layer and direction, in the order of a packed batch."""
         rows, shape = self.num_layers * (1 + self.bidirectional), (x.shape[1], self.hidden_size)
         if hx is None:
             return [zeros(self.op.states, *shape, dtype=x.dtype, device=x.spec.device)] * rows
@@ -262,7 +262,7 @@ OPTIONS = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, 
 
 
 class RNN(RNNBase):
-    """h' = tanh(W x + b + U h + c), or relu in place of tanh; the output is h'.
+    """h' = tanh(W x + b + U h + c), or relu instead of tanh; the output is h'.
 
     Elman 1990, “Finding Structure in Time”. Parameters and shapes: see RNNBase.
     """
@@ -275,13 +275,13 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """c' = f c + i g,  h' = o tanh c'; i, f, o = σ and g = tanh of W x + b + U h + c, a quarter each, as i f g o.
+    """c' = f c + i g,  h' = o tanh c'. The quarters of W x + b + U h + c give i, f, g, o: tanh for g, σ for the others.
 
-    The output is h'; states are the two (h, c). Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the
+    The output is h'; the states are (h, c). Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the
     forget gate of Gers et al. 2000. Parameters and shapes: see RNNBase.
 
-    proj_size    the number of features of h, below hidden_size; 0 for no projection. With one, h' = R (o tanh c'): R
-                 (proj_size, hidden_size) is weight_hr_l0, …, and U is (4 hidden_size, proj_size). Sak et al. 2014,
+    proj_size    the number of features of h, below hidden_size; 0 for no projection. A projection is h' = R (o tanh c')
+                 with R (proj_size, hidden_size) in weight_hr_l0, …, and U (4 hidden_size, proj_size). Sak et al. 2014,
                  “Long Short-Term Memory Based Recurrent Neural Network Architectures”, eq. 7 to 13.
                  https://arxiv.org/abs/1402.1128
     """
@@ -289,7 +289,7 @@ class LSTM(RNNBase):
     op = ops.Lstm
 
     def _start(self, x: Any, hx: Any, shape: tuple[int, ...]) -> list[Any]:
-        """Pad h with zeros to the width of c: the states are one tensor."""
+        """Pad h with zeros to the width of c, because the op needs both states in one tensor."""
         if self.proj_size and hx is not None:
             h, *rest = map(x.lift, hx)
             if h.shape[-1:] != (self.proj_size,):
@@ -298,9 +298,9 @@ class LSTM(RNNBase):
         return super()._start(x, hx, shape)
 
     def _states_after(self, x: Any, suffix: str, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
-        """With a projection, U (R h) is (U R) h, so the op carries the h before R and takes U R for its U.
+        """With a projection, U (R h) = (U R) h: the op runs on the h before R, with U R as its U.
 
-        Only the first h comes projected: U h is added to the first step's input, and the op starts from zeros.
+        Only the initial h is already projected. U h is added to the input of the first step; the op starts from zeros.
         """
         if not self.proj_size:
             return super()._states_after(x, suffix, start, batch_sizes)
@@ -315,7 +315,7 @@ PROJECTED = "weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"
 
 
 class GRU(RNNBase):
-    """h' = (1 − z) n + z h;  r, z = σ(W x + b + U h + c),  n = tanh(W x + b + r (U h + c)), in the order r z n.
+    """h' = (1 − z) n + z h;  r, z = σ(W x + b + U h + c),  n = tanh(W x + b + r (U h + c)); gates in the order r z n.
 
     The output is h'. Cho et al. 2014, “Learning Phrase Representations using RNN Encoder–Decoder”, eq. 5 to 8; r is
     applied after the product with U. Parameters and shapes: see RNNBase.
@@ -328,13 +328,13 @@ class GRU(RNNBase):
 
 
 def places_in(sizes: Any, lengths: Any) -> Any:
-    """Where each element [t, n] is among packed ones; after its end, a sequence's last is named again."""
+    """The position of each element [t, n] in the packed data; after its end, a sequence repeats its last element."""
     t = np.minimum(np.arange(len(sizes))[:, None], lengths - 1)
     return (np.cumsum(sizes) - sizes)[t] + np.arange(len(lengths))
 
 
 def backwards(x: Any, lengths: Any) -> Any:
-    """Each sequence of x (T, N, …) from its end to its start."""
+    """Each sequence of x (T, N, …) reversed; padding stays at the end."""
     if lengths is None:
         return x.flip(0)
     t = np.arange(len(x))[:, None]
@@ -342,5 +342,5 @@ def backwards(x: Any, lengths: Any) -> Any:
 
 
 def still_there(lengths: Any) -> tuple[int, ...] | None:
-    """How many sequences have an element t, for each t; None if all have."""
+    """The number of sequences with an element t, for each t; None if all have the same length."""
     return None if lengths is None else tuple((np.arange(lengths[0])[:, None] < lengths).sum(1).tolist())

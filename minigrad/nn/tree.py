@@ -1,6 +1,6 @@
-"""What a module holds: parameters, which are learned, buffers and other modules, each under its attribute's name.
+"""The contents of a module: parameters, which are learned, buffers, and other modules, each under an attribute name.
 
-Names are dotted on the way down: `encoder.0.weight` is the weight of the part 0 of the part encoder.
+A dotted name leads down the tree: `encoder.0.weight` is the weight of submodule 0 of submodule encoder.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..engine.tensor.tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A leaf tensor that belongs to the module it is assigned to, and is learned.
+    """A leaf tensor that is learned, and becomes a parameter of the module it is assigned to.
 
-    With requires_grad=False it is frozen: still the module's, still saved, and no gradient comes.
+    With requires_grad=False it is frozen: it still belongs to the module and is saved, but gets no gradient.
     """
 
     __slots__ = ()
@@ -31,7 +31,7 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True):
         if isinstance(data, Symbol):
             raise GraphError(
-                f"a Parameter is made of numbers, and this {data.spec} has none before the graph runs: make it in "
+                f"a Parameter needs a value, and this {data.spec} has none before the graph runs: make it in "
                 "__init__, and change it in the function by p.copy_(…) inside `with no_grad():`"
             )
         super().__init__(data, requires_grad=requires_grad)
@@ -41,7 +41,7 @@ class Parameter(Tensor):
 
 
 class Computed(Tensor):
-    """What a module computes whenever it is asked for. To write to it would change nothing, and is refused."""
+    """A tensor that a module computes on every access. Writing to it would have no effect, so it is refused."""
 
     __slots__ = ()
 
@@ -51,11 +51,11 @@ class Computed(Tensor):
 
     @data.setter
     def data(self, data: Any) -> None:
-        raise EditedError(f"{self.spec} is computed whenever it is asked for, as a pruned weight is: edit weight_orig")
+        raise EditedError(f"{self.spec} is computed on every access, like a pruned weight: edit weight_orig")
 
     @classmethod
     def of(cls, x: Any) -> Any:
-        """x as such, if it has a value."""
+        """x as a read-only tensor of this class if it holds a NumPy array; anything else unchanged."""
         if isinstance(x, Tensor) and isinstance(x.value, np.ndarray):
             x.__class__ = cls
             x.value.flags.writeable = False
@@ -63,12 +63,12 @@ class Computed(Tensor):
 
 
 def parameter(*shape: int, dtype: Any = None, device: Device | str | None = None) -> Parameter:
-    """A parameter of that shape, of zeros until it is initialised."""
+    """A parameter of this shape, filled with zeros until it is initialised."""
     return Parameter(Tensor(place(device).xp.zeros(shape, np.float64 if dtype is None else dtype)))
 
 
 def move_to(x: Tensor, dtype: Any, device: Device | str | None) -> None:
-    """Give a leaf another dtype or device, and its gradient with it. It stays the same object."""
+    """Change the dtype or device of a leaf, and of its gradient. The leaf stays the same object."""
     grad = x.grad
     Tensor.__init__(x, x.value, dtype, x.requires_grad, device)
     if grad is not None:
@@ -79,17 +79,17 @@ class Tree(ModuleLike):
     """Parameters, buffers and modules, held as attributes.
 
     parameter    a Parameter, or any leaf tensor that requires a gradient: it is learned
-    buffer       a tensor that `register_buffer` made known: it belongs to the state, and is not learned
-    module       another part of the tree
+    buffer       a tensor registered by `register_buffer`: it is part of the state but not learned
+    module       a subtree
 
-    Other attributes, plain tensors and lists among them, are the module's own business.
+    Other attributes, such as plain tensors and lists, are not tracked.
     """
 
     _parameters: set[str]
     _buffers: dict[str, bool]  # name → whether state_dict has it
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        # Here and not in __init__, so that a subclass which forgets super().__init__() is whole all the same.
+        # Here rather than in __init__, so that a subclass may forget to call super().__init__().
         self = super().__new__(cls)
         vars(self).update(_parameters=set(), _buffers={}, _changes=0)
         if current.mode.builder is not None:
@@ -99,8 +99,8 @@ class Tree(ModuleLike):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self).get("_computed", {}):
             raise TypeError(
-                f"{type(self).__name__}.{name} is computed of {name}_orig and {name}_mask: edit those, or make it a "
-                f"parameter again, by prune.remove(module, {name!r})"
+                f"{type(self).__name__}.{name} is computed from {name}_orig and {name}_mask: edit those, or make it "
+                f"a parameter again with prune.remove(module, {name!r})"
             )
         if isinstance(value, Tree):
             self._forget(name)
@@ -122,10 +122,10 @@ class Tree(ModuleLike):
         if before is not value:
             note_change(self, name, before)
 
-    if not TYPE_CHECKING:  # to whom every name would exist
+    if not TYPE_CHECKING:  # with __getattr__ a type checker would accept every name
 
         def __getattr__(self, name: str) -> Any:
-            """What is computed whenever it is asked for; Python asks here for what it has not found."""
+            """Compute an attribute that is stored nowhere, such as a pruned weight."""
             computed = vars(self).get("_computed", {})
             if name not in computed:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
@@ -141,46 +141,46 @@ class Tree(ModuleLike):
         self._parameters.discard(name)
         self._buffers.pop(name, None)
 
-    # -- making known ---------------------------------------------------------------------------
+    # -- registration ---------------------------------------------------------------------------
 
     def register_parameter(self, name: str, param: Tensor | None) -> None:
-        """Hold a parameter under a name; None reserves the name, as a layer without bias does."""
+        """Add a parameter under a name. None reserves the name, for a layer without bias."""
         self._new_name("parameter", name)
         if not (param is None or learned(param)):
-            raise TypeError(f"parameter {name!r} is a Parameter or None, and got {kind_of(param)}")
+            raise TypeError(f"parameter {name!r} must be a Parameter or None, got {kind_of(param)}")
         self._parameters.add(name)
         setattr(self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Hold a tensor that is part of the state and not learned, as a running mean is.
+        """Add a tensor that is part of the state but not learned, such as a running mean.
 
         persistent    whether it is in state_dict
         """
         self._new_name("buffer", name)
         if not (tensor is None or isinstance(tensor, Tensor) or is_traced(tensor)):
-            raise TypeError(f"buffer {name!r} is a tensor or None, and got {kind_of(tensor)}: wrap it in mg.tensor")
+            raise TypeError(f"buffer {name!r} must be a tensor or None, got {kind_of(tensor)}: wrap it in mg.tensor")
         self._buffers[name] = persistent
         self._hold(name, tensor)
 
     def register_module(self, name: str, module: Tree | None) -> None:
-        """Hold a module under a name that is no word of Python, as '0' is."""
+        """Add a submodule under a name, which need not be a Python identifier: '0' is allowed."""
         self._new_name("module", name)
         if not (module is None or isinstance(module, Tree)):
-            raise TypeError(f"module {name!r} is a Module or None, and got {kind_of(module)}")
+            raise TypeError(f"module {name!r} must be a Module or None, got {kind_of(module)}")
         setattr(self, name, module)
 
     add_module = register_module
 
     def _new_name(self, what: str, name: str) -> None:
         if not isinstance(name, str) or not name or "." in name:
-            raise KeyError(f"the name of a {what} is a word without a dot, and got {name!r}")
+            raise KeyError(f"the name of a {what} must be a non-empty string without a dot, got {name!r}")
         if hasattr(self, name) and name not in self._parameters | self._buffers.keys():
             raise KeyError(f"{type(self).__name__} has an attribute {name!r} already: choose another name")
 
     # -- walking --------------------------------------------------------------------------------
 
     def named_children(self) -> Iterator[tuple[str, Self]]:
-        """(name, module) for each module held right here; once, if under several names."""
+        """(name, module) for each direct submodule; once, even if it has several names."""
         seen = set()
         for name, part in self._modules():
             if id(part) not in seen:
@@ -188,13 +188,13 @@ class Tree(ModuleLike):
                 yield name, part
 
     def children(self) -> Iterator[Self]:
-        """Each module held right here."""
+        """Each direct submodule."""
         return (part for _, part in self.named_children())
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Self]]:
-        """(dotted name, module) for this module, named '', and for each below."""
+        """(dotted name, module) for this module, whose name is '', and for each submodule at any depth."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -205,31 +205,31 @@ class Tree(ModuleLike):
             yield from part.named_modules(memo, dotted(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator[Self]:
-        """This module and each below."""
+        """This module and each submodule at any depth."""
         return (module for _, module in self.named_modules())
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, parameter), here and below; once, however many layers share it."""
+        """(dotted name, parameter), of submodules too; once, however many layers share it."""
         return self._named("_own_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Each parameter, here and below."""
+        """Each parameter, of submodules too."""
         return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, buffer), here and below."""
+        """(dotted name, buffer), of submodules too."""
         return self._named("_own_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Each buffer, here and below."""
+        """Each buffer, of submodules too."""
         return (b for _, b in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Any:
-        """The part of a dotted name. Raises AttributeError where there is none."""
+        """The submodule, parameter or buffer with this dotted name. Raises AttributeError if there is none."""
         part: Any = self
         for name in target.split(".") if target else ():
             part = getattr(part, name)
@@ -251,7 +251,7 @@ class Tree(ModuleLike):
 
     def _own_parameters(self) -> Iterator[tuple[str, Tensor]]:
         for name, x in list(vars(self).items()):
-            # A plain tensor may have been told to require its gradient after it was assigned.
+            # requires_grad_() may have been called on a plain tensor after it was assigned.
             if isinstance(x, Tensor) and name not in self._buffers and (name in self._parameters or learned(x)):
                 yield name, x
 
@@ -260,12 +260,12 @@ class Tree(ModuleLike):
 
 
 def learned(x: Any) -> bool:
-    """Whether x, once assigned to a module, is a parameter."""
+    """Whether x becomes a parameter when it is assigned to a module."""
     return isinstance(x, Parameter) or (isinstance(x, Tensor) and bool(x.tracked) and x.is_leaf)
 
 
 def is_traced(x: Any) -> bool:
-    """Whether x is the symbol of a tensor in a function that is being traced; each run assigns its value."""
+    """Whether x is a symbol in a function that is being traced; each run assigns its value."""
     return current.mode.is_traced and isinstance(x, Operand)
 
 
@@ -274,7 +274,7 @@ def dotted(prefix: str, name: str) -> str:
 
 
 def kind_of(x: Any) -> str:
-    """What x is, in an error's words."""
+    """A description of x for error messages."""
     if not isinstance(x, Tensor):
         return f"a {type(x).__name__}"
     return f"{x.spec}, which {'requires no gradient' if x.is_leaf else 'is the result of an op'}"

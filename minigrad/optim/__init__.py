@@ -1,4 +1,4 @@
-"""Optimisers: each is its update rule, written as in its paper; and schedules of their learning rate."""
+"""Optimisers, each an update rule as in its paper, and learning-rate schedules."""
 
 from . import lr_scheduler as lr_scheduler
 from .first_order import (

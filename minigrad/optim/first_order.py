@@ -1,7 +1,7 @@
-"""The optimisers, each its update rule as in its paper.
+"""First-order optimisers, each an update rule as in its paper.
 
-Most rules are elementwise: they look at one number of the parameter, of the gradient and of the means at a time.
-Adafactor and Muon look at a parameter as a matrix, and so are made of ops, in eager mode too.
+Most rules are elementwise: each number depends on one number of the parameter, the gradient and the means.
+Adafactor and Muon treat a parameter as a matrix, so they consist of ops, in eager mode too.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class SGD(UpdateRule):
     """p ← p − lr g;  with momentum  b ← μ b + (1 − τ) g  and  p ← p − lr b
 
     Robbins & Monro 1951, “A Stochastic Approximation Method”, eq. 6. Momentum: Polyak 1964, “Some methods of
-    speeding up the convergence of iteration methods”, eq. 9, in the form PyTorch uses, where lr is outside b;
-    b begins as the first gradient. Nesterov's, which looks ahead to p − lr (g + μ b): Sutskever et al. 2013,
+    speeding up the convergence of iteration methods”, eq. 9, in PyTorch's form, with lr outside of b;
+    b starts as the first gradient. Nesterov's, which looks ahead to p − lr (g + μ b): Sutskever et al. 2013,
     “On the importance of initialization and momentum in deep learning”, eq. 3-4.
     """
 
@@ -35,13 +35,13 @@ class SGD(UpdateRule):
     def check(self, options: Group) -> None:
         momentum, dampening = options["momentum"], options["dampening"]
         if options["nesterov"] and (momentum == 0 or dampening != 0):
-            raise ValueError(f"Nesterov's step looks along an undamped momentum: {momentum=}, {dampening=}")
+            raise ValueError(f"nesterov needs a momentum and no dampening, got {momentum=}, {dampening=}")
 
     def carried(self, p: Any, options: Group) -> tuple[str, ...]:
         return ("momentum_buffer",) if options["momentum"] else ()
 
     def count(self, state: State, options: Group) -> None:
-        if is_symbol(options["momentum"]) or options["momentum"]:  # its first step is not dampened, whatever was before
+        if is_symbol(options["momentum"]) or options["momentum"]:  # step 1 is not dampened: the first with momentum
             super().count(state, options)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, b: Any = None) -> None:
@@ -59,15 +59,11 @@ class SGD(UpdateRule):
 class ASGD(UpdateRule):
     """p ← (1 − λ η) p − η g, with η = lr / (1 + λ lr t)^α after t steps; ax is the mean of p from step t0 on
 
-    Polyak & Juditsky 1992, “Acceleration of stochastic approximation by averaging”, eq. 3: state["ax"] is the answer.
+    Polyak & Juditsky 1992, “Acceleration of stochastic approximation by averaging”, eq. 3. The result is state["ax"].
     """
 
     options = Group(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False)
-    counters: ClassVar[dict[str, float]] = {
-        **UpdateRule.counters,
-        "eta": 0.0,
-        "rate": 0.0,
-    }  # of the next step, and of this
+    counters: ClassVar[dict[str, float]] = {**UpdateRule.counters, "eta": 0.0, "rate": 0.0}  # η of next step, of this
     remembered, optional = ("ax",), ("rate",)
 
     def count(self, state: State, options: Group) -> None:
@@ -88,7 +84,7 @@ class RMSprop(UpdateRule):
 
     Tieleman & Hinton 2012, “Neural Networks for Machine Learning”, lecture 6.5.
 
-    centered    √(v − m²) for √v, with m the running mean of g: the spread about the mean, Graves 2013, “Generating
+    centered    √(v − m²) instead of √v, with m the running mean of g: the standard deviation. Graves 2013, “Generating
                 Sequences With Recurrent Neural Networks”, eq. 38-45. https://arxiv.org/abs/1308.0850
     momentum    b ← μ b + g / (√v + ε);  p ← p − lr b
     """
@@ -117,13 +113,13 @@ class RMSprop(UpdateRule):
 
 
 class Rprop(UpdateRule):
-    """s ← η₊ s where the gradient has kept its sign, η₋ s where it has turned;  p ← p − s sign(g), but not there
+    """s ← η₊ s where the gradient keeps its sign, η₋ s where it changes sign;  p ← p − s sign(g) except there
 
-    Each number has a step of its own, and the size of its gradient does not count.
+    Each number has its own step size s; the size of the gradient does not matter.
     Riedmiller & Braun 1993, “A direct adaptive method for faster backpropagation learning: The RPROP algorithm”.
 
     etas          η₋ and η₊
-    step_sizes    the least and the largest s, which begins as lr
+    step_sizes    the least and the largest s; s starts as lr
     """
 
     options = Group(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), maximize=False)
@@ -133,7 +129,7 @@ class Rprop(UpdateRule):
         xp, (shrink, grow), (least, largest) = pad.xp, options["etas"], options["step_sizes"]
         s += where(state["step"] == 1, options["lr"], 0)
         turn = xp.sign(xp.multiply(g, before, out=pad.term), out=pad.term)
-        for bound, factor in ((xp.fmax, grow - 1), (xp.fmin, 1 - shrink)):  # no number has not turned
+        for bound, factor in ((xp.fmax, grow - 1), (xp.fmin, 1 - shrink)):  # fmax and fmin treat NaN as no change
             change = bound(turn, 0, out=pad.second)
             change *= factor
             change += 1
@@ -153,10 +149,10 @@ class Rprop(UpdateRule):
 class Adagrad(UpdateRule):
     """s ← s + g²;  p ← p − lr g / (√s + ε)
 
-    A number that seldom has a gradient moves far when it has one. Duchi, Hazan & Singer 2011, “Adaptive Subgradient
-    Methods for Online Learning and Stochastic Optimization”, eq. 1, the diagonal form.
+    A number that rarely has a gradient takes large steps when it has one. Duchi, Hazan & Singer 2011, “Adaptive
+    Subgradient Methods for Online Learning and Stochastic Optimization”, eq. 1, the diagonal form.
 
-    lr_decay    lr / (1 + (t − 1) lr_decay) for lr
+    lr_decay    the rate at step t is lr / (1 + (t − 1) lr_decay)
     """
 
     options = Group(lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, maximize=False)
@@ -174,7 +170,7 @@ class Adagrad(UpdateRule):
 class Adadelta(UpdateRule):
     """v ← ρ v + (1 − ρ) g²;  δ = √(u + ε) / √(v + ε) g;  u ← ρ u + (1 − ρ) δ²;  p ← p − lr δ
 
-    The step is in the unit of p, not of 1 / p as the gradient is. Zeiler 2012, “ADADELTA: An Adaptive Learning Rate
+    The step has the unit of p, while a gradient has that of 1 / p. Zeiler 2012, “ADADELTA: An Adaptive Learning Rate
     Method”, algorithm 1. https://arxiv.org/abs/1212.5701
     """
 
@@ -196,9 +192,9 @@ MEANS = Group(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
 class Adam(UpdateRule):
     """m ← β₁ m + (1 − β₁) g;  v ← β₂ v + (1 − β₂) g²;  p ← p − lr m̂ / (√v̂ + ε)
 
-    with m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ): both means began at 0, and this undoes it. A step is of size
-    about lr, whatever the gradient's unit. Kingma & Ba 2015, “Adam”, algorithm 1, in the order of the end of its
-    section 2: the fraction is multiplied by √(1 − β₂ᵗ) above and below. https://arxiv.org/abs/1412.6980
+    with m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ), which correct the bias of means that start at 0. A step has size
+    about lr, for any scale of the gradient. Kingma & Ba 2015, “Adam”, algorithm 1, in the order at the end of
+    section 2: numerator and denominator are multiplied by √(1 − β₂ᵗ). https://arxiv.org/abs/1412.6980
 
     amsgrad    divide by the largest v so far: Reddi et al. 2018, “On the Convergence of Adam and Beyond”, algorithm 2
     """
@@ -222,7 +218,7 @@ class Adam(UpdateRule):
 
 
 class AdamW(Adam):
-    """Adam, and p ← (1 − lr λ) p: the decay is not divided by the gradient's spread.
+    """Adam, and p ← (1 − lr λ) p: the decay is not divided by √v̂.
 
     Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
     """
@@ -237,7 +233,7 @@ class AdamW(Adam):
 class Adamax(UpdateRule):
     """m ← β₁ m + (1 − β₁) g;  u ← max(β₂ u, |g| + ε);  p ← p − lr / (1 − β₁ᵗ) m / u
 
-    Adam with the largest recent gradient for a spread. Kingma & Ba 2015, “Adam”, algorithm 2.
+    Adam with the largest recent gradient in place of √v̂. Kingma & Ba 2015, “Adam”, algorithm 2.
     """
 
     options = MEANS | Group(lr=2e-3, maximize=False)
@@ -256,7 +252,7 @@ class Adamax(UpdateRule):
 class NAdam(UpdateRule):
     """Adam with Nesterov's look ahead:  p ← p − lr (μₜ₊₁ m / (1 − ∏μ μₜ₊₁) + (1 − μₜ) g / (1 − ∏μ)) / (√v̂ + ε)
 
-    where μₜ = β₁ (1 − ½ 0.96^(ψ t)) warms the momentum up, and ∏μ is the product of those so far.
+    where μₜ = β₁ (1 − ½ 0.96^(ψ t)) warms the momentum up, and ∏μ = μ₁ ⋯ μₜ.
     Dozat 2016, “Incorporating Nesterov Momentum into Adam”, algorithm 2.
     """
 
@@ -287,12 +283,12 @@ class NAdam(UpdateRule):
 
 
 class RAdam(UpdateRule):
-    """Adam that waits until it knows the spread:  p ← p − lr r m̂ / √v̂,  and  p ← p − lr m̂ while ρ ≤ 5
+    """Adam that first waits until v̂ is reliable:  p ← p − lr m̂ while ρ ≤ 5,  then  p ← p − lr r m̂ / √v̂
 
-    ρ = ρ∞ − 2 t β₂ᵗ / (1 − β₂ᵗ), with ρ∞ = 2 / (1 − β₂) − 1, is how many gradients v has seen, in effect; and
+    ρ = ρ∞ − 2 t β₂ᵗ / (1 − β₂ᵗ), with ρ∞ = 2 / (1 − β₂) − 1, is the effective number of gradients in v; and
     r = √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)) shortens the step while they are few.
-    Liu et al. 2020, “On the Variance of the Adaptive Learning Rate and Beyond”, algorithm 2; its bound on ρ is 4,
-    PyTorch's and its authors' code's is 5. https://arxiv.org/abs/1908.03265
+    Liu et al. 2020, “On the Variance of the Adaptive Learning Rate and Beyond”, algorithm 2. The bound on ρ is 4 in the
+    paper, and 5 in PyTorch and in the authors' code. https://arxiv.org/abs/1908.03265
     """
 
     options = MEANS | Group(decoupled_weight_decay=False, maximize=False)
@@ -316,7 +312,7 @@ class RAdam(UpdateRule):
 
 
 class Whole(UpdateRule):
-    """Optimisers whose `move` is given cells (staged.py): places for operands, which an operator in place replaces."""
+    """An optimiser whose `move` always works on cells (staged.py), in eager mode too."""
 
     def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
         with no_grad():
@@ -330,8 +326,8 @@ class Whole(UpdateRule):
 class Adafactor(Whole):
     """p ← p − α u / max(1, rms(u) / d), with u = g / √v and α = max(ε₂, rms(p)) min(lr, 1 / √t)
 
-    Of a matrix, v is the product of two vectors, the means of its rows and columns: a spread that takes no more memory
-    than they. Shazeer & Stern 2018, “Adafactor”, algorithms 4 and 5. https://arxiv.org/abs/1804.04235
+    For a matrix, v is the product of two vectors, the means of rows and columns of g², which saves memory.
+    Shazeer & Stern 2018, “Adafactor”, algorithms 4 and 5. https://arxiv.org/abs/1804.04235
     """
 
     options = Group(lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, maximize=False)
@@ -364,13 +360,13 @@ class Adafactor(Whole):
 
 
 class Muon(Whole):
-    """m ← μ m + (1 − μ) g;  p ← (1 − lr λ) p − lr √max(1, rows / columns) O(m): of matrices
+    """m ← μ m + (1 − μ) g;  p ← (1 − lr λ) p − lr √max(1, rows / columns) O(m), for matrices p
 
-    O(m) is nearly the orthogonal matrix nearest to m, by ns_steps of Newton and Schulz's iteration, in bfloat16's
-    8 digits as PyTorch's. Jordan et al. 2024, “Muon: An optimizer for hidden layers in neural networks”.
+    O(m) approximates the orthogonal matrix nearest to m, by ns_steps of the Newton-Schulz iteration, in bfloat16's
+    8 binary digits as in PyTorch. Jordan et al. 2024, “Muon: An optimizer for hidden layers in neural networks”.
 
     nesterov        look ahead to μ m + (1 − μ) g
-    adjust_lr_fn    "match_rms_adamw" for 0.2 √max(rows, columns), so that a rate is as large as for AdamW
+    adjust_lr_fn    "match_rms_adamw" for a factor of 0.2 √max(rows, columns), so that rates are comparable with AdamW's
     """
 
     options = Group(lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315))
@@ -381,7 +377,7 @@ class Muon(Whole):
         super().add_param_group(param_group)
         for p in self.param_groups[-1]["params"]:
             if p.ndim != 2:
-                raise ShapeError(f"Muon moves matrices, and got {p.spec}: give the other parameters to AdamW")
+                raise ShapeError(f"Muon updates matrices only, and got {p.spec}: give other parameters to AdamW")
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any) -> None:
         mu, (a, b, c), (rows, columns) = options["momentum"], options["ns_coefficients"], p.symbol.shape
@@ -398,7 +394,7 @@ class Muon(Whole):
 
 
 def short(x: Any) -> Any:
-    """x with bfloat16's 8 binary digits, in float32: Dekker 1971, “A floating-point technique”, §5."""
+    """x rounded to bfloat16's 8 binary digits, in float32: Dekker 1971, “A floating-point technique”, §5."""
     x = x.astype(np.float32)
     far = x * 65537.0
     return far - (far - x)

@@ -1,4 +1,4 @@
-"""Parameter groups: who is moved, and with which options. Everything wrong with either is said here, at the door.
+"""Parameter groups: which parameters an optimiser updates, and with which options. Both are checked here.
 
 A group is a dictionary, as in PyTorch: {"params": [w, b], "lr": 0.1, "weight_decay": 0.0, …}.
 """
@@ -21,15 +21,15 @@ from ..engine.tensor.tensor import Tensor
 Group = dict[str, Any]
 State = dict[str, Any]
 Params = Operand | Iterable[Operand] | Iterable[Group]
-NOTES = {"params", "initial_lr", "name"}  # what a group may say beside the optimiser's options
-# Options that PyTorch and its schedules store in groups, without a meaning here: dropped when a state is loaded.
+NOTES = {"params", "initial_lr", "name"}  # keys of a group in addition to the optimiser's options
+# Options that PyTorch and its schedules store in groups and that mean nothing here: dropped when a state is loaded.
 PYTORCHS = {"foreach", "capturable", "differentiable", "fused", "param_names", "swa_lr"}
 PYTORCHS |= {"max_lr", "min_lr", "base_momentum", "max_momentum"}
 ADDED_LATE = {"maximize", "decoupled_weight_decay"}
 
 
 def is_symbol(x: Any) -> bool:
-    """Whether x is one number that a graph computes when it runs."""
+    """Whether x is a scalar symbol, a number that a graph computes when it runs."""
     return isinstance(x, Symbol) and not x.spec.shape
 
 
@@ -48,10 +48,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(FLAGS, (lambda x: x in (True, False), "True or False")),
     "rho": (lambda x: nonnegative(x, 1), "a number from 0 to 1"),
     "d": (lambda x: isinstance(x, Real) and float(x) >= 1, "a number that is at least 1"),
-    "etas": (
-        lambda x: len(x) == 2 and 0 < x[0] < 1 < x[1],
-        "two numbers, the first between 0 and 1, the second above 1",
-    ),
+    "etas": (lambda x: len(x) == 2 and 0 < x[0] < 1 < x[1], "two numbers, the first from 0 to 1, the second above 1"),
     "adjust_lr_fn": (lambda x: x in (None, "original", "match_rms_adamw"), "None, 'original' or 'match_rms_adamw'"),
     "betas": (
         lambda x: isinstance(x, Sequence) and len(x) == 2 and all(nonnegative(b) and b < 1 for b in x),
@@ -61,7 +58,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def checked(optimizer: str, options: Group) -> Group:
-    """The options as Python numbers. Raises ValueError on one out of its limits."""
+    """The options as Python numbers. Raises ValueError if one is outside its limits."""
     plain = {name: x.item() if isinstance(x, np.generic | Tensor) else x for name, x in options.items()}
     for name, x in plain.items():
         if name in LIMITS and not LIMITS[name][0](x):
@@ -84,52 +81,52 @@ def loaded_options(optimizer: str, group: Group, loaded: Group) -> Group:
 
 
 def groups_of(optimizer: str, params: Params) -> list[Group]:
-    """What the user passed, as groups. Raises ValueError where there is nothing to move."""
+    """The user's argument `params` as a list of groups. Raises ValueError if there are no parameters."""
     if isinstance(params, Operand):
         params = [params]
     if isinstance(params, set | frozenset):
-        raise TypeError(f"{optimizer} remembers parameters by their order, and a set has none: pass a list")
+        raise TypeError(f"{optimizer} saves parameters by their order, and a set has no order: pass a list")
     if not isinstance(params, Iterable):
         raise TypeError(f"{optimizer} needs parameters, and got {params!r}: pass model.parameters(), or a list as [w]")
     given: list[Any] = list(params)
     if not given:
-        raise ValueError(f"{optimizer} got no parameters: pass model.parameters(), afresh if it was used up")
+        raise ValueError(f"{optimizer} got no parameters: pass model.parameters(), called again if it was used up")
     return given if all(isinstance(g, dict) for g in given) else [{"params": given}]
 
 
 def members(optimizer: str, group: Group, options: Group) -> list[Any]:
-    """The parameters of a group, each a leaf. Raises on a group that names none, or has an option of no meaning."""
+    """The parameters of a group. Raises ValueError if it has none or unknown options, TypeError on a non-leaf."""
     if "params" not in group:
-        raise ValueError(f'{optimizer} needs groups that say whom they move, as {{"params": [w]}}, and got {group!r}')
+        raise ValueError(f'{optimizer} needs groups with the key "params", as {{"params": [w]}}, and got {group!r}')
     if unknown := group.keys() - options.keys() - NOTES:
         raise ValueError(f"{optimizer} has no option {', '.join(sorted(unknown))}; it has {', '.join(options)}")
     given = group["params"]
     params = [given] if isinstance(given, Operand) else list(given)
     if not params and isinstance(given, Iterator):
-        raise ValueError(f"{optimizer} got a group whose parameters were used up: call model.parameters() afresh")
+        raise ValueError(f"{optimizer} got a group whose parameters were used up: call model.parameters() again")
     for i, p in enumerate(params):
         if not (isinstance(p, Operand) and getattr(p, "is_leaf", False)):
             raise TypeError(
-                f"{optimizer} moves leaves that require a gradient, and parameter {i} is {p!r}: "
+                f"{optimizer} updates leaves that require a gradient, and parameter {i} is {p!r}: "
                 "pass model.parameters(), or a list as in [w]"
             )
     return params
 
 
 def refuse_symbol(optimizer: str, lr: Any) -> None:
-    """Raises GraphError on a rate that a graph computes, where a step is made at once."""
+    """Raises GraphError if an eager step has a rate that only a graph computes."""
     if is_symbol(lr):
         raise GraphError(
-            f"{optimizer}'s lr={lr} is a number when a session runs, and step() is made now: let the session run "
-            f"{optimizer}.minimize(loss), or say a number"
+            f"{optimizer}'s lr={lr} has no value before a session runs, and step() needs it now: let the session run "
+            f"{optimizer}.minimize(loss), or pass a number"
         )
 
 
 def refuse_twice(optimizer: str, groups: list[Group]) -> None:
-    """Raises ValueError on a parameter that two places of the groups hold: it would be moved twice a step."""
+    """Raises ValueError if a parameter is in the groups twice: each step would update it twice."""
     seen: dict[int, str] = {}
     places = (((f"parameter {i} of group {n}", p) for i, p in enumerate(g["params"])) for n, g in enumerate(groups))
     for place, p in chain.from_iterable(places):
         if id(p) in seen:
-            raise ValueError(f"{optimizer} moves a parameter once a step, and {place} is also {seen[id(p)]}")
+            raise ValueError(f"{optimizer} updates a parameter once a step, and {place} is also {seen[id(p)]}")
         seen[id(p)] = place

@@ -1,4 +1,4 @@
-"""Newton's method without its matrix: the curvature is read off how the slope changed along the last steps."""
+"""L-BFGS: Newton's method with the curvature estimated from the changes of the gradient over the last steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .optimizer import UpdateRule
 
 
 class Trial(NamedTuple):
-    """What was found t times a direction away: the loss, its gradient, and its slope in that direction."""
+    """An evaluation at distance t along a direction: the loss, its gradient, and its slope in that direction."""
 
     t: float
     loss: float
@@ -29,12 +29,12 @@ class Trial(NamedTuple):
 
 
 class LBFGS(UpdateRule):
-    """p ← p + t d, with d = −H g; H undoes what the last `history_size` steps s did to the gradient: H y = s
+    """p ← p + t d, with d = −H g; H y = s for the last `history_size` steps s and their changes y of the gradient
 
-    Several such steps for each call, for which `closure` computes the loss anew, its backward included. Eager alone.
+    Each call takes several steps. `closure` computes the loss and calls backward(). Eager mode only.
     Nocedal & Wright 2006, “Numerical Optimization”, algorithms 7.4, 7.5, and 3.5, 3.6 with line_search_fn.
 
-    line_search_fn    "strong_wolfe" to look for t where the slope is small; else t is lr
+    line_search_fn    "strong_wolfe" to search for a t where the slope is small; None for t = lr
     """
 
     options = Group(lr=1.0, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100)
@@ -51,11 +51,11 @@ class LBFGS(UpdateRule):
             raise ValueError(f"line_search_fn of LBFGS must be None or 'strong_wolfe', got {search!r}")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Several steps; the loss before the first."""
+        """Take several steps. Returns the loss before the first."""
         if current.mode.builder is not None:
-            raise GraphError("LBFGS takes as many steps as the losses say, which no graph knows: call it in eager mode")
+            raise GraphError("LBFGS takes a number of steps that depends on the losses: call it in eager mode")
         if closure is None:
-            raise TypeError("LBFGS asks for the loss several times a step: pass closure, its backward included")
+            raise TypeError("LBFGS needs the loss several times a step: pass a closure that also calls backward()")
         o, past = self.param_groups[0], self.past
         self.evals = 0
         found, g = self.loss_and_gradient(closure)
@@ -83,7 +83,7 @@ class LBFGS(UpdateRule):
         return found
 
     def direction(self, g: Any) -> Any:
-        """−H g, by two loops over the last steps; what is remembered becomes that of this step."""
+        """−H g, by the two-loop recursion over the last steps. Updates the history for this step."""
         past = self.past
         past["steps"] += 1
         if past["steps"] > 1:
@@ -102,13 +102,13 @@ class LBFGS(UpdateRule):
         return d
 
     def probe(self, closure: Callable[[], Any], x: Any, d: Any, t: float) -> Trial:
-        """What is found t times d away from x."""
+        """Evaluate the loss at x + t d."""
         self.place(x + t * d)
         loss, g = self.loss_and_gradient(closure)
         return Trial(t, float(loss), g, g @ d)
 
     def loss_and_gradient(self, closure: Callable[[], Any]) -> tuple[Any, Any]:
-        """The loss here, and its gradient in one axis. Counts itself."""
+        """The loss at the current parameters, and its gradient as a vector. Counts the evaluation."""
         self.evals += 1
         with enable_grad():
             loss = closure()
@@ -119,7 +119,7 @@ class LBFGS(UpdateRule):
         return xp.concatenate([array(p).reshape(-1) for p in self.parameters()])
 
     def place(self, x: Any) -> None:
-        """Write all parameters."""
+        """Set all parameters from the vector x."""
         start = 0
         for p in self.parameters():
             p.value[...] = x[start : start + p.size].reshape(p.shape)
@@ -147,9 +147,9 @@ class LBFGS(UpdateRule):
 
 
 def strong_wolfe(probe: Callable[[float], Trial], start: Trial, t: float, most: int, least: float) -> Trial:
-    """Where the loss has fallen by a ten-thousandth of what the slope promised, and the slope is below 9/10 of itself.
+    """A point that meets the strong Wolfe conditions: loss ≤ loss₀ + 10⁻⁴ t slope₀, and |slope| ≤ 0.9 |slope₀|.
 
-    First steps grow until such a place is passed; then the bracket around it is made smaller.
+    Steps grow until they bracket such a point; then the bracket shrinks.
     """
 
     def breaks_armijo(p: Trial) -> bool:
@@ -189,7 +189,7 @@ def strong_wolfe(probe: Callable[[float], Trial], start: Trial, t: float, most: 
 
 
 def cubic(a: Trial, b: Trial, low: float, high: float) -> float:
-    """Where the cubic through two losses and slopes is least, from low to high: Nocedal & Wright 2006, eq. 3.59."""
+    """The minimum in low … high of the cubic through two losses and slopes: Nocedal & Wright 2006, eq. 3.59."""
     a, b = (a, b) if a.t <= b.t else (b, a)
     mean = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = mean * mean - a.slope * b.slope

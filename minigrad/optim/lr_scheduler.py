@@ -1,8 +1,8 @@
 """Schedules: the learning rate as a function of time.
 
-A schedule is a function, `lr_at(t, base)`: the rate at step t of a group that began with `base`. So it remembers
-nothing but t, it can be asked about any step, and two are joined by calling one, then the other. One schedule is
-no function of time: `ReduceLROnPlateau` watches the loss.
+A schedule is a function, `lr_at(t, base)`: the rate at step t of a group with base rate `base`. So its only state is
+t, its rate can be computed for any step, and two schedules are joined by calling one, then the other. The exception
+is `ReduceLROnPlateau`, which depends on the loss.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .schedule_options import count, each_group, refuse_other, refuse_stranger, 
 
 
 class LRScheduler(Stateful):
-    """A learning rate for each step, given to every group of an optimiser.
+    """Sets the learning rate of each group of an optimiser, step by step.
 
-    optimizer     whose param_groups are told; a group keeps the rate it had at first as "initial_lr"
+    optimizer     the optimiser; each of its groups keeps its first rate as "initial_lr"
     last_epoch    the step of the last call; −1 is the start
 
-    Call `step` after the optimiser's, once an epoch or once a batch, as the schedule counts.
+    Call `step` after the optimiser's step, once an epoch or once a batch, depending on the unit of the schedule.
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
@@ -36,7 +36,7 @@ class LRScheduler(Stateful):
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch != -1 and "initial_lr" not in group:
                 raise ValueError(
-                    f"to resume at last_epoch={last_epoch}, group {i} must say its initial_lr: load the optimiser's "
+                    f"to resume at last_epoch={last_epoch}, group {i} must have an initial_lr: load the optimiser's "
                     "state_dict first"
                 )
             group.setdefault("initial_lr", group["lr"])
@@ -46,17 +46,17 @@ class LRScheduler(Stateful):
         self.step()
 
     def lr_at(self, t: float, base: float, group: int = 0) -> float:
-        """The learning rate at step t of a group, by its number, that began with `base`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say lr_at(t, base)")
+        """The learning rate at step t of group number `group`, whose base rate is `base`."""
+        raise NotImplementedError(f"{type(self).__name__} must define lr_at(t, base)")
 
     def step(self, epoch: float | None = None) -> None:
         """Go to the next step, or to step `epoch`, which may lie between two."""
         if epoch is not None and not epoch >= 0:
-            raise ValueError(f"a schedule begins at step 0, and got epoch={epoch}")
+            raise ValueError(f"epoch must be 0 or more, got {epoch}")
         if current.mode.is_traced:
             raise GraphError(
                 f"{type(self).__name__}.step() counts in Python, which runs once, while the graph is built: call it "
-                "outside the traced function. The graph reads the rate anew in each run"
+                "outside the traced function. The graph reads the rate again in each run"
             )
         t = self.last_epoch + 1 if epoch is None else epoch
         self.admit_groups()
@@ -64,7 +64,7 @@ class LRScheduler(Stateful):
         self.last_epoch = floor(t)
 
     def admit_groups(self) -> None:
-        """Schedule groups that were added since: each continues from its present rate, along the same curve."""
+        """Schedule groups that were added later. Each continues from its present rate, along the same curve."""
         groups, known = self.optimizer.param_groups, len(self.base_lrs)
         if len(groups) < known:
             raise ValueError(
@@ -77,7 +77,7 @@ class LRScheduler(Stateful):
             self.base_lrs.append(group["initial_lr"])
 
     def base_for(self, lr: float, group: int) -> float:
-        """The base rate that gives the group this rate now. Raises ValueError if there is none.
+        """The base rate for which the group has rate lr at the current step. Raises ValueError if there is none.
 
         The rate is linear in the base, a · base + b; two bases determine a and b.
         """
@@ -93,7 +93,7 @@ class LRScheduler(Stateful):
         return base
 
     def apply(self, t: float) -> None:
-        """Tell the optimiser its rates at step t."""
+        """Set the optimiser's rates for step t."""
         for i, (group, base) in enumerate(zip(self.optimizer.param_groups, self.base_lrs, strict=True)):
             group["lr"] = self.lr_at(t, base, i)
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
@@ -103,7 +103,7 @@ class LRScheduler(Stateful):
         return list(self._last_lr)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run has changed, and the schedule's kind and options, which load_state_dict compares."""
+        """The values that change during a run, and the schedule's kind and options, which load_state_dict compares."""
         changed = {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "_last_lr": self.get_last_lr()}
         return settings(self) | changed
 
@@ -124,7 +124,7 @@ class LRScheduler(Stateful):
 class LambdaLR(LRScheduler):
     """base · f(t)
 
-    lr_lambda    f, or a list of one for each group
+    lr_lambda    f, or a list with an f for each group
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1):
@@ -150,9 +150,9 @@ class MultiplicativeLR(LambdaLR):
 
 
 def closed_form(*counts: str) -> Callable[[Callable[..., float]], type[Any]]:
-    """The schedule of a function f(t, base, …): what f is told besides, the schedule is told when it is made.
+    """Make a schedule class from a function f(t, base, …). Its further parameters become those of the constructor.
 
-    counts    which of it are positive whole numbers
+    counts    the names of parameters that must be positive whole numbers
     """
 
     def made(f: Callable[..., float]) -> type[Any]:
@@ -187,7 +187,7 @@ def StepLR(t: float, base: float, step_size: int, gamma: float = 0.1) -> float:
 
 @closed_form()
 def MultiStepLR(t: float, base: float, milestones: Sequence[int], gamma: float = 0.1) -> float:
-    """base · γⁿ, where n milestones have been passed"""
+    """base · γⁿ after n milestones"""
     return float(base * gamma ** bisect_right(sorted(milestones), t))
 
 
@@ -201,7 +201,7 @@ def ExponentialLR(t: float, base: float, gamma: float) -> float:
 def ConstantLR(t: float, base: float, factor: float = 1 / 3, total_iters: int = 5) -> float:
     """base · factor for total_iters steps, then base"""
     if not 0 <= factor <= 1:
-        raise ValueError(f"ConstantLR holds the rate down, by a factor from 0 to 1, and got {factor}")
+        raise ValueError(f"ConstantLR needs a factor from 0 to 1, got {factor}")
     return base * factor if t < total_iters else base
 
 
@@ -227,14 +227,14 @@ def CosineAnnealingLR(t: float, base: float, T_max: int, eta_min: float = 0.0) -
     """η_min + ½ (base − η_min) (1 + cos(π t / T_max))
 
     Loshchilov & Hutter 2017, “SGDR: Stochastic Gradient Descent with Warm Restarts”, eq. 5, without the restarts:
-    after T_max it climbs the wave again. https://arxiv.org/abs/1608.03983
+    after T_max the rate rises along the cosine again. https://arxiv.org/abs/1608.03983
     """
     return cosine(base, eta_min, t / T_max)
 
 
 @closed_form("T_0", "T_mult")
 def CosineAnnealingWarmRestarts(t: float, base: float, T_0: int, T_mult: int = 1, eta_min: float = 0.0) -> float:
-    """The same cosine, from the start again after T_0 steps, after T_0 · T_mult more, after T_0 · T_mult² more …
+    """CosineAnnealingLR, restarted after T_0 steps, after T_0 · T_mult more, after T_0 · T_mult² more, …
 
     Loshchilov & Hutter 2017, eq. 5. `step(epoch + i / n)` follows it between epochs.
     """
@@ -247,7 +247,7 @@ def CosineAnnealingWarmRestarts(t: float, base: float, T_0: int, T_mult: int = 1
 
 
 def cosine(start: float, end: float, done: float) -> float:
-    """From start to end along half a wave, as `done` goes from 0 to 1."""
+    """From start to end along half a cosine wave, as `done` goes from 0 to 1."""
     return end + (start - end) * (1 + cos(pi * done)) / 2
 
 
@@ -258,10 +258,10 @@ CURVES: dict[str, Callable[[float, float, float], float]] = {
 
 
 class Cycle(LRScheduler):
-    """Schedules that set the first rate themselves, and may move momentum (β₁ of Adam and its kin) against the rate."""
+    """A schedule that sets the initial rate itself, and may also change the momentum, or β₁ of Adam and its kin."""
 
     def __init__(self, optimizer: Optimizer, first: Sequence[float], momenta: Any, last_epoch: int):
-        """First rates; (base_momentum, max_momentum), or None, and momentum is left alone."""
+        """Takes the initial rates, and (base_momentum, max_momentum), or None to leave the momentum unchanged."""
         if momenta is not None and not optimizer.defaults.keys() & {"momentum", "betas"}:
             raise ValueError(f"{optimizer.name} has no momentum to cycle: pass cycle_momentum=False")
         if momenta is not None:
@@ -281,7 +281,7 @@ class Cycle(LRScheduler):
 
     def momentum_at(self, t: float, low: float, high: float) -> float:
         """The momentum at step t, between its bounds."""
-        raise NotImplementedError(f"{type(self).__name__} does not say momentum_at(t, low, high)")
+        raise NotImplementedError(f"{type(self).__name__} must define momentum_at(t, low, high)")
 
     def apply(self, t: float) -> None:
         super().apply(t)
@@ -291,11 +291,11 @@ class Cycle(LRScheduler):
 
 
 class OneCycleLR(Cycle):
-    """From max_lr / div_factor up to max_lr, then down to a final_div_factor-th of where it began.
+    """From the initial rate max_lr / div_factor up to max_lr, then down to the initial rate / final_div_factor.
 
-    pct_start         the part of all steps that goes up
-    three_phase       down as long as up, to the first rate; what is left goes to the last one
-    cycle_momentum    momentum (β₁ of Adam and its kin) does the opposite, from max_momentum down to base_momentum
+    pct_start         the fraction of the steps in which the rate rises
+    three_phase       fall to the initial rate in as many steps as the rise took, then to the final rate
+    cycle_momentum    change the momentum (β₁ of Adam and its kin) inversely, from max_momentum down to base_momentum
 
     Smith & Topin 2019, “Super-Convergence”, §4; Smith 2018, “A disciplined approach to neural network
     hyper-parameters: Part 1”, §4.3. https://arxiv.org/abs/1803.09820
@@ -321,9 +321,9 @@ class OneCycleLR(Cycle):
         if total_steps is None:
             total_steps = count(self, "epochs", epochs) * count(self, "steps_per_epoch", steps_per_epoch)
         if not 0 <= pct_start <= 1:
-            raise ValueError(f"pct_start is the part of the steps that goes up, from 0 to 1, and got {pct_start}")
+            raise ValueError(f"pct_start must be from 0 to 1, got {pct_start}")
         if anneal_strategy not in CURVES:
-            raise ValueError(f"anneal_strategy is one of {sorted(CURVES)}, and got {anneal_strategy!r}")
+            raise ValueError(f"anneal_strategy must be one of {sorted(CURVES)}, got {anneal_strategy!r}")
         self.total_steps, self.anneal_strategy = count(self, "total_steps", total_steps), anneal_strategy
         self.curve = CURVES[anneal_strategy]
         top = pct_start * total_steps - 1
@@ -333,7 +333,7 @@ class OneCycleLR(Cycle):
         super().__init__(optimizer, first, (base_momentum, max_momentum) if cycle_momentum else None, last_epoch)
 
     def between(self, levels: list[float], t: float) -> float:
-        """Where step t is on the way from level to level."""
+        """The value at step t on the curve through the levels."""
         i = min(bisect_left(self.ends, t), len(self.ends) - 1)
         begin, end = self.ends[i - 1] if i else 0, self.ends[i]
         done = min((t - begin) / (end - begin), 1) if end > begin else 1
@@ -341,7 +341,7 @@ class OneCycleLR(Cycle):
 
     def lr_at(self, t: float, base: float, group: int = 0) -> float:
         if t > self.total_steps:
-            raise ValueError(f"this cycle has {self.total_steps} steps, and was asked for number {t}")
+            raise ValueError(f"this cycle has only {self.total_steps} steps, and got step {t}")
         return self.between([base * level for level in self.levels], t)
 
     def momentum_at(self, t: float, low: float, high: float) -> float:
@@ -349,11 +349,11 @@ class OneCycleLR(Cycle):
 
 
 class CyclicLR(Cycle):
-    """base + (max_lr − base) · h · s, h going from 0 to 1 in step_size_up steps, and back in step_size_down
+    """base + (max_lr − base) · h · s, where h rises from 0 to 1 in step_size_up steps, and falls in step_size_down
 
-    mode              s is 1 ("triangular"), half of itself in each cycle ("triangular2"), or γᵗ ("exp_range")
-    scale_fn          another s, of the number of the cycle, from 1, or with scale_mode="iterations" of t
-    cycle_momentum    momentum (β₁ of Adam and its kin) does the opposite, from max_momentum down to base_momentum
+    mode              s is 1 ("triangular"), halved in each cycle ("triangular2"), or γᵗ ("exp_range")
+    scale_fn          a function for s of the number of the cycle, from 1, or, with scale_mode="iterations", of t
+    cycle_momentum    change the momentum (β₁ of Adam and its kin) inversely, from max_momentum down to base_momentum
 
     Smith 2017, “Cyclical Learning Rates for Training Neural Networks”, §3. https://arxiv.org/abs/1506.01186
     """
@@ -380,7 +380,7 @@ class CyclicLR(Cycle):
             "exp_range": ("iterations", lambda x: gamma**x),
         }
         if scale_fn is None and mode not in scales:
-            raise ValueError(f"mode is one of {sorted(scales)}, or scale_fn is given, and got {mode!r}")
+            raise ValueError(f"mode must be one of {sorted(scales)} unless there is a scale_fn, got {mode!r}")
         self.up = count(self, "step_size_up", step_size_up)
         self.down = self.up if step_size_down is None else count(self, "step_size_down", step_size_down)
         self.scale_mode, self.scale = scales[mode] if scale_fn is None else (scale_mode, scale_fn)
@@ -401,7 +401,7 @@ class CyclicLR(Cycle):
         return high - (high - low) * self.height(t)
 
 
-# -- schedules made of schedules: one after the other, or one upon the other -----------------------
+# -- combined schedules: one after the other, or one on top of the other ---------------------------
 
 
 class SequentialLR(LRScheduler):
@@ -414,13 +414,13 @@ class SequentialLR(LRScheduler):
         self.schedulers, self.milestones, n = list(schedulers), list(milestones), len(schedulers)
         if len(milestones) != n - 1 or self.milestones != sorted(milestones):
             raise ValueError(
-                f"SequentialLR needs a milestone between any two schedules, in order: {n - 1} for these {n}, and got "
+                f"SequentialLR needs a milestone between each two schedules, in order: {n - 1} for these {n}, got "
                 f"{self.milestones}"
             )
         super().__init__(optimizer, last_epoch)
 
     def part(self, t: float) -> tuple[LRScheduler, float]:
-        """The schedule in force at step t, and what step that is of its own."""
+        """The active schedule at step t, and its own number of that step."""
         i = bisect_right(self.milestones, t)
         return self.schedulers[i], t - self.milestones[i - 1] if i else t
 
@@ -449,7 +449,7 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(LRScheduler):
-    """Each schedule takes the rate of the one before it for its base: factors multiply."""
+    """Each schedule uses the rate of the one before as its base rate, so factors multiply."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         refuse_unjoinable(self, schedulers, optimizer)
@@ -463,7 +463,7 @@ class ChainedScheduler(LRScheduler):
 
 
 def refuse_unjoinable(joined: object, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None) -> None:
-    """Raises ValueError unless there are schedules, all functions of time and of one optimiser."""
+    """Raises ValueError unless there are schedules that depend on time alone, all of the same optimiser."""
     name = type(joined).__name__
     if not schedulers:
         raise ValueError(f"{name} joins schedules, and got none")

@@ -1,9 +1,8 @@
-"""Optimizer: parameters in groups, what is remembered of each, and the walk over them.
+"""Optimizer: groups of parameters, the state of each parameter, and the loop that updates them.
 
-An update rule is elementwise: it looks at one number of the parameter, of the gradient and of the running means
-at a time. So a parameter is moved piece by piece, each piece so small that all of it stays in the processor's
-cache while a rule of a dozen array calls passes over it, and one small scratch serves all pieces.
-A subclass says its rule, in `move`, and which running means it carries.
+An update rule is elementwise: each number depends on one number of the parameter, the gradient and the running means.
+So a parameter is updated in pieces that stay in the processor's cache while a rule makes its dozen array calls, and all
+pieces share one small scratch. A subclass defines its rule in `move`, and names its running means in `state_names`.
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ from . import staged
 from .groups import Group, Params, State, checked, groups_of, loaded_options, members, refuse_symbol, refuse_twice
 from .staged import Scratch, constant_options, wanted
 
-PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
-PIECE_OFF_CPU = 1 << 22  # there a call is dear
-SMALL = 1 << 12  # bytes: scratch up to there is kept from step to step
+PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, like a second-level cache
+PIECE_OFF_CPU = 1 << 22  # larger, because a call costs more there
+SMALL = 1 << 12  # bytes: scratch of up to this size is kept from step to step
 COUNTED = (int, type(None))
 
 
 class Optimizer(Stateful):
-    """Parameters, and a rule that moves each against its gradient.
+    """Parameters, and a rule that updates each by its gradient.
 
     param_groups    list of groups: dictionaries of parameters and of options
-    state           parameter → what is remembered of it: its count of steps, and arrays of its shape
-    defaults        the options of a group that does not say its own
+    state           parameter → its state: a count of steps, and arrays of its shape
+    defaults        the options that a group has by default
     """
 
-    counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
-    remembered: ClassVar[tuple[str, ...]] = ()  # all arrays that `carried` may name, whatever the options
-    scheduled: frozenset[str] = frozenset()  # options that a schedule moves, in addition to lr
+    counters: ClassVar[dict[str, float]] = {"step": 0}  # the numbers that `count` updates, and their initial values
+    remembered: ClassVar[tuple[str, ...]] = ()  # all arrays that `state_names` may name, for any options
+    scheduled: frozenset[str] = frozenset()  # options that a schedule changes, in addition to lr
     unnoted: ClassVar[frozenset[str]] = frozenset({"scheduled", "state", "slots", "scratch", "defaults"})
     optional: ClassVar[tuple[str, ...]] = ()  # arrays and counts that a saved state may lack
 
@@ -56,13 +55,13 @@ class Optimizer(Stateful):
         self.param_groups: list[Group] = []
         self.state: defaultdict[Any, State] = defaultdict(dict)
         self.scratch: dict[Any, Any] = {}
-        self.slots: dict[Any, Any] = {}  # what graphs captured of this optimiser: see staged.py
+        self.slots: dict[Any, Any] = {}  # the tensors of this optimiser that graphs captured: see staged.py
         for group in groups_of(self.name, params):
             self.add_param_group(group)
         if not any(p.requires_grad for p in self.parameters()):
             first = next(self.parameters(), None)
             raise TypeError(
-                f"{self.name} moves leaves that require a gradient, and none here does, {first!r} for one: "
+                f"{self.name} updates leaves that require a gradient, and none here does, {first!r} for one: "
                 "make them with requires_grad=True, or pass model.parameters()"
             )
 
@@ -72,7 +71,7 @@ class Optimizer(Stateful):
 
     @property
     def lr(self) -> float:
-        """The learning rate of the first group; assigning gives it to every group."""
+        """The learning rate of the first group. Assignment sets the rate of every group."""
         lr: float = self.param_groups[0]["lr"]
         return lr
 
@@ -82,13 +81,13 @@ class Optimizer(Stateful):
             group |= checked(self.name, {"lr": lr})
 
     def parameters(self) -> Iterator[Tensor]:
-        """Every parameter, group after group: the order in which a state_dict counts them."""
+        """Every parameter, group by group, in the order in which state_dict numbers them."""
         if (builder := current.mode.builder) is not None:
             builder.note_read(self, "groups()")
         return (p for group in vars(self)["param_groups"] for p in group["params"])
 
     def groups(self) -> list[tuple[str, Any]]:
-        """What a traced step holds as constants: the ids of the parameters, and each option that it does not read."""
+        """The constants of a traced step: the ids of the parameters, and the options that its runs do not read."""
         found: list[tuple[str, Any]] = []
         for group in vars(self)["param_groups"]:
             ids = [id(group), *map(id, group["params"])]
@@ -96,9 +95,9 @@ class Optimizer(Stateful):
         return found
 
     def add_param_group(self, param_group: Group) -> None:
-        """More parameters, with their own options: a layer that is unfrozen later.
+        """Add a group of parameters with its own options, for a layer that is unfrozen later.
 
-        Raises ValueError on a parameter that is in a group already, or an option this optimiser has not.
+        Raises ValueError on a parameter that is already in a group, and on an option this optimiser does not have.
         """
         params = members(self.name, param_group, self.defaults)
         group = {"params": params} | checked(self.name, {**self.defaults, **param_group, "params": params})
@@ -106,7 +105,7 @@ class Optimizer(Stateful):
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget every gradient, since backward() adds to what is there; or set them to 0, in the same memory."""
+        """Set every gradient to None, because backward() adds to gradients; or fill it with zeros in place."""
         for p in self.parameters():
             if set_to_none:
                 p.grad = None
@@ -117,9 +116,9 @@ class Optimizer(Stateful):
     # -- one step -----------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Move every parameter that has a gradient.
+        """Update every parameter that has a gradient.
 
-        closure    computes the loss anew, its backward included; what it returns is returned
+        closure    computes the loss and calls backward(); step() returns its result
         """
         loss = None
         if closure is not None:
@@ -137,22 +136,22 @@ class Optimizer(Stateful):
         return loss
 
     def step_by(self, pairs: Iterable[tuple[Tensor, Any]]) -> None:
-        """The step of these (parameter, gradient)."""
+        """Take a step with these pairs (parameter, gradient)."""
         for group in self.param_groups:
             refuse_symbol(self.name, group["lr"])
         options_of = {id(p): group for group in self.param_groups for p in group["params"]}
         pairs = list(pairs)
-        edit(*[p.value for p, _ in pairs])  # a backward that would read what they were is refused
+        edit(*[p.value for p, _ in pairs])  # so that a backward that needs the old values is refused
         for p, g in pairs:
             self.update(p, g.value, options_of[id(p)])
         if any(pad.term.nbytes > SMALL for pad in self.scratch.values()):
-            self.scratch.clear()  # between two steps the memory is of more use to backward
+            self.scratch.clear()  # leaves the memory to backward between two steps
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
-        """Move p, piece by piece. A parameter of half precision is moved in float32, where ε and g² do not vanish."""
+        """Update p in pieces. A half-precision parameter is updated in float32, where ε and g² do not underflow."""
         value, state, carried = p.value, self.state[p], self.carried(p, options)
         dtype = wide(value.dtype)
-        if type(state.get("step")) not in COUNTED:  # a graph has counted: see staged.py
+        if type(state.get("step")) not in COUNTED:  # a graph has counted it in an array: see staged.py
             state |= {name: state[name].item() for name in self.counters if name in state}
         self.count(state, options)
         for name in carried:
@@ -168,7 +167,7 @@ class Optimizer(Stateful):
             value[...] = moved
 
     def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
-        """Change the arrays p and means, piece by piece."""
+        """Update the arrays p and means in place, in pieces."""
         flat = [x.ravel() for x in (p, g, *means)]
         device = device_of(p)
         for p_, g_, *means_ in pieces(flat, PIECE if device is CPU else PIECE_OFF_CPU):
@@ -176,33 +175,33 @@ class Optimizer(Stateful):
             self.move(p_, wanted(p_, g_, pad, options), pad, options, state, *means_)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, *means: Any) -> None:
-        """Change p, a piece of a parameter, in place.
+        """Update p, a piece of a parameter, in place.
 
-        g        the gradient there
-        pad      scratch for it
-        state    what is remembered of the parameter; its "step" is the number of this one, from 1
-        means    the pieces of what `carried` names
+        g        the gradient of the piece
+        pad      scratch memory
+        state    the state of the parameter; "step" is the number of this step, from 1
+        means    the pieces of the arrays that `state_names` lists
         """
-        raise NotImplementedError(f"{self.name} does not say how it moves a parameter")
+        raise NotImplementedError(f"{self.name} has no update rule: define its method move")
 
     def carried(self, p: Any, options: Group) -> tuple[str, ...]:
-        """The names, in `state`, of the arrays that are remembered of p from step to step."""
+        """The names, in `state`, of the arrays that are kept for p from step to step."""
         return self.remembered
 
     def shape(self, p: Any, name: str) -> tuple[int, ...]:
-        """The shape of what is remembered of p under that name."""
+        """The shape of the state array of p with this name."""
         found: tuple[int, ...] = p.shape
         return found
 
     def start(self, name: str, options: Group) -> float:
-        """What a remembered array is filled with before the first step."""
+        """The initial value of a state array."""
         return 0.0
 
     def count(self, state: State, options: Group) -> None:
-        """Note in `state` that a step begins."""
+        """Update the counters in `state` at the start of a step."""
         state["step"] = state.get("step", self.counters["step"]) + 1
 
-    # -- in a graph, in TensorFlow's words ------------------------------------------------
+    # -- in a graph, with TensorFlow's names ----------------------------------------------
 
     def minimize(
         self,
@@ -216,22 +215,22 @@ class Optimizer(Stateful):
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss), global_step, name)
 
     def compute_gradients(self, loss: Any, var_list: list[Any] | None = None, grad_loss: Any = None) -> list[Any]:
-        """(gradient, variable) for each variable, as nodes; None for a gradient where the loss does not depend on it.
+        """(gradient, variable) for each variable, as nodes. The gradient is None if the loss does not depend on it.
 
-        var_list    these alone; by default all that the optimiser was made with
+        var_list    the variables; by default all that the optimiser was made with
         """
         if not isinstance(loss, Tracer):
             raise GraphError(
-                f"minimize() is of a loss in a graph, and got {loss!r}: of a tensor with a value, call loss.backward() "
-                f"and then {self.name}.step()"
+                f"minimize() needs a loss in a graph, and got {loss!r}: for a tensor with a value, call "
+                f"loss.backward() and then {self.name}.step()"
             )
         xs = list(self.parameters()) if var_list is None else list(var_list)
         return list(zip(gradients(loss, xs, None if grad_loss is None else [grad_loss]), xs))
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        """The op that moves each variable by its gradient, which may have been changed meanwhile.
+        """The op that updates each variable by its gradient, which the caller may have changed.
 
-        Of tensors with values, and in a traced function, it is a step at once, with these gradients, and gives None.
+        For tensors with values, and in a traced function, it takes the step immediately and returns None.
 
         global_step    a variable to which 1 is added
         """
@@ -253,20 +252,20 @@ class Optimizer(Stateful):
         return None
 
     def _refuse_strange(self, pairs: list[tuple[Any, Any]]) -> None:
-        """Raises NoGradientError without pairs, ValueError or ShapeError on what is not moved here or does not fit."""
+        """Raises NoGradientError without pairs, ValueError on an unknown variable, ShapeError on a wrong gradient."""
         if not pairs:
-            raise NoGradientError(f"{self.name} has nothing to move: the loss depends on none of the variables")
+            raise NoGradientError(f"{self.name} has nothing to update: the loss depends on none of the variables")
         known = {*map(id, self.parameters())}
         for p, g in pairs:
             if id(p) not in known:
-                raise ValueError(f"{self.name} was not made with {p!r}, and moves only what it was made with")
+                raise ValueError(f"{self.name} was not made with {p!r}, and updates only its own parameters")
             if np.shape(g) != p.shape:
-                raise ShapeError(f"a gradient has the shape of what it moves, {p.spec}, and got one of {np.shape(g)}")
+                raise ShapeError(f"a gradient must have the shape of its variable {p.spec}, got {np.shape(g)}")
 
     # -- memory --------------------------------------------------------------------------
 
     def pad(self, p: Any, xp: Any) -> Scratch:
-        """Scratch for a piece: the same memory for every piece of one dtype."""
+        """Scratch for a piece. All pieces of one dtype share the same memory."""
         n, key = p.size, (xp, p.dtype)
         whole = self.scratch.get(key)
         if whole is None or whole.term.size < n:
@@ -276,7 +275,7 @@ class Optimizer(Stateful):
         return Scratch(xp, whole.term[:n], whole.second[:n], whole.gradient[:n])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "scratch": {}, "slots": {}}  # a copy makes its own
+        return {**vars(self), "scratch": {}, "slots": {}}  # a copy creates new ones
 
     def __repr__(self) -> str:
         lines = [
@@ -286,10 +285,10 @@ class Optimizer(Stateful):
         ]
         return "\n".join([f"{self.name}(", *lines, ")"])
 
-    # -- what a checkpoint keeps ----------------------------------------------------------
+    # -- saving and loading ---------------------------------------------------------------
 
     def state_dict(self) -> Group:
-        """What continues this run elsewhere, parameters counted instead of named. Arrays are copied.
+        """The state from which another run can continue. Parameters are numbered, arrays copied.
 
         {"state": {0: {"step": 7, …}, …}, "param_groups": [{"lr": 0.1, …, "params": [0, 1]}]}, PyTorch's format.
         """
@@ -303,7 +302,7 @@ class Optimizer(Stateful):
 
     @refuse_by_name
     def load_state_dict(self, state_dict: Group) -> None:
-        """Continue where the run that gave `state_dict` stopped: its state and its options.
+        """Continue from a saved state: the state of each parameter, and the options of each group.
 
         Raises ValueError if another kind of optimiser saved the state, if the constructor refuses its options, or if
         its groups differ in number or size; ShapeError if an array does not fit. Nothing is loaded then.
@@ -317,29 +316,29 @@ class Optimizer(Stateful):
         options = [loaded_options(self.name, group, loaded) for group, loaded in zip(self.param_groups, groups)]
         for group, loaded in zip(self.param_groups, options):
             self.check({**group, **loaded})
-        numbers = [i for group in groups for i in group["params"]]
-        if len({*numbers}) < len(numbers) or not state.keys() <= {*numbers}:
-            raise ValueError(
-                f"{self.name}: the groups of this state list parameters {numbers}, but it has entries for {[*state]}"
-            )
-        owners = [{**group, **loaded} for group, loaded in zip(self.param_groups, options) for _ in group["params"]]
-        fitting = [
-            (p, fit_state(self, p, state[i], group))
-            for i, p, group in zip(numbers, self.parameters(), owners)
-            if i in state
-        ]
+        fitting = self._fit_states([i for group in groups for i in group["params"]], state, options)
         self.state.clear()
         self.state.update(fitting)
         for group, loaded in zip(self.param_groups, options):
             group.pop("initial_lr", None)  # absent from a saved group that was added after its schedule
             group |= loaded
 
+    def _fit_states(self, numbers: list[Any], state: Mapping[Any, State], options: list[Group]) -> list[Any]:
+        """(parameter, state) for each parameter that has an entry, by its number, in a saved state."""
+        if len({*numbers}) < len(numbers) or not state.keys() <= {*numbers}:
+            raise ValueError(
+                f"{self.name}: the groups of this state list parameters {numbers}, but it has entries for {[*state]}"
+            )
+        owners = [{**group, **loaded} for group, loaded in zip(self.param_groups, options) for _ in group["params"]]
+        entries = zip(numbers, self.parameters(), owners)
+        return [(p, fit_state(self, p, state[i], group)) for i, p, group in entries if i in state]
+
     def check(self, options: Group) -> None:
         """Raises ValueError if options contradict each other."""
 
 
 class UpdateRule(Optimizer):
-    """An optimiser whose arguments are its options: name → what it is where it is not said, in their order."""
+    """An optimiser whose constructor takes `options`: name → default value, in the order of the arguments."""
 
     options: ClassVar[Group] = {}
     __signature__: ClassVar[Signature]
@@ -356,7 +355,7 @@ class UpdateRule(Optimizer):
 
 
 def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
-    """The flat arrays, cut alike into runs of at most `most` elements."""
+    """The flat arrays, all cut at the same places into pieces of at most `most` elements."""
     n = arrays[0].size
     if 0 < n <= most:
         yield arrays
@@ -366,9 +365,9 @@ def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
 
 
 def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> State:
-    """What was remembered of another run's parameter, as p remembers it: on p's device, in p's precision.
+    """The saved state of a parameter, converted for p: to p's device and precision.
 
-    Numbers that another library keeps as arrays of no axes become numbers; what it has not begun is left out.
+    Numbers that another library saves as 0-d arrays become numbers. Entries that are None are left out.
     """
     dtype, kept = wide(p.dtype), {name: x for name, x in kept.items() if x is not None}
     carried = optimizer.carried(p, options)
@@ -379,11 +378,11 @@ def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> S
             f"{optimizer.name} keeps {', '.join(carried) or 'only its steps'} for {p.spec}, but this state has "
             f"{', '.join(map(str, kept))}: load it into the kind of optimiser that saved it"
         )
-    if kept.keys() <= {"step"}:  # SGD without momentum, which is begun as if there had been no step
+    if kept.keys() <= {"step"}:  # SGD without momentum starts as if there had been no step
         return {}
-    state: State = {"step": 1}  # PyTorch's SGD does not count: whatever it remembers, it made a step
+    state: State = {"step": 1}  # PyTorch's SGD has no count, but a saved momentum means at least one step
     for name, x in kept.items():
-        if name == "mu":  # which ASGD knows from its steps
+        if name == "mu":  # ASGD computes it from its steps
             continue
         array = p.spec.device.array(x)
         if array.dtype.kind not in "biuf":
@@ -393,7 +392,7 @@ def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> S
                 raise ValueError(f"{name!r} in the state of {optimizer.name} must be a count, got {x!r:.80}")
             state[name] = int(array) if name == "step" else float(array)
         elif array.shape != (shape := optimizer.shape(p, name)):
-            raise ShapeError(f"the state of {p.spec} has an {name} of {shape}, and here {name} is {array.shape}")
+            raise ShapeError(f"{name} in the state of {p.spec} must have the shape {shape}, got {array.shape}")
         else:
             state[name] = array.astype(dtype)
     return state

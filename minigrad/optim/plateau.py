@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau: the one schedule that depends on the loss instead of the time."""
+"""ReduceLROnPlateau: the only schedule that depends on the loss and not on the step."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .schedule_options import each_group, refuse_other, refuse_stranger, setting
 
 
 class ReduceLROnPlateau(Stateful):
-    """lr ← max(lr · factor, min_lr), once the metric has been no better for more than `patience` steps.
+    """lr ← max(lr · factor, min_lr) when the metric has not improved for more than `patience` steps.
 
     mode              "min" if lower is better, "max" if higher
-    threshold         how much better counts: a part of the best ("rel"), or as a number ("abs")
-    cooldown          steps after a reduction in which nothing is counted
-    eps               a smaller change of lr is not made
+    threshold         the least improvement that counts: a fraction of the best ("rel"), or a difference ("abs")
+    cooldown          the number of steps after a reduction in which bad steps are not counted
+    eps               the least change of lr; smaller ones are not made
     """
 
     changing = "best", "num_bad_epochs", "cooldown_counter", "last_epoch"
@@ -36,10 +36,10 @@ class ReduceLROnPlateau(Stateful):
     ):
         refuse_stranger(self, optimizer)
         if not 0 <= factor < 1:
-            raise ValueError(f"ReduceLROnPlateau reduces, by a factor of at least 0 and below 1, and got {factor}")
+            raise ValueError(f"ReduceLROnPlateau needs a factor of at least 0 and below 1, got {factor}")
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
             raise ValueError(
-                f"mode is 'min' or 'max' and threshold_mode 'rel' or 'abs', and got {mode!r} and {threshold_mode!r}"
+                f"mode must be 'min' or 'max', threshold_mode 'rel' or 'abs', got {mode!r} and {threshold_mode!r}"
             )
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
@@ -48,7 +48,7 @@ class ReduceLROnPlateau(Stateful):
         self.last_epoch = self.num_bad_epochs = self.cooldown_counter = 0
 
     def step(self, metrics: SupportsFloat) -> None:
-        """Take note of the metric, and reduce the rates if it has not improved for too long."""
+        """Record the metric, and reduce the rates if it has not improved for too long."""
         self.last_epoch += 1
         metric = float(metrics)
         if self.better(metric):
@@ -72,11 +72,11 @@ class ReduceLROnPlateau(Stateful):
         return sign * metric > sign * bound
 
     def get_last_lr(self) -> list[float]:
-        """The rates now, one for each group."""
+        """The current rate of each group."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run has changed, and the options, which load_state_dict compares."""
+        """The values that change during a run, and the options, which load_state_dict compares."""
         return settings(self) | {name: getattr(self, name) for name in self.changing}
 
     @refuse_by_name

@@ -1,4 +1,4 @@
-"""Checks of the options of schedules, and of the states that they load."""
+"""Checks of the options of schedules, and of the states they load."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plain(x: Any) -> bool:
 
 
 def settings(schedule: object) -> dict[str, Any]:
-    """The kind of a schedule, and its options except functions, which files do not hold."""
+    """The kind of a schedule, and its options, without functions, which cannot be saved in files."""
     options = {name: x for name, x in vars(schedule).items() if name not in CHANGING and plain(x)}
     return {"schedule": type(schedule).__name__, **options}
 

@@ -1,13 +1,13 @@
-"""Update rules, run on arrays and written down in graphs: one definition of each optimiser.
+"""Runs one definition of each update rule both on arrays and in graphs.
 
-A rule changes its operands in place: `m *= β; m += …; p −= …`. On arrays Scratch makes no new ones: its words, which
-are PyTorch's (a name that ends in _ changes its first operand), write over memory that is used again. In a graph the
-rule is given cells: a cell holds a symbol, and to change it in place is to hold another. So the rule of an eager step,
-run once on cells, leaves in them the update as a graph.
+A rule changes its operands in place: `m *= β; m += …; p −= …`. On arrays it allocates nothing: the methods of Scratch,
+which have PyTorch's names (a trailing _ means that the first operand is changed), reuse scratch memory. In a graph the
+operands are cells: a cell holds a symbol, and an in-place operator replaces that symbol. So the eager rule, run once on
+cells, leaves the graph of the update in them.
 
-What is remembered takes part by reference: of tensors, in the optimiser's own state, so that eager and traced steps
-may follow one another; of a graph's variables, in variables beside them, of which each session has its own. So does
-the learning rate of a traced step, and a scheduler may change it.
+A graph refers to the state and does not copy it. For tensors it is the optimiser's own state, so eager and traced steps
+can alternate; for a graph's variables it is in slot variables, of which each session has its own values. The learning
+rate of a traced step is a reference too, so a scheduler can change it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 class Scratch(NamedTuple):
-    """Three scratch arrays as large as the operands, and the words that write on them.
+    """Three scratch arrays as large as the operands, and the methods that write to them.
 
-    xp          the module that computes
-    term        where every word works, and leaves what it gives back: until the next word
-    second      for a rule that needs two things at once
-    gradient    the gradient, where it is not the one that backward left
+    xp          the array module
+    term        every method works here and returns it: the result is valid until the next method
+    second      for rules that need a second temporary
+    gradient    for a gradient that differs from the one backward computed
     """
 
     xp: Any
@@ -56,13 +56,13 @@ class Scratch(NamedTuple):
         y += self.xp.multiply(x, alpha, out=self.term)
 
     def lerp_(self, y: Any, x: Any, weight: float) -> None:
-        """y ← y + w (x − y), which is (1 − w) y + w x: a running mean takes in x."""
+        """y ← y + w (x − y) = (1 − w) y + w x: adds x to a running mean."""
         step = self.xp.subtract(x, y, out=self.term)
         step *= weight
         y += step
 
     def mean_square_(self, y: Any, x: Any, weight: float) -> None:
-        """y ← (1 − w) y + w x², so written that an overflow stays ∞, where ∞ − ∞ would be no number for ever."""
+        """y ← (1 − w) y + w x². After an overflow y stays ∞; lerp_ would compute ∞ − ∞ and give NaN."""
         y *= 1 - weight
         step = self.xp.multiply(x, weight, out=self.term)
         step *= x
@@ -79,7 +79,7 @@ class Scratch(NamedTuple):
         return self.xp.multiply(x, x, out=self.term)
 
     def variance(self, v: Any, m: Any) -> Any:
-        """v − m², not below 0 by rounding; ∞ where v is, where ∞ − ∞ would be no number."""
+        """v − m², at least 0 despite rounding; ∞ where v is ∞, because m² is limited to finite numbers."""
         y = self.xp.minimum(self.square(m), float(np.finfo(spec_of(getattr(m, "symbol", m)).dtype).max), out=self.term)
         y = self.xp.subtract(v, y, out=self.term)
         return self.xp.maximum(y, 0, out=self.term)
@@ -91,21 +91,21 @@ class Scratch(NamedTuple):
         return y
 
     def plus(self, x: Any, y: Any, alpha: float) -> Any:
-        """x + α y, written where the gradient may be changed."""
+        """x + α y, in the memory of `gradient`."""
         return self.xp.add(x, self.xp.multiply(y, alpha, out=self.term), out=self.gradient)
 
 
-# -- numbers that are the same for all elements: Python's own, or, while a step is written down, symbols -----------
+# -- scalars: Python numbers, or symbols while a graph is built ----------------------------------------------------
 
 
 def power(beta: float, t: Any) -> Any:
-    """βᵗ, of a number, or of a symbol: of both with the same last bit, which Python's own ** has otherwise."""
+    """βᵗ of numbers or symbols. Both agree to the last bit, which Python's own ** does not."""
     return beta**t if isinstance(t, Operand) or isinstance(beta, Operand) else powers(beta, t)
 
 
 @lru_cache(maxsize=64)
 def powers(beta: float, t: float) -> float:
-    """βᵗ as NumPy has it. Every parameter of a step asks for the same one."""
+    """βᵗ by NumPy, cached, because a step needs the same power for every parameter."""
     return float(np.power(beta, t))
 
 
@@ -122,9 +122,9 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def wanted(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
-    """The gradient of what is minimised: of −f to maximise f, and of f + λ/2 |p|² to decay the weights.
+    """The gradient for the update: negated to maximise, and with λ p added for weight decay.
 
-    Decoupled, p shrinks by itself and the gradient stays as it is:
+    Decoupled weight decay shrinks p instead, and leaves the gradient unchanged:
     Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
     """
     if options.get("maximize"):
@@ -138,12 +138,12 @@ def wanted(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
 
 
 def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
-    """The operator, as a cell hears it: what it gives is held from now on."""
+    """The in-place form of an operator for cells: the cell then holds the result."""
     return lambda cell, o: cell.hold(operator(cell.symbol, cell.fitted(o)))
 
 
 class Cell:
-    """A place for a symbol, which an operator in place replaces by the next one."""
+    """Holds a symbol, which an in-place operator replaces by its result."""
 
     __slots__ = ("symbol",)
 
@@ -155,7 +155,7 @@ class Cell:
         return self
 
     def fitted(self, o: Any) -> Any:
-        """o as an operand here. A number, even one that a graph computes, takes this cell's precision and device."""
+        """o as an operand for this cell. A symbol is converted to this cell's precision and device."""
         if isinstance(o, Cell):
             return o.symbol
         return o.astype(self.symbol.dtype).to(self.symbol.device) if isinstance(o, Tracer) else o
@@ -164,7 +164,7 @@ class Cell:
 
 
 class Words:
-    """The array module of a rule that is written down: `multiply(x, y, out=cell)`, and every other method's name."""
+    """The array module of a rule on cells: `multiply(x, y, out=cell)` calls the symbol's method of that name."""
 
     def __getattr__(self, name: str) -> Callable[..., Cell]:
         def word(x: Cell, *others: Any, out: Cell) -> Cell:
@@ -173,14 +173,14 @@ class Words:
         return word
 
 
-# -- what is remembered ---------------------------------------------------------------------------------
+# -- state ----------------------------------------------------------------------------------------------
 
 
 class StateSlot(Tensor):
-    """What an optimiser remembers, as a tensor that a graph captures: read, whenever it runs, where it is remembered.
+    """An entry of an optimiser's state as a tensor that a graph captures. Each run reads it from the state.
 
-    name      under which it is remembered
-    owners    the parameters that it is remembered of: one; or several, that count their steps together
+    name      the key of the entry
+    owners    the parameters it belongs to: one, or several that share a count of steps
     """
 
     __slots__ = ("buffer", "name", "optimizer", "owners")
@@ -192,7 +192,7 @@ class StateSlot(Tensor):
         self.node, self.tracked = None, False
         self.spec: Spec = spec_of(self.value)
 
-    ids = property(lambda self: {*map(id, self.owners)}, doc="Of the owners.")
+    ids = property(lambda self: {*map(id, self.owners)}, doc="The ids of the owners.")
 
     @property
     def value(self) -> Any:
@@ -206,26 +206,26 @@ class StateSlot(Tensor):
 
     @property
     def apart(self) -> list[Tensor]:
-        """The owners that have a count of their own, since they were stepped, or loaded, outside the graph."""
+        """The owners whose count is no longer the shared buffer, because of a step or a load outside the graph."""
         state, name, buffer = self.optimizer.state, self.name, self.buffer
         return [p for p in self.owners if state[p].get(name) is not buffer]
 
     @property
     def together(self) -> bool:
-        """Whether the owners have made the same number of steps, and one count is right for all."""
+        """Whether the owners have made the same number of steps, so that one count is right for all."""
         if not self.apart:
             return True
         counts = [self.optimizer.state[p].get(self.name) for p in self.owners]
         return None not in counts and all(n == counts[0] for n in counts)
 
     def counted(self) -> Any:
-        """The one count, from now on, of parameters that were stepped, or loaded, outside the graph."""
+        """Share one count again after steps or loads outside the graph. Raises GraphError if the counts differ."""
         states = [self.optimizer.state[p] for p in self.owners]
         first = states[0][self.name]
         if any(state[self.name] != first for state in states):
             raise GraphError(
-                f"{self.optimizer.name} was traced for parameters that had made the same number of steps, and by "
-                "now they have not: step all of them, or trace anew"
+                f"{self.optimizer.name} was traced for parameters with the same number of steps, and their numbers "
+                "now differ: step all of them, or trace again"
             )
         self.buffer[...] = first
         for state in states:
@@ -234,7 +234,7 @@ class StateSlot(Tensor):
 
 
 class Rate(Tensor):
-    """An option of a group that schedules move, such as lr, as a tensor that a graph reads at each run."""
+    """An option that schedules change, such as lr, as a tensor that a graph reads at each run."""
 
     __slots__ = ("array", "group", "name", "number")
 
@@ -254,7 +254,7 @@ class Rate(Tensor):
 
 
 def slots_of(optimizer: Optimizer, p: Any, options: Group, dtype: Any) -> dict[str, Any]:
-    """Name → what remembers it, of the arrays that the rule carries for p."""
+    """Name → tensor or variable, for each state array of p."""
     state = optimizer.state[p]
     for name in optimizer.carried(p, options):
         if name not in state:
@@ -264,7 +264,7 @@ def slots_of(optimizer: Optimizer, p: Any, options: Group, dtype: Any) -> dict[s
 
 
 def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
-    """The tensor, or the variable, that remembers something of these parameters."""
+    """The tensor or variable for an entry of the state of these parameters."""
     if isinstance(owners[0], GraphVariable):
         return optimizer.state[owners[0]][name]
     key = (name, *map(id, owners))
@@ -274,14 +274,14 @@ def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
 
 
 def beside(variable: GraphVariable, name: str, first: Any) -> GraphVariable:
-    """A variable that is remembered beside another, in whose graph it is."""
+    """A variable for the state of another variable, in its graph and on its worker."""
     graph: Any = variable.builder
     with graph.building(), graph.name_scope(f"{variable.name}/"), on_worker(variable.node.worker):
         return GraphVariable(first, trainable=False, name=name)
 
 
 def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]]:
-    """The parameters, in companies that have made the same number of steps, and so need one count."""
+    """The parameters, divided into lists with the same number of steps, which can share one count."""
     companies: dict[Any, list[Any]] = {}
     for p in ps:
         state = optimizer.state[p]
@@ -307,35 +307,42 @@ def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]
 def update(
     optimizer: Optimizer, builder: GraphBuilder, pairs: Iterable[tuple[Any, Any]], give: Callable[[Any, Any], Any]
 ) -> list[Any]:
-    """The step of these (parameter, gradient), as nodes; what `give(place, value)` gives for all that changes."""
+    """A step with these pairs (parameter, gradient) as a graph: `give(place, value)` for each value that changes."""
     gradient_of = {id(p): g for p, g in pairs}
     changes: list[tuple[Any, Any]] = []
     builder.note_read(optimizer, "groups()")
-    for options in vars(optimizer)["param_groups"]:
-        ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
-        names = moving_options(optimizer, options)
-        moving = {name: builder.lift(option_tensor(optimizer, options, name)).astype(float) for name in names}
+    for group in vars(optimizer)["param_groups"]:
+        ps = [p for p in group["params"] if gradient_of.get(id(p)) is not None]
+        names = moving_options(optimizer, group)
+        moving = {name: builder.lift(option_tensor(optimizer, group, name)).astype(float) for name in names}
         for company in counting_together(optimizer, ps):
-            counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
-            refuse_overlap(builder, counts)
-            for count in counts.values():
-                if isinstance(count, StateSlot):
-                    builder.note_read(count, "together")
-            state: State = {name: builder.lift(count) for name, count in counts.items()}
-            there, home = next((n.device for n in state.values()), CPU), company[0].device
-            optimizer.count(state, insert_symbols(options, moving, there))
-            changes += [(count, state[name]) for name, count in counts.items()]
-            state, settings = {name: n.to(home) for name, n in state.items()}, insert_symbols(options, moving, home)
+            state, counted = count_step(optimizer, builder, company, group, moving)
+            home = company[0].device
+            changes += counted
+            state, options = {name: n.to(home) for name, n in state.items()}, insert_symbols(group, moving, home)
             for p in company:
                 with on_worker(p.node.worker if isinstance(p, GraphVariable) else None):
-                    changes += move_parameter(optimizer, builder, p, gradient_of[id(p)], options, settings, state)
+                    changes += move_parameter(optimizer, builder, p, gradient_of[id(p)], group, options, state)
     return [give(place, value) for place, value in changes]
+
+
+def count_step(optimizer: Optimizer, builder: GraphBuilder, company: list[Any], group: Group, moving: Group) -> Any:
+    """Count a step of parameters that share a count. Returns their counters, and a list of (place, new value)."""
+    counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
+    refuse_overlap(builder, counts)
+    for count in counts.values():
+        if isinstance(count, StateSlot):
+            builder.note_read(count, "together")
+    state: State = {name: builder.lift(count) for name, count in counts.items()}
+    there = next((n.device for n in state.values()), CPU)
+    optimizer.count(state, insert_symbols(group, moving, there))
+    return state, [(count, state[name]) for name, count in counts.items()]
 
 
 def move_parameter(
     optimizer: Optimizer, builder: GraphBuilder, p: Any, g: Any, group: Group, options: Group, state: State
 ) -> list[tuple[Any, Any]]:
-    """p, and what is remembered of it, each with its new value: the optimiser's own `move`, on cells."""
+    """(place, new value) for p and its state arrays, from the optimiser's `move` on cells."""
     dtype = wide(p.dtype)
     slots = slots_of(optimizer, p, group, dtype)
     cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
@@ -346,18 +353,18 @@ def move_parameter(
 
 
 def insert_symbols(options: Group, moving: Group, device: Any) -> Group:
-    """The options, with a symbol on the device for each that schedules move; of betas they move only the first."""
+    """The options with symbols, on the device, for those that schedules change; of betas only the first number."""
     symbols = {name: x.to(device) for name, x in moving.items()}
     return options | {name: (x, *options[name][1:]) if name == "betas" else x for name, x in symbols.items()}
 
 
 def moving_options(optimizer: Optimizer, group: Group) -> list[str]:
-    """The options that a traced step reads at each run: lr, and what a schedule moves, unless it is 0."""
+    """The options that a traced step reads at each run: lr, and those that a schedule changes, unless they are 0."""
     return ["lr", *(name for name in optimizer.scheduled if group.get(name))]
 
 
 def constant_options(optimizer: Optimizer, group: Group) -> Group:
-    """The options that a trace holds as constants: of those that schedules move, only the second of betas."""
+    """The options that are constants of a trace. Of those that schedules change, that is only betas[1]."""
     options = {name: x for name, x in group.items() if name not in NOTES}
     moving = options.keys() & moving_options(optimizer, group)
     return options | {name: options[name][1:] if name == "betas" else "moving" for name in moving}
@@ -374,20 +381,20 @@ def option_tensor(optimizer: Optimizer, group: Group, name: str) -> Any:
 
 
 def refuse_overlap(builder: GraphBuilder, counts: dict[str, Any]) -> None:
-    """Raises GraphError where one graph would count the steps of a parameter in two places."""
+    """Raises GraphError if one graph would count the steps of a parameter in two places."""
     there = [c.what for c in builder.captured.values() if isinstance(c.what, StateSlot) and c.what.buffer is not None]
     for count in counts.values():
         for other in there:
             is_same_count = isinstance(count, StateSlot) and other.name == count.name
             if is_same_count and other is not count and not other.ids.isdisjoint(count.ids):
                 raise GraphError(
-                    "one graph steps some parameters together, and some of them again without the others, whose steps "
-                    "are counted as one: step the same parameters each time, or take an optimiser for each part"
+                    "one graph steps some parameters together, and then only some of them, but they share one count of "
+                    "steps: step the same parameters each time, or use an optimiser for each part"
                 )
 
 
 def step(optimizer: Optimizer, builder: GraphBuilder, pairs: Iterable[tuple[Any, Any]]) -> None:
-    """A step inside a function that is being traced: an edit of the parameters and of what is remembered."""
-    with no_grad():  # as a leaf that requires a gradient is edited
+    """A step inside a function that is being traced: edits the parameters and their state."""
+    with no_grad():  # needed to edit a leaf that requires a gradient
         for place, value in update(optimizer, builder, pairs, lambda place, value: (place, value)):
             builder.become(place, value)

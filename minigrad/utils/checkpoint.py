@@ -1,14 +1,14 @@
-"""Checkpointing: keep the inputs of a part of the graph, and run it again when backward comes by.
+"""Checkpointing: save only the inputs of a segment of the graph, and run the segment again in backward.
 
-Chen et al. 2016, “Training deep nets with sublinear memory cost”, §4: with √n parts of a chain of n ops,
+Chen et al. 2016, “Training deep nets with sublinear memory cost”, §4: with √n segments of a chain of n ops,
 memory falls from n to 2√n, for one more forward pass. https://arxiv.org/abs/1604.06174
 
-What the part keeps is replaced by promises (autograd/graph.py). The first that backward reads runs the part
-once more, and this time keeps; each array is let go when it has been read, and the part with its last promise.
-Parts nest: to the outer one, the arguments of the inner are what it keeps.
+Promises replace the tensors that the segment would save (autograd/graph.py). The first promise that backward reads runs
+the segment again, which now saves them. Each array is freed once read, and the segment with its last promise.
+Segments nest: the outer one treats the arguments of the inner one as its saved tensors.
 
-While a graph is built there is nothing to call again: its nodes are marked, and backward reads copies of them
-(tracing/recompute.py). selective.py says how some results are kept all the same.
+In a graph that is being built nothing runs again: the nodes of the segment are marked, and backward reads copies of
+them (tracing/recompute.py). With selective.py some results are saved all the same.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 def noop_context_fn() -> Contexts:
-    """Nothing to enter, neither the first time nor the second."""
+    """No contexts, for neither run."""
     return nullcontext(), nullcontext()
 
 
@@ -51,22 +51,22 @@ def checkpoint(
     determinism_check: str = "default",
     **options: Any,
 ) -> Any:
-    """function(*args, **options), of which only the arguments are saved for backward; it runs again there.
+    """Call function(*args, **options), and save only the arguments for backward, which runs the function again.
 
-    preserve_rng_state    draw the same random numbers the second time; in a graph they always are the same
-    context_fn            gives what is entered the first time, and the second; see selective.py
-    determinism_check     "default": the second time must keep arrays of the same specs; "none": as many will do
+    preserve_rng_state    draw the same random numbers in the second run; in a graph they are always the same
+    context_fn            returns the contexts for the first and the second run; see selective.py
+    determinism_check     "default": the second run must save arrays of the same specs; "none": of the same number
 
-    The second run has the modes of the first, and edits in place of what is not its own are undone: a batch norm's
-    running statistics move once.
+    The second run has the modes of the first. Its in-place edits of outside memory are undone, so the running
+    statistics of a batch norm change only once.
 
-    Raises, in backward, NoGradientError if the function does not do the same the second time, and EditedError
-    if an argument, or a parameter that it reads, was edited in place since.
+    Raises, in backward, NoGradientError if the second run saves something else, and EditedError if an argument, or a
+    parameter that the function reads, was edited in place since the first run.
     """
     if use_reentrant:
-        raise ValueError("checkpoint has one form here, PyTorch's use_reentrant=False: leave the argument out")
+        raise ValueError("checkpoint only supports PyTorch's use_reentrant=False: omit the argument")
     if determinism_check not in ("default", "none"):
-        raise ValueError(f'determinism_check is "default" or "none", and not {determinism_check!r}')
+        raise ValueError(f'determinism_check must be "default" or "none", not {determinism_check!r}')
     first, again = context_fn()
     builder = modes.current.mode.builder
     if builder is not None:
@@ -80,11 +80,11 @@ def checkpoint(
 
 
 def marked(builder: Any, first: Any, function: Callable[..., Any], args: Any, options: Any) -> Any:
-    """The call in a graph that is being built, its nodes marked."""
+    """Call the function while a graph is built, and mark its nodes."""
     if not isinstance(first, Caching | nullcontext):
         raise ValueError(
-            "a graph that is being built runs nothing a second time, and has no use for a context_fn of one's own: "
-            "only for one that gives create_selective_checkpoint_contexts(policy)"
+            "a graph that is being built runs nothing a second time, so its only context_fn is one that returns "
+            "create_selective_checkpoint_contexts(policy)"
         )
     with builder.checkpointing(), first:
         return function(*args, **options)
@@ -97,13 +97,13 @@ def checkpoint_sequential(
     use_reentrant: bool | None = False,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """The functions one after the other, in so many parts of about equal length, all but the last a checkpoint.
+    """Call the functions in order, in `segments` parts of about equal length. All but the last are checkpoints.
 
-    The last would run again at once, with nothing saved.
+    A checkpoint of the last part would not save memory, since backward would run it again immediately.
     """
     every = list(functions)
     if not 1 <= segments <= len(every):
-        raise ValueError(f"of {len(every)} functions there are 1 to {len(every)} segments, and {segments} were asked")
+        raise ValueError(f"{len(every)} functions can have 1 to {len(every)} segments, got {segments}")
     ends = [len(every) * i // segments for i in range(segments + 1)]
     *parts, last = [every[start:end] for start, end in pairwise(ends)]
     for part in parts:
@@ -120,23 +120,23 @@ def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
 
 @dataclass(eq=False, slots=True)
 class Argument:
-    """A tensor that a part is called with, without its history; inside another part, what that makes of it."""
+    """A tensor argument of a segment, detached. Inside another segment, `held` is what that segment packed it into."""
 
     held: Any
     wanted: bool
 
 
 class Segment:
-    """A call that can be made again, and what it keeps when it is. A watcher of that second run.
+    """A call that can run a second time, and the arrays that the second run saves. It watches that run.
 
-    around    what packs the arguments: that of the part around; None where they are held here
-    mode      how the first run ran; of those who watch, the second is watched by who they say (`again`)
-    specs     of what the first run would have kept
-    ended     when the first run had; infinite before, for a gradient taken inside it asks for a run up to there
+    around    the hooks of the enclosing segment, which pack the arguments; None if this segment holds them itself
+    mode      the mode of the first run; of its watchers, the second run has those in their attribute `again`
+    specs     the specs of the tensors that the first run would have saved
+    ended     the time at which the first run ended; infinite before, since a gradient inside it may start a run
     outside   the memory that the first run edited in place
-    changed   what was edited in place between the two runs, by id of its memory, but for the arguments
-    found     what the second run keeps, and when
-    arrays    what of it backward has not read yet, by number
+    changed   edits between the two runs, by id of the memory, without the arguments
+    found     the tensors that the second run has saved, and when
+    arrays    those of them that backward has not read yet, by number
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Any, rng: Any, again: Any, checked: bool):
@@ -152,13 +152,13 @@ class Segment:
         self.arrays: dict[int, tuple[Tensor, int]] = {}
 
     def put_by(self, x: Any) -> Any:
-        """A tensor as an argument that waits for the second run; anything else as it is."""
+        """A tensor as an Argument, saved for the second run; anything else unchanged."""
         if not isinstance(x, Tensor):
             return x
         return Argument(x.detach() if self.around is None else self.around.pack(x.detach()), x.requires_grad)
 
     def given(self, x: Any) -> Any:
-        """The same for the second run."""
+        """The tensor of an Argument, for the second run; anything else unchanged. Raises EditedError after an edit."""
         if not isinstance(x, Argument):
             return x
         if self.around is None and versions.edited_since(x.held.value, self.born):
@@ -167,24 +167,24 @@ class Segment:
         return bare.detach().requires_grad_(x.wanted)
 
     def promise(self, x: Tensor) -> Promise:
-        """What stands for x, which would be kept."""
+        """The promise that replaces x among the saved tensors."""
         self.specs.append(x.spec)
         return Promise(self, len(self.specs) - 1)
 
     def held(self) -> dict[Any, Any]:
-        """The arrays that it keeps just now, each under a name of its own."""
+        """The arrays that the segment holds now, each under a unique key."""
         given = [x.held.value for x in leaves(self.arguments) if isinstance(x, Argument) and self.around is None]
         chosen = self.context.kept.results.values() if isinstance(self.context, Recall) else ()
         saved = [array for results in chosen for array, _ in filter(None, results)]
         return {i: x.value for i, (x, _) in self.arrays.items()} | {id(array): array for array in (*given, *saved)}
 
     def end(self) -> None:
-        """The first run is over. Of what it made itself the second run edits none."""
+        """End the first run, and note which outside memory it edited, so that the second run can undo its edits."""
         self.ended = versions.now()
         self.outside = [edits.memory for edits in [*versions.edited.values()] if edits.last > self.born]
 
     def run(self) -> None:
-        """The call once more, keeping."""
+        """Run the function again, and save its tensors."""
         args, options = given = tree_map(self.given, self.arguments)
         own = {id(versions.owner(x.value)) for x in leaves(given) if isinstance(x, Tensor)}
         since = [(key, edits) for key, edits in [*versions.edited.items()] if edits.last > self.ended]
@@ -205,7 +205,7 @@ class Segment:
         self.arrays, self.found = dict(enumerate(self.found)), []
 
     def keep(self, x: Tensor) -> Tensor:
-        """x, which backward will read."""
+        """Save x for backward, and return it."""
         self.captured(x)
         self.found.append((x, versions.now()))
         if self.ended == inf and len(self.found) == len(self.specs):
@@ -221,7 +221,7 @@ class Segment:
         pass
 
     def captured(self, x: Tensor) -> None:
-        """Raises EditedError if x is not what the first run read."""
+        """Raises EditedError if x was edited since the first run read it."""
         key = id(versions.owner(x.value))
         if key in self.changed and self.changed[key] is versions.edited.get(key):
             raise self.stale(x)
@@ -235,7 +235,7 @@ class Segment:
 
 @contextmanager
 def undone(memory: Sequence[Any]) -> Iterator[None]:
-    """A block after which memory, by weak references, holds what it held before, and counts as not edited."""
+    """A block after which memory, given as weak references, has its old values and edit counts again."""
     before = [(array, array.copy(), versions.edited[id(array)]) for array in (m() for m in memory) if array is not None]
     moments = [(edits.count, edits.last) for *_, edits in before]
     try:
@@ -248,18 +248,18 @@ def undone(memory: Sequence[Any]) -> Iterator[None]:
 
 
 class EnoughError(BaseException):
-    """Stops a second run."""
+    """Stops a second run that has saved enough."""
 
 
 @dataclass(eq=False, slots=True)
 class Promise:
-    """What a part would have kept, by number."""
+    """Stands for a tensor that a segment would have saved, by its number."""
 
     part: Segment
     number: int
 
     def kept(self) -> Tensor:
-        """The tensor, given once for each run: backward reads it once, unless the graph is retained."""
+        """The tensor, from a second run of the segment. Each run provides it once; a further read runs it again."""
         if self.number not in self.part.arrays:
             self.part.run()
         x, born = self.part.arrays.pop(self.number)
@@ -272,6 +272,6 @@ class Promise:
 
 
 def listing(specs: list[Spec]) -> str:
-    """How many arrays, and which."""
+    """The number of arrays, and the specs of the first four."""
     named = ", ".join(map(str, specs[:4]))
     return f"{len(specs)} arrays ({named}{', …' if len(specs) > 4 else ''})"

@@ -1,4 +1,4 @@
-"""PyTorch's address for `mg.data`: `from minigrad.utils.data import DataLoader`."""
+"""`mg.data` under PyTorch's module path: `from minigrad.utils.data import DataLoader`."""
 
 from ..data import BatchSampler as BatchSampler
 from ..data import ConcatDataset as ConcatDataset

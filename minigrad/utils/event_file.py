@@ -1,4 +1,4 @@
-"""TensorBoard's event files: protobuf messages, each in a TFRecord. docs/decisions/044-event-files.md says why by hand.
+"""TensorBoard's event files: protobuf messages in TFRecords, encoded by hand (why: docs/decisions/044-event-files.md).
 
     length (8 bytes) · checksum of the length (4) · message · checksum of the message (4)
 
@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 Message = dict[int, Any]
-VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5  # kinds of fields
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5  # protobuf's wire types
 _serial = count()
 
 
@@ -54,7 +54,7 @@ def field(number: int, x: Any) -> bytes:
 
 
 def varint(n: int) -> bytes:
-    """Seven bits a byte, the lowest first; a negative number as its two's complement of 64 bits."""
+    """Seven bits per byte, the lowest first; a negative number as a 64-bit two's complement."""
     n &= (1 << 64) - 1
     found = bytearray()
     while n > 127:
@@ -64,7 +64,7 @@ def varint(n: int) -> bytes:
 
 
 def open_events(folder: Path, suffix: str = "") -> BinaryIO:
-    """A new file of events in a folder, which is made if need be."""
+    """Create an event file in a folder, and the folder if needed."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}.{os.getpid()}.{next(_serial)}{suffix}"
     file = (folder / name).open("xb")
@@ -73,20 +73,20 @@ def open_events(folder: Path, suffix: str = "") -> BinaryIO:
 
 
 def write_event(file: BinaryIO, content: Message, step: int | None = None, walltime: float | None = None) -> None:
-    """One more event."""
+    """Append an event to the file."""
     event = encode({1: float(time.time() if walltime is None else walltime), 2: step, **content})
     length = struct.pack("<Q", len(event))
     file.write(length + masked(length) + event + masked(event))
 
 
 def masked(data: bytes) -> bytes:
-    """The checksum CRC-32C, rotated, so that that of a checksum is another."""
+    """TFRecord's masked CRC-32C: rotated and offset, because a CRC of data that contains CRCs is weak."""
     crc = crc32c(data)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
 def crc32c(data: bytes) -> int:
-    """Castagnoli's checksum, by bytes. https://www.rfc-editor.org/rfc/rfc3720#appendix-B.4"""
+    """The CRC-32C (Castagnoli) checksum. https://www.rfc-editor.org/rfc/rfc3720#appendix-B.4"""
     table, crc = castagnoli(), 0xFFFFFFFF
     for byte in data:
         crc = table[(crc ^ byte) & 255] ^ crc >> 8
@@ -95,7 +95,7 @@ def crc32c(data: bytes) -> int:
 
 @cache
 def castagnoli() -> list[int]:
-    """The remainder of each byte."""
+    """The table of CRC-32C: the remainder of each byte."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, table >> 1 ^ np.uint32(0x82F63B78), table >> 1)

@@ -1,4 +1,4 @@
-"""The files of TensorBoard's projector, which shows rows of numbers as points: tables, pictures, and a list of them."""
+"""The files of TensorBoard's projector, which shows embeddings: tables, images, and a config file that lists them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Rows = Sequence[Any] | None
 def write_embedding(
     log_dir: Path, place: str, name: str, points: np.ndarray, labels: Rows, header: Rows, pictures: Rows
 ) -> None:
-    """Write points under a name into the folder `place` of a run, and then list them beside those of earlier runs.
+    """Write points into the folder `place` of a run, and add them to the projector's config file.
 
-    labels      one for each point; with a header, a row of them
-    pictures    one for each point, of one size
+    labels      one for each point; with a header, a row of labels
+    pictures    one for each point, all of the same size
     """
     if points.ndim != 2:
         raise ValueError(f"an embedding is a matrix, a row for each point; got {[*points.shape]}")
@@ -51,7 +51,7 @@ def write_embedding(
 
 
 def table(rows: Sequence[Any], header: Rows) -> str:
-    """Labels as the projector reads them: it skips blank lines, and a first line with a tab is the header."""
+    """Labels as a TSV file for the projector, which skips blank lines and takes a first line with a tab as header."""
     cells = [[str(row)] if header is None else [*map(str, row)] for row in rows]
     head = ["label"] if header is None else [*map(str, header)]
     for row in (head, *cells):
@@ -62,7 +62,7 @@ def table(rows: Sequence[Any], header: Rows) -> str:
 
 
 def png(x: np.ndarray) -> bytes:
-    from PIL import Image  # matplotlib's own; who logs numbers does not load it
+    from PIL import Image  # a dependency of matplotlib; not imported unless images are logged
 
     file = io.BytesIO()
     Image.fromarray(x if x.shape[2] > 1 else x[..., 0]).save(file, format="PNG")
@@ -70,7 +70,7 @@ def png(x: np.ndarray) -> bytes:
 
 
 def grid(pictures: Sequence[np.ndarray], columns: int, square: bool = False) -> np.ndarray:
-    """Pictures of one size in rows, black where there is none; square: with as many rows as columns."""
+    """Pictures of one size as one image, in rows, filled up with black. `square` makes as many rows as columns."""
     height, width, channels = pictures[0].shape
     across = columns if square else min(columns, len(pictures))
     down = across if square else -(-len(pictures) // across)

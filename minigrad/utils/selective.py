@@ -1,13 +1,13 @@
-"""Selective checkpoints: what is dear to compute is kept, what is cheap is computed again.
+"""Selective checkpoints: save results that are expensive to compute, and recompute the cheap ones.
 
     def context_fn():
         return create_selective_checkpoint_contexts(keep_products)
 
     y = checkpoint(block, x, context_fn=context_fn)
 
-As the ops run for the first time, a policy says of each whether its result is kept. The second time, the plan of an op
-hands out what was kept of it, application by application, and computes the others.
-In a graph that is being built its node is none of the part's (tracing/recompute.py). Names are PyTorch's.
+In the first run, a policy decides for each op whether to save its result. In the second run, the plan of an op returns
+its saved results in order, and computes the others.
+In a graph that is being built, a saved node is not part of the segment (tracing/recompute.py). Names are PyTorch's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PRODUCTS = (ops.MatMul, ops.Affine, ops.Contract, ops.Attention, Trilinear)
 
 
 class CheckpointPolicy(Enum):
-    """What is done with the result of an op. What one would prefer is done."""
+    """What to do with the result of an op. PREFER_ has the same effect as MUST_."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -45,9 +45,9 @@ Applied = tuple[Op, tuple[Spec, ...]]
 
 @dataclass(frozen=True)
 class SelectiveCheckpointContext:
-    """What a policy is told of the moment.
+    """The first argument of a policy.
 
-    is_recompute    False: it is asked the first time, and what it said holds for the second
+    is_recompute    always False: the policy is called in the first run, and its decision holds for the second
     """
 
     is_recompute: bool = False
@@ -57,33 +57,33 @@ Policy = Callable[..., CheckpointPolicy | bool]
 
 
 def keep_products(ctx: SelectiveCheckpointContext, op: Op, *specs: Spec) -> CheckpointPolicy:
-    """The policy that keeps products of matrices, convolutions and attention, and computes the rest again."""
+    """A policy that saves matrix products, convolutions and attention, and recomputes the rest."""
     return CheckpointPolicy.PREFER_SAVE if isinstance(op, PRODUCTS) else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Policy | Sequence[type[Op]],
 ) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """What checkpoint(context_fn=…) enters the first time, and the second.
+    """The contexts of the first and the second run, for checkpoint(context_fn=…).
 
-    policy_fn_or_list    (ctx, op, specs of its operands) → CheckpointPolicy, or whether to save; or a list of the
-                         kinds of op that are kept
+    policy_fn_or_list    a function (ctx, op, specs of its operands) → CheckpointPolicy, or whether to save; or a list
+                         of the classes of ops whose results are saved
     """
     kept = Caching(policy_fn_or_list if callable(policy_fn_or_list) else keep_kinds(tuple(policy_fn_or_list)))
     return kept, Recall(kept)
 
 
 def keep_kinds(kinds: tuple[type[Op], ...]) -> Policy:
-    """The policy that keeps the results of these kinds of op."""
+    """A policy that saves the results of these classes of ops."""
     if not all(isinstance(kind, type) and issubclass(kind, Op) for kind in kinds):
-        raise TypeError(f"a list of what is kept names kinds of op, as [mg.ops.MatMul], and this is {kinds!r}")
+        raise TypeError(f"expected a list of classes of ops, as in [mg.ops.MatMul], got {kinds!r}")
     return lambda ctx, op, *specs: isinstance(op, kinds)
 
 
 class Caching:
-    """The context of the first time: a watcher that keeps what the policy says.
+    """The context of the first run: a watcher that saves the results that the policy selects.
 
-    results    (op, specs of its operands) → what was kept of each application, and when; None for computed again
+    results    (op, specs of its operands) → for each application the saved result and its time, or None to recompute
     """
 
     def __init__(self, policy: Policy):
@@ -101,10 +101,10 @@ class Caching:
         self.block.__exit__(*raised)
 
     def keeps(self, op: Op, *specs: Spec) -> bool:
-        """Whether the result of op is kept. A view has no memory of its own."""
+        """Whether to save the result of op. A view is never saved, because it has no memory of its own."""
         said = not op.is_view and self.policy(SelectiveCheckpointContext(), op, *specs)
         if not isinstance(said, CheckpointPolicy | bool):
-            raise TypeError(f"a policy gives a CheckpointPolicy, and for {op} it gave {said!r}")
+            raise TypeError(f"a policy must return a CheckpointPolicy or a bool, and for {op} it returned {said!r}")
         return said in SAVE
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
@@ -118,9 +118,9 @@ class Caching:
 
 
 class Recall:
-    """The context of the second time: ops whose results were kept give them, and compute nothing.
+    """The context of the second run: ops return their saved results instead of computing them.
 
-    left    the results of each op that are still to come
+    left    for each op, an iterator over the results that are still to be used
     """
 
     def __init__(self, kept: Caching):
@@ -142,7 +142,7 @@ class Recall:
                     raise NoGradientError(f"checkpoint: the second time there were fewer {op} than the first")
 
     def result(self, applied: Applied) -> Any:
-        """What was kept of this application; None if nothing was, or if it was edited in place since."""
+        """The saved result of this application; None if there is none, or if it was edited in place since."""
         kept: Any = next(self.left[applied], self) if applied in self.left else None
         if kept is self:
             raise NoGradientError(f"checkpoint: the second time there were more {applied[0]} than the first")
@@ -150,7 +150,7 @@ class Recall:
 
 
 class Inside(threading.local):
-    """Whose results are handed out in this thread just now."""
+    """The active Recall context of each thread."""
 
     recall: Recall | None = None
 
@@ -160,7 +160,7 @@ inside = Inside()
 
 @dataclass(frozen=True, eq=False)
 class Recalled:
-    """How a planned op runs, of which a result is kept somewhere."""
+    """Runs a planned op, or returns its saved result inside a Recall context."""
 
     applied: Applied
     compute: Callable[..., Any]

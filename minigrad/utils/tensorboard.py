@@ -1,10 +1,10 @@
-"""SummaryWriter, with PyTorch's names: numbers, distributions, pictures, texts, curves and graphs, for TensorBoard.
+"""SummaryWriter, with PyTorch's names: writes numbers, histograms, images, text, curves and graphs for TensorBoard.
 
     with SummaryWriter("runs/first") as writer:
         writer.add_scalar("loss", loss, step)
 
-and then `tensorboard --logdir runs`, which is not part of this package. A graph is the one a function is traced to, its
-nodes in boxes for the modules that made them.
+and then `tensorboard --logdir runs`, which is not part of this package. add_graph writes the traced graph of a
+function, with its nodes grouped by module.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from .projector import grid, png, write_embedding
 
 SUMMARY, GRAPH = 5, 4  # fields of an Event
 TAG, METADATA = 1, 9  # of a Summary.Value
-PRODUCER = 22  # the version of graphs that is written
+PRODUCER = 22  # the version of the graph format
 FLOAT, STRING = 1, 7  # types of tensors
 BUCKETS = 30  # of a histogram
-LEAST = 1e-7  # of what a count is divided by
+LEAST = 1e-7  # the smallest divisor of a count
 
 
 class SummaryWriter:
-    """Writes what a run has to tell into an event file of its own, in log_dir.
+    """Writes the events of a run to a new event file in log_dir.
 
-    log_dir        a folder; runs/ and the date by default, with the comment behind it
-    comment        of a default folder
-    max_queue      events that may wait in memory
-    flush_secs     seconds that one may wait there
-    filename_suffix    of the file
+    log_dir        a folder; by default runs/ followed by the date and the comment
+    comment        the end of the name of the default folder
+    max_queue      the number of events that may wait in memory
+    flush_secs     the number of seconds for which an event may wait
+    filename_suffix    the end of the file name
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class SummaryWriter:
         """The folder."""
         return str(self.log_dir)
 
-    # -- what is told -------------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------------------
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: Any = None) -> None:
-        """One number at a step. A tensor must have one element."""
+        """Log one number at a step. A tensor must have one element."""
         with np.errstate(over="ignore"):
             value = np.float32(number(scalar_value, tag))
         self._value(tag, {2: value}, global_step, walltime)
@@ -76,7 +76,7 @@ class SummaryWriter:
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None, walltime: Any = None
     ) -> None:
-        """Several numbers in one chart: each is a run of its own, in a folder beside this run's file."""
+        """Log several numbers in one chart. Each becomes a run of its own, in a subfolder of log_dir."""
         for tag, value in tag_scalar_dict.items():
             name = f"{main_tag.replace('/', '_')}_{tag}"
             if name not in self.children:
@@ -86,7 +86,7 @@ class SummaryWriter:
     def add_histogram(
         self, tag: str, values: Any, global_step: int | None = None, bins: Any = BUCKETS, walltime: Any = None
     ) -> None:
-        """How the values are distributed, in buckets: their number, their edges, or a rule of numpy.histogram."""
+        """Log a histogram of the values. bins is the number of buckets, their edges, or a rule of numpy.histogram."""
         x = array_of(values).astype(np.float64).reshape(-1)
         if not x.size or not np.isfinite(x).all():
             wrong = int(x.size - np.isfinite(x).sum())
@@ -100,10 +100,10 @@ class SummaryWriter:
         bucket_limits: Any, bucket_counts: Any, global_step: int | None = None,
         walltime: Any = None,
     ) -> None:  # fmt: skip
-        """A distribution that was counted elsewhere: upper limits of its buckets, and how many values each has."""
+        """Log a histogram that was computed elsewhere: the upper limits of its buckets, and their counts."""
         if len(bucket_limits) != len(bucket_counts):
             got = f"{len(bucket_limits)} limits and {len(bucket_counts)} counts"
-            raise ValueError(f"each bucket has a limit and a count, and {tag} got {got}")
+            raise ValueError(f"each bucket needs a limit and a count, and {tag} got {got}")
         facts, buckets = map(float, (min, max, num, sum, sum_squares)), (bucket_limits, bucket_counts)
         fields = (*facts, *(array_of(each).astype("<f8") for each in buckets))
         self._value(tag, {5: dict(enumerate(fields, 1))}, global_step, walltime)
@@ -111,26 +111,26 @@ class SummaryWriter:
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: Any = None, dataformats: str = "CHW"
     ) -> None:
-        """A picture of 1, 3 or 4 channels (CHW, HWC or HW): integers from 0 to 255, numbers from 0 to 1, or bools."""
+        """Log an image of 1, 3 or 4 channels (CHW, HWC or HW): integers 0 to 255, floats 0 to 1, or bools."""
         self._picture(tag, pixels(array_of(img_tensor), dataformats), global_step, walltime)
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: Any = None, dataformats: str = "NCHW"
     ) -> None:
-        """Several pictures, in rows of eight."""
+        """Log several images as one, in rows of eight."""
         if dataformats not in ("NCHW", "NHWC"):
-            raise ValueError(f"several pictures are NCHW or NHWC, and got dataformats={dataformats!r}")
+            raise ValueError(f"dataformats of several images must be NCHW or NHWC, got {dataformats!r}")
         each = [pixels(x, dataformats[1:]) for x in array_of(img_tensor)]
         self._picture(tag, grid(each, 8), global_step, walltime)
 
     def add_figure(
         self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: Any = None
     ) -> None:
-        """A figure of Matplotlib as a picture, or several of one size in a list; close: close them afterwards."""
+        """Log a Matplotlib figure, or a list of figures of one size. `close` closes them afterwards."""
         several = list(figure) if isinstance(figure, list | tuple) else [figure]
         each = [figure_pixels(one) for one in several]
         if len({x.shape for x in each}) != 1:
-            raise ValueError(f"figures in one picture have one size in pixels; got {[x.shape[:2] for x in each]}")
+            raise ValueError(f"figures in one image need one size in pixels, got {[x.shape[:2] for x in each]}")
         self._picture(tag, grid(each, 8), global_step, walltime)
         if close:
             import matplotlib.pyplot as plt
@@ -139,7 +139,7 @@ class SummaryWriter:
                 plt.close(one)
 
     def add_text(self, tag: str, text_string: str, global_step: int | None = None, walltime: Any = None) -> None:
-        """A text, which is shown as Markdown."""
+        """Log text, which TensorBoard shows as Markdown."""
         tensor = {1: STRING, 2: shape((1,)), 8: text_string.encode()}
         self._value(f"{tag}/text_summary", plugin("text") | {8: tensor}, global_step, walltime)
 
@@ -147,13 +147,13 @@ class SummaryWriter:
         self, tag: str, labels: Any, predictions: Any, global_step: int | None = None, num_thresholds: int = 127,
         weights: Any = None, walltime: Any = None,
     ) -> None:  # fmt: skip
-        """Precision and recall at thresholds from 0 to 1, of labels 0 and 1 and the probabilities of a 1."""
+        """Log precision and recall at thresholds from 0 to 1, for labels 0 and 1 and predicted probabilities of 1."""
         x, t = (np.asarray(array_of(each), np.float64).reshape(-1) for each in (predictions, labels))
         w = np.broadcast_to(1.0 if weights is None else array_of(weights).reshape(-1), x.shape)
         wrong, outside = int((~np.isin(t, (0, 1))).sum()), int((~((x >= 0) & (x <= 1))).sum())
         if x.shape != t.shape or wrong or outside or not x.size:
             got = f"{t.size} labels, {wrong} of them others, and {x.size} probabilities, {outside} of them outside"
-            raise ValueError(f"a curve needs labels 0 or 1, and for each a probability from 0 to 1; {tag} got {got}")
+            raise ValueError(f"a curve needs labels 0 or 1, and a probability 0 to 1 for each; {tag} got {got}")
         rows = counts_above(t, x, w, num_thresholds)
         named: dict[str, Any] = {"global_step": global_step, "num_thresholds": num_thresholds, "walltime": walltime}
         self.add_pr_curve_raw(tag, *rows, **named)
@@ -163,7 +163,7 @@ class SummaryWriter:
         false_negative_counts: Any, precision: Any, recall: Any, global_step: int | None = None,
         num_thresholds: int = 127, weights: Any = None, walltime: Any = None,
     ) -> None:  # fmt: skip
-        """A curve that was counted elsewhere: six numbers at each threshold. The weights are in them already."""
+        """Log a curve that was computed elsewhere: six numbers at each threshold, which include any weights."""
         counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
         rows = np.stack([array_of(row) for row in (*counts, precision, recall)])
         tensor = {1: FLOAT, 2: shape(rows.shape), 5: rows.astype("<f4")}
@@ -173,10 +173,10 @@ class SummaryWriter:
         self, mat: Any, metadata: Sequence[Any] | None = None, label_img: Any = None, global_step: int | None = None,
         tag: str = "default", metadata_header: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """Points for the projector, a row each, in a folder of the step and the tag.
+        """Log points for the projector, one per row, in a folder named after the step and the tag.
 
-        metadata           a label of each point; with metadata_header, a row of labels
-        label_img          a picture of each, (N, C, H, W)
+        metadata           a label for each point; with metadata_header, a row of labels
+        label_img          an image for each point, (N, C, H, W)
         """
         step = whole(global_step or 0)
         pictures = None if label_img is None else [pixels(x, "CHW") for x in array_of(label_img)]
@@ -185,7 +185,7 @@ class SummaryWriter:
         write_embedding(self.log_dir, place, f"{tag}:{step:05}", array_of(mat), metadata, metadata_header, pictures)
 
     def add_graph(self, model: Any, input_to_model: Any) -> None:
-        """The graph that the model, or a function, is traced to for an input, or for several in a tuple."""
+        """Log the traced graph of a model or function for an input, or for a tuple of inputs."""
         given = input_to_model if isinstance(input_to_model, tuple) else (input_to_model,)
         traced = model if isinstance(model, TracedFunction) else TracedFunction(model)
         names = {node: scoped(node) for node in traced.graph_for(*given).nodes}
@@ -197,13 +197,13 @@ class SummaryWriter:
         hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None, run_name: Any = None,
         global_step: int | None = None,
     ) -> None:  # fmt: skip
-        """The settings of a run and what came of it, one row of TensorBoard's table: in a folder of its own.
+        """Log the hyperparameters and final metrics of a run, a row of TensorBoard's table, in its own subfolder.
 
-        hparam_dict               numbers, texts, bools; None for a setting that this run does not have
-        hparam_domain_discrete    of some settings, all values that they can have
+        hparam_dict               numbers, strings, bools; None for a setting that this run does not have
+        hparam_domain_discrete    for some settings, all their possible values
         """
         told = hyperparameters(hparam_dict, metric_dict, hparam_domain_discrete or {})
-        metrics = {tag: number(value, tag) for tag, value in metric_dict.items()}  # before there is a folder
+        metrics = {tag: number(value, tag) for tag, value in metric_dict.items()}  # may raise before a folder is made
         with SummaryWriter(self._within(str(run_name or time.time()))) as row:
             for name, content in told.items():
                 row._value(f"_hparams_/{name}", plugin("hparams", content), global_step, None)
@@ -221,29 +221,29 @@ class SummaryWriter:
         self._value(tag, {4: dict(enumerate((*x.shape, png(x)), 1))}, step, walltime)
 
     def _within(self, name: str) -> Path:
-        """A folder in log_dir. Raises ValueError for a name that leads out of it, on whatever system."""
-        path = PureWindowsPath(name)  # which parts / and \\ alike
+        """A subfolder of log_dir. Raises ValueError if the name leads out of it on any system."""
+        path = PureWindowsPath(name)  # splits at both / and \\
         if path.anchor or ".." in path.parts:
-            raise ValueError(f"a run has a folder of its own in {self.log_dir}, and {name!r} leads out of it")
+            raise ValueError(f"the name of a run must be a subfolder of {self.log_dir}, and {name!r} leads out of it")
         return self.log_dir / name
 
     def _write(self, content: Message, step: int | None, walltime: float | None) -> None:
         if self.file.closed:
-            raise ValueError(f"this SummaryWriter of {self.log_dir} is closed: make another, which adds a file to it")
+            raise ValueError(f"this SummaryWriter of {self.log_dir} is closed: make a new one, which adds another file")
         write_event(self.file, content, None if step is None else whole(step), walltime)
         self.waiting += 1
         if self.waiting >= self.max_queue or time.monotonic() - self.flushed >= self.flush_secs:
             self.flush()
 
     def flush(self) -> None:
-        """Have everything in the file."""
+        """Write all waiting events to the file."""
         for writer in (self, *self.children.values()):
             if not writer.file.closed:
                 writer.file.flush()
         self.waiting, self.flushed = 0, time.monotonic()
 
     def close(self) -> None:
-        """Have everything in the file, and no more."""
+        """Write all waiting events, and close the file."""
         for writer in (*self.children.values(), self):
             writer.file.close()
 
@@ -255,7 +255,7 @@ class SummaryWriter:
 
 
 def number(value: Any, tag: str) -> float:
-    """One number. Raises ValueError for several."""
+    """The value as a float. Raises ValueError unless it has one element."""
     x = array_of(value)
     if x.size != 1:
         raise ValueError(f"a scalar is one number, and {tag} got {x.dtype}{[*x.shape]}: add_histogram shows many")
@@ -263,10 +263,10 @@ def number(value: Any, tag: str) -> float:
 
 
 def whole(step: Any) -> int:
-    """A step as an event has room for it. Raises ValueError for what would be another there."""
+    """The step as an int. Raises ValueError unless it is whole and fits into 64 bits."""
     n = step.item() if hasattr(step, "item") else step
     if n != n // 1 or not -(1 << 63) <= n < 1 << 63:
-        raise ValueError(f"a step is a whole number of 64 bits, and got {n!r}: count batches, not parts of epochs")
+        raise ValueError(f"a step must be a 64-bit integer, got {n!r}: count batches, not parts of epochs")
     return int(n)
 
 
@@ -274,27 +274,27 @@ def array_of(value: Any) -> np.ndarray:
     return value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
-# -- pictures ------------------------------------------------------------------------------------------
+# -- images --------------------------------------------------------------------------------------------
 
 
 def pixels(x: np.ndarray, dataformats: str) -> np.ndarray:
-    """Bytes, by height, width and channel. Raises ValueError for what is no picture."""
+    """The image as bytes (height, width, channels). Raises ValueError if x is not an image."""
     if sorted(dataformats) not in (sorted("CHW"), sorted("HW")) or x.ndim != len(dataformats):
-        raise ValueError(f"a picture has the axes C, H and W, or H and W; got {[*x.shape]} as {dataformats!r}")
+        raise ValueError(f"an image needs the axes C, H and W, or H and W; got {[*x.shape]} as {dataformats!r}")
     x = x.transpose([dataformats.index(axis) for axis in "HWC" if axis in dataformats])
     x = x if x.ndim == 3 else x[..., None]
     if x.shape[2] not in (1, 3, 4) or not x.size or not np.isfinite(x).all():
-        raise ValueError(f"a picture has 1, 3 or 4 channels of finite numbers, and got {[*x.shape]} (H, W, C)")
+        raise ValueError(f"an image needs 1, 3 or 4 channels of finite numbers, got {[*x.shape]} (H, W, C)")
     scaled = x * 255.0 if dtypes.kind(x.dtype) in "fb" else x
     return np.clip(scaled, 0, 255).astype(np.uint8)
 
 
 def figure_pixels(figure: Any) -> np.ndarray:
-    """The pixels of a figure, which keeps its canvas. Raises TypeError for anything else."""
+    """The pixels of a Matplotlib figure. Restores its canvas. Raises TypeError for anything else."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     if not hasattr(figure, "set_canvas"):
-        raise TypeError(f"a figure is what plt.figure() returns, or axes.figure; got a {type(figure).__name__}")
+        raise TypeError(f"expected a figure, as from plt.figure() or axes.figure, got a {type(figure).__name__}")
     canvas = figure.canvas
     try:
         agg: Any = FigureCanvasAgg(figure)
@@ -308,12 +308,12 @@ def figure_pixels(figure: Any) -> np.ndarray:
 
 
 def plugin(name: str, content: Message | None = None) -> Message:
-    """Which plugin shows a Summary.Value, and what it reads besides."""
+    """The metadata of a Summary.Value: the plugin that shows it, and the plugin's own data."""
     return {METADATA: {1: {1: name, 2: content}}}
 
 
 def shape(lengths: Sequence[Any]) -> Message:
-    """A TensorShapeProto; −1 for a length that is not known."""
+    """A TensorShapeProto, with −1 for an unknown length."""
     return {2: [{1: n if type(n) is int else -1} for n in lengths]}
 
 
@@ -330,7 +330,7 @@ def counts_above(t: np.ndarray, x: np.ndarray, weights: np.ndarray, thresholds: 
 
 
 def scoped(node: Node) -> str:
-    """The node's own name, which no other of its graph has, in folders for the modules that it was made in."""
+    """The unique name of the node, with the path of the module that made it as a prefix."""
     place, is_given = getattr(node, "place", None), isinstance(node.op, Input)
     own = node.op.name if isinstance(node.op, Input) else getattr(node, "name", node.op.label)
     folder = "" if place is None or not place.module or is_given else place.module.replace(".", "/") + "/"
@@ -352,11 +352,11 @@ def described(node: Node, names: Mapping[Node, str]) -> Message:
 def hyperparameters(
     settings: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Sequence[Any]]
 ) -> dict[str, Message]:
-    """The three summaries that the plugin reads: which names there are, the values, and that the run has ended."""
+    """The three summaries that the plugin reads: the names, the values, and the end of the run."""
     settings = {name: value for name, value in settings.items() if value is not None}
     for name, values in domains.items():
         if name not in settings or any(typed(value)[0] != typed(settings[name])[0] for value in values):
-            raise TypeError(f"hparam_domain_discrete lists values like that of a setting, and has {name}: {values!r}")
+            raise TypeError(f"hparam_domain_discrete needs values of a setting and of its type, got {name}: {values!r}")
     listed = {name: {1: [typed(value)[1] for value in values]} for name, values in domains.items()}
     infos = [{1: name.encode(), 4: typed(value)[0], 5: listed.get(name)} for name, value in settings.items()]
     return {
@@ -367,7 +367,7 @@ def hyperparameters(
 
 
 def typed(value: Any) -> tuple[int, Message]:
-    """A DataType of hparams, and a google.protobuf.Value. Raises TypeError for anything but text, bool and number."""
+    """A DataType of hparams, and a google.protobuf.Value. Raises TypeError unless it is a string, bool or number."""
     match value:
         case str():
             return 1, {3: value}
@@ -375,4 +375,4 @@ def typed(value: Any) -> tuple[int, Message]:
             return 2, {4: bool(value)}
         case int() | float() | np.number() | Tensor():
             return 3, {2: float(value)}
-    raise TypeError(f"a hyperparameter is a number, a text or a bool, and got {value!r}")
+    raise TypeError(f"a hyperparameter must be a number, a string or a bool, got {value!r}")

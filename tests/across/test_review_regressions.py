@@ -179,8 +179,8 @@ def test_a_tuple_too_many_and_a_shape_for_a_spec_are_named():
 
 
 MISTAKES = {
-    "a function in a Sequential": (lambda: mg.nn.Sequential(mg.softmax), TypeError, "made of modules"),
-    "a result for a parameter": (lambda: mg.optim.SGD([leaf(1.0) * 2]), TypeError, "moves leaves"),
+    "a function in a Sequential": (lambda: mg.nn.Sequential(mg.softmax), TypeError, "needs modules"),
+    "a result for a parameter": (lambda: mg.optim.SGD([leaf(1.0) * 2]), TypeError, "updates leaves"),
     "data for a parameter": (lambda: mg.optim.SGD([mg.tensor(1.0)]), TypeError, "require a gradient"),
     "a mask of another length": (lambda: mg.tensor([1.0, 2.0])[np.array([True])], IndexError, "boolean index"),
     "one boolean for an index": (lambda: mg.tensor([1.0, 2.0])[True], errors.DTypeError, "masks"),

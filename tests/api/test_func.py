@@ -172,7 +172,7 @@ def test_argnums_choose_arguments_also_from_the_right():
     near(func.grad(f, argnums=-1)(x, w), x)
     for g, expected in zip(func.grad(f, argnums=(1, 0))(x, w), (x, w)):
         near(g, expected)
-    with pytest.raises(errors.ShapeError, match=r"argnums=2.*2 came by position"):
+    with pytest.raises(errors.ShapeError, match=r"argnums=2.*only 2"):
         func.grad(f, argnums=2)(x, w)
 
 
@@ -387,7 +387,7 @@ def slope_of_product(x):
 
 MISTAKES = {
     "a gradient of many": (lambda: func.grad(curve)(vector()), errors.NoGradientError, "jacrev"),
-    "a gradient of no tensor": (lambda: func.grad(lambda x: 3.0)(vector()), errors.NoGradientError, "gave 3.0: item"),
+    "a gradient of no tensor": (lambda: func.grad(lambda x: 3.0)(vector()), errors.NoGradientError, "returned 3.0"),
     "a gradient by integers": (lambda: func.grad(lambda x: x.sum())(mg.tensor([1, 2])), errors.DTypeError, "nudge"),
     "a tangent of integers": (
         lambda: func.jvp(lambda x: x, (mg.tensor([1]),), (mg.tensor([1]),)), errors.DTypeError, "floating"),

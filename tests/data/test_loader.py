@@ -146,7 +146,7 @@ def test_a_sampler_says_the_order():
     assert numbers(DataLoader(Squares(9), 2, sampler=[8, 1, 1])) == [[8, 1], [1]]
     endless = DataLoader(Squares(9), 2, sampler=itertools.cycle([4, 5]))
     assert next(iter(endless))[0].numpy().tolist() == [4, 5]
-    with pytest.raises(TypeError, match="cannot be counted"):
+    with pytest.raises(TypeError, match="no length"):
         len(endless)
 
 
@@ -271,7 +271,7 @@ def test_a_batch_of_ones_own_is_made_of_the_list_of_samples():
 def test_samples_of_different_shapes_are_named(workers):
     data = [np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 4))]
 
-    with pytest.raises(ShapeError, match=r"number 0 has shape \(2, 3\), number 2 \(2, 4\)") as raised:
+    with pytest.raises(ShapeError, match=r"number 0 has \(2, 3\), and number 2 has \(2, 4\)") as raised:
         list(DataLoader(data, 3, num_workers=workers))
     assert raised.value.__notes__ == ["raised by the batch of samples 0, 1, 2 of list"]
 
@@ -289,6 +289,6 @@ REFUSED = {
     "a split that is short": (lambda: random_split(range(5), [2, 2]), ValueError, r"5 samples.*\[2, 2\].*4"),
     "a split that owes": (lambda: random_split(range(5), [6, -1]), ValueError, "add up"),
     "an object": (lambda: list(DataLoader([object()])), DTypeError, "collate_fn"),
-    "tuples of two lengths": (lambda: list(DataLoader([(1,), (1, 2)], 2)), ShapeError, "number 0 has 1, number 1 2"),
+    "tuples of two lengths": (lambda: list(DataLoader([(1,), (1, 2)], 2)), ShapeError, "number 1 has 2"),
 }
 test_a_mistake_is_said = mistakes(REFUSED)

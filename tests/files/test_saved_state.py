@@ -241,7 +241,7 @@ def test_an_order_that_cannot_be_continued_is_refused():
     data = TensorDataset(np.arange(6))
     shuffled = DataLoader(data, shuffle=True)
 
-    with pytest.raises(TypeError, match=r"does not say its state.*RandomSampler"):
+    with pytest.raises(TypeError, match=r"does not save its state.*RandomSampler"):
         DataLoader(data, sampler=WeightedRandomSampler([1.0] * 6, 6)).state_dict()
     with pytest.raises(StateError, match="another kind of sampler"):
         shuffled.load_state_dict(DataLoader(data).state_dict())

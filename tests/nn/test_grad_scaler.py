@@ -107,16 +107,16 @@ def test_gradients_are_unscaled_once_to_be_clipped():
     mg.nn.utils.clip_grad_value_([w], 1.0)
     scaler.step(sgd)
     np.testing.assert_allclose(w.tolist(), [0.9, 0.9], 1e-6)
-    with pytest.raises(RuntimeError, match="step\\(\\) was called on this optimizer already"):
+    with pytest.raises(RuntimeError, match="step\\(\\) was already called on this optimizer"):
         scaler.step(sgd)
     with pytest.raises(RuntimeError, match="unscale_\\(\\) came after step"):
         scaler.unscale_(sgd)
     scaler.update()
-    with pytest.raises(RuntimeError, match="none was taken since the last one"):
+    with pytest.raises(RuntimeError, match=r"not called since the last update\(\)"):
         scaler.update()
     scaler, _, sgd = scaled()
     scaler.unscale_(sgd)
-    with pytest.raises(RuntimeError, match="called on this optimizer already"):
+    with pytest.raises(RuntimeError, match="already called on this optimizer"):
         scaler.unscale_(sgd)
 
 
@@ -134,9 +134,9 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="grows by > 1"):
         mg.amp.GradScaler(growth_factor=1.0)
     for number in (0.0, -1.0, OVER, NO_NUMBER, 1e39):  # which it took, and scaled by, or left out without a word
-        with pytest.raises(ValueError, match="as float32 has it, and got"):
+        with pytest.raises(ValueError, match="must be a float32 number"):
             mg.amp.GradScaler(init_scale=number)
-        with pytest.raises(ValueError, match="as float32 has it, and got"):
+        with pytest.raises(ValueError, match="must be a float32 number"):
             mg.amp.GradScaler().update(number)
     for interval in (0, 2.5, NO_NUMBER, OVER):
         with pytest.raises(ValueError, match=f"growth_interval={interval}"):
@@ -150,14 +150,14 @@ def test_what_makes_no_sense_is_refused():
         scaler.step(sgd, w.sum)
     with pytest.raises(RuntimeError, match="no parameter of this optimizer has a gradient"):
         scaler.step(mg.optim.SGD([mg.ones(1, requires_grad=True)], lr=0.1))
-    with pytest.raises(TypeError, match="of a loss"):
+    with pytest.raises(TypeError, match="takes a loss"):
         scaler.scale(3.0)
 
     @mg.function
     def step():
         scaler.step(sgd)
 
-    with pytest.raises(GraphError, match=r"GradScaler.step\(\) decides by values"):
+    with pytest.raises(GraphError, match=r"GradScaler.step\(\) depends on the values"):
         step()
 
 
@@ -174,7 +174,7 @@ def test_its_state_is_saved_and_pytorchs():
     theirs = torch.amp.GradScaler("cpu")
     theirs.load_state_dict(scaler.state_dict())
     assert theirs.state_dict() == scaler.state_dict()
-    with pytest.raises(RuntimeError, match="this one nothing"):
+    with pytest.raises(RuntimeError, match="this state has nothing"):
         other.load_state_dict(mg.amp.GradScaler(enabled=False).state_dict())
 
 

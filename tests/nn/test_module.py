@@ -430,8 +430,8 @@ def replaced_gradient():
 
 
 MISTAKES = {
-    "a projection of a GRU": (lambda: nn.GRU(4, 5, proj_size=2), ValueError, "proj_size is of an LSTM"),
-    "a projection that is no smaller": (lambda: nn.LSTM(4, 5, proj_size=5), ValueError, "below its hidden_size, 5"),
+    "a projection of a GRU": (lambda: nn.GRU(4, 5, proj_size=2), ValueError, "proj_size needs an LSTM"),
+    "a projection that is no smaller": (lambda: nn.LSTM(4, 5, proj_size=5), ValueError, "below hidden_size 5"),
     "a state as wide as the cell": (
         lambda: nn.LSTM(4, 5, proj_size=2)(mg.ones(3, 1, 4), (mg.ones(1, 1, 5), mg.ones(1, 1, 5))),
         ShapeError,
@@ -454,9 +454,9 @@ MISTAKES = {
     "no forward pass": (lambda: nn.Module()(1), NotImplementedError, "method forward"),
     "an integer dtype": (lambda: nn.Linear(3, 2).to(int), TypeError, "floating dtype"),
     "integers that learn": (lambda: nn.Parameter([1, 2]), DTypeError, "nudged"),
-    "a function among modules": (lambda: nn.ModuleList([mg.softmax]), TypeError, "made of modules"),
+    "a function among modules": (lambda: nn.ModuleList([mg.softmax]), TypeError, "needs modules"),
     "an image of another depth": (lambda: nn.Conv2d(3, 2, 3)(np.ones((1, 4, 5, 5))), ShapeError, r"\(N, 3, H, W\)"),
-    "groups that do not divide": (lambda: nn.Conv2d(3, 2, 3, groups=2), ValueError, "into 2 does not go"),
+    "groups that do not divide": (lambda: nn.Conv2d(3, 2, 3, groups=2), ValueError, "do not divide into 2 groups"),
     "rows for images": (lambda: nn.BatchNorm2d(3)(ROWS), ShapeError, "4 axes"),
     "a sequence of another width": (lambda: nn.GRU(4, 2)(ROWS), ShapeError, r"\(T, 4\)"),
     "a state of another size": (
@@ -464,7 +464,7 @@ MISTAKES = {
         ShapeError,
         r"\(1, 4, 2\)",
     ),
-    "one state for two": (lambda: nn.LSTM(3, 2)(ROWS, [np.ones((1, 2))]), ShapeError, "2 of states"),
+    "one state for two": (lambda: nn.LSTM(3, 2)(ROWS, [np.ones((1, 2))]), ShapeError, "2 initial states"),
     "an empty sequence": (lambda: nn.RNN(3, 2)(np.ones((0, 1, 3))), ShapeError, "at least one"),
     "an unknown nonlinearity": (lambda: nn.RNN(3, 2, nonlinearity="sin"), ValueError, "'tanh' or 'relu'"),
     "lengths in no order": (
@@ -473,7 +473,7 @@ MISTAKES = {
         "enforce_sorted=False",
     ),
     "a length too long": (lambda: rnn.pack_padded_sequence(ROWS, [5, 1, 1]), ValueError, "1 to 4"),
-    "heads that do not divide": (lambda: nn.MultiheadAttention(5, 2), ValueError, "into 2 does not go"),
+    "heads that do not divide": (lambda: nn.MultiheadAttention(5, 2), ValueError, "num_heads, got 5 and 2"),
     "a query of another width": (lambda: nn.MultiheadAttention(4, 2)(ROWS, ROWS, ROWS), ShapeError, "needs 4, 4 and 4"),
     "an unknown activation": (lambda: nn.TransformerEncoderLayer(4, 2, activation="sin"), ValueError, "or a function"),
     "an unknown gain": (lambda: nn.init.calculate_gain("sine"), ValueError, "leaky_relu"),

@@ -140,7 +140,7 @@ def test_transformers_run_forward_and_backward():
 
 
 def test_a_transformer_refuses_more_tokens_than_it_has_positions():
-    with pytest.raises(mg.errors.ShapeError, match="6 positions, and 7 tokens"):
+    with pytest.raises(mg.errors.ShapeError, match="6 positions, and got 7 tokens"):
         zoo.GPT(Size(1, 1, 4), 11, 6)(mg.zeros(1, 7, dtype=np.int64))
 
 

@@ -80,11 +80,11 @@ MISTAKEN = {
         "cycle_momentum=False",
     ),
     "a resumed stranger": (lambda: lr_scheduler.StepLR(sgd(), 1, last_epoch=3), ValueError, "initial_lr"),
-    "a step before the first": (lambda: lr_scheduler.StepLR(sgd(), 1).step(-1), ValueError, "step 0"),
+    "a step before the first": (lambda: lr_scheduler.StepLR(sgd(), 1).step(-1), ValueError, "epoch must be 0 or more"),
     "a milestone missing": (
         lambda: lr_scheduler.SequentialLR(o := sgd(), [lr_scheduler.StepLR(o, 1)] * 3, [4]),
         ValueError,
-        r"2 for these 3, and got \[4\]",
+        r"2 for these 3, got \[4\]",
     ),
     "schedules of strangers": (
         lambda: lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(sgd(), 1), lr_scheduler.StepLR(sgd(), 1)]),

@@ -31,7 +31,7 @@ REFUSED = {
     ),
     "a group without parameters": (lambda w: SGD([{"lr": 1.0}]), ValueError, "params"),
     "nothing": (lambda w: Adam([]), ValueError, "no parameters"),
-    "a generator used up": (lambda w: Adam(used_up()), ValueError, "afresh"),
+    "a generator used up": (lambda w: Adam(used_up()), ValueError, "called again"),
     "a group's generator used up": (lambda w: Adam([{"params": w}, {"params": used_up()}]), ValueError, "used up"),
     "a set": (lambda w: Adam({w}), TypeError, "order"),
     "a number": (lambda w: Adam(3), TypeError, "got 3"),

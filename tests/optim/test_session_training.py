@@ -247,7 +247,7 @@ def test_what_cannot_be_minimized_is_refused():
         v = mg.Variable(1.0)
         with pytest.raises(NoGradientError, match="depends on none of the variables"):
             mg.optim.SGD([v]).minimize(mg.placeholder("f8", ()))
-        with pytest.raises(TypeError, match="moves leaves"):
+        with pytest.raises(TypeError, match="updates leaves"):
             mg.optim.SGD([v * 2])
 
 
@@ -267,7 +267,7 @@ def test_parameters_that_fell_out_of_step_are_told():
     (ps[0] * 1.0).backward()
     opt.step()
 
-    with pytest.raises(GraphError, match="the same number of steps, and by now they have not"):
+    with pytest.raises(GraphError, match="the same number of steps, and their numbers now differ"):
         run(np.array(1.0))
 
 
@@ -376,7 +376,7 @@ def test_a_learning_rate_in_a_graph_is_one_number_and_of_that_graph():
             mg.optim.SGD([w], lr=mg.placeholder("f8", (3,)))
     w.grad = mg.tensor(1.0)
 
-    with pytest.raises(GraphError, match=r"lr=<Placeholder: f64\[\]> is a number when a session runs"):
+    with pytest.raises(GraphError, match=r"lr=<Placeholder: f64\[\]> has no value before a session runs"):
         mg.optim.SGD([w], lr=lr).step()
 
 

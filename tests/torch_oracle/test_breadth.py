@@ -226,7 +226,7 @@ def test_what_is_drawn_has_pytorchs_moments():
 
 
 def test_antialiasing_is_refused_by_name():
-    with pytest.raises(NotImplementedError, match="not here"):
+    with pytest.raises(NotImplementedError, match="not supported"):
         F.interpolate(mg.tensor(IMAGE), 3, antialias=True)
 
 

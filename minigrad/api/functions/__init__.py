@@ -1,1 +1,1 @@
-"""Operations as functions, with PyTorch's names: every method, and what takes several tensors or none."""
+"""Operations as functions, with PyTorch's names: every method, and functions of several tensors or of none."""

@@ -1,6 +1,6 @@
-"""Activations, with PyTorch's names and arguments: what stands between the layers of a network.
+"""Activation functions, with PyTorch's names and arguments.
 
-Integers count as floats. Each is exact, forwards and backwards, also far from 0.
+Integers are converted to floats. Values and gradients are accurate, also far from 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...engine.tensor.lift import function, operand
 
 
 def can_be_in_place(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which with inplace=True writes its result into x, as PyTorch's do."""
+    """Add PyTorch's argument inplace to a function: with inplace=True it writes its result into x."""
 
     @wraps(f)
     def written(input: Any, *options: Any, inplace: bool = False, **named: Any) -> Any:
@@ -46,13 +46,13 @@ mish = can_be_in_place(function(Operand.mish))
 
 @can_be_in_place
 def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
-    """x where x > 0, a little of x elsewhere, so that a unit cannot die."""
+    """x where x > 0, negative_slope · x elsewhere, so that the gradient is never 0."""
     return real(x).apply(ops.LeakyRelu(float(negative_slope)))
 
 
 @listed("lower")
 def prelu(input: Any, weight: Any) -> Any:
-    """x where x > 0, w x elsewhere, with one learned w for all or one for each channel, axis 1 of x."""
+    """x where x > 0, w x elsewhere, with one learned w, or one for each channel (axis 1 of x)."""
     x = operand(input)
     w = x.lift(weight)
     if w.size != 1 and (w.ndim != 1 or x.ndim < 2 or w.size != x.shape[1]):
@@ -81,7 +81,7 @@ def celu(x: Any, alpha: float = 1.0) -> Any:
 
 @can_be_in_place
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x moved into [min_val, max_val]; the gradient stops at the bounds."""
+    """x clamped to [min_val, max_val]; the gradient is 0 outside."""
     return real(x).apply(ops.Hardtanh(float(min_val), float(max_val)))
 
 
@@ -93,7 +93,7 @@ def relu6(x: Any) -> Any:
 
 @can_be_in_place
 def hardsigmoid(x: Any) -> Any:
-    """relu6(x + 3) / 6: a sigmoid of three straight lines"""
+    """relu6(x + 3) / 6: a piecewise linear sigmoid"""
     return relu6(real(x) + 3) / 6
 
 

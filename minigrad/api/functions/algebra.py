@@ -1,4 +1,4 @@
-"""Linear algebra of several operands: sums of products, distances of all pairs, chains of matrices."""
+"""Linear algebra of several operands: sums of products, pairwise distances, matrix chains."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ...engine.tensor.lift import operand, operands
 
 
 def einsum(equation: str, *xs: Any) -> Any:
-    """Σ of products of elements: letters name axes, and those not after the arrow are summed over.
+    """Σ of products of elements: letters name axes, and those that are missing after the arrow are summed over.
 
     einsum("bij,bjk->bik", x, y)    batched matrix product
     einsum("ii", x)                 trace
-    einsum("...i,i", x, w)          weighted sum over the last axis, whatever is before
+    einsum("...i,i", x, w)          weighted sum over the last axis, with any axes before it
 
-    Several operands are contracted in pairs, from the left.
+    More than two operands are contracted in pairs, from the left.
     """
     if not isinstance(equation, str):
-        raise TypeError(f"einsum needs its equation as letters, as in 'ij,jk->ik', and got {equation!r}")
+        raise TypeError(f"einsum needs its equation as a string, as in 'ij,jk->ik', and got {equation!r}")
     if len(xs) == 1 and isinstance(xs[0], list | tuple):
         xs = tuple(xs[0])
     return contraction.einsum(equation, *operands(xs, "einsum"))
 
 
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """x × y: at right angles to both, as long as the area between them; along an axis of length 3, if there is one."""
+    """The cross product x × y along `dim`, by default the only axis of length 3."""
     x, y = operands((input, other), "cross")
     shape = broadcast_shape(x.spec.shape, y.spec.shape)
     if shape is None or (dim is None and [*map(said, shape)].count(3) != 1):
-        raise AxisError(f"cross of {x.spec} and {y.spec} has not one axis of length 3: say which, as in dim=-1")
+        raise AxisError(f"cross of {x.spec} and {y.spec} needs exactly one axis of length 3: or pass dim, as in dim=-1")
     dim = (shape.index(3) if dim is None else axis_of(x.spec.with_shape(shape), dim)) - len(shape)
     a, b = ([z.select(dim, i) for i in range(z.shape[z.axis(dim)])] for z in (x, y))
     if (len(a), len(b)) != (3, 3):
@@ -47,7 +47,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
     """The p-norm of x − y for each pair of rows: (…, m, k), (…, n, k) → (…, m, n).
 
-    compute_mode    heard, and nothing changes: it says how PyTorch is to be fast
+    compute_mode    accepted and ignored: it only affects the speed of PyTorch
     """
     x = operand(x1)
     return (x.unsqueeze(-2) - x.lift(x2).unsqueeze(-3)).norm(p, -1)

@@ -1,7 +1,7 @@
-"""Tensors made of nothing but their shape, or of arrays that are there; and what a tensor is.
+"""Creates tensors from a shape, or from existing arrays; and asks what a tensor is.
 
-All take `dtype`, `device` and `requires_grad`. Real numbers are float64 unless `dtype` says otherwise, as Python's
-own are; PyTorch's are float32.
+All functions take `dtype`, `device` and `requires_grad`. Real numbers are float64 by default, like Python's own;
+PyTorch's are float32.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Place = Device | str | None
 
 
 def place(device: Place) -> Device:
-    """The device that was said; that of the block if none was, or the CPU."""
+    """The given device; for None, the device of the enclosing block, or the CPU."""
     return blocks.devices[-1] or CPU if device is None else device_called(device)
 
 
@@ -41,7 +41,7 @@ def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, r
 
 
 def kind_of(number: Any) -> np.dtype:
-    """The dtype of a number that Python has, or calculates from lengths."""
+    """The dtype of a Python number, or of a number computed from unknown lengths."""
     plain = 0 if isinstance(number, Dimension) else number
     return np.dtype(np.float64) if isinstance(unsaid(number), Formula) else np.asarray(plain).dtype
 
@@ -57,7 +57,7 @@ def ones(*size: Any, dtype: Any = None, device: Place = None, requires_grad: boo
 
 
 def empty(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """To be filled: all 0 here, where PyTorch leaves what was in memory, which is different at every run."""
+    """All 0. PyTorch leaves the memory uninitialised, so its values differ from run to run."""
     return from_shape(size, 0, dtype, device, requires_grad)
 
 
@@ -70,7 +70,7 @@ def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, re
 
 def full_like(input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
     """All one value, with the shape of input, and its dtype and device."""
-    if isinstance(input, Symbol):  # of a graph, where it is one number until somebody reads it
+    if isinstance(input, Symbol):  # in a graph it stays one number until it is read
         return own_memory(
             input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)
         )
@@ -90,11 +90,11 @@ def ones_like(input: Any, dtype: Any = None, device: Place = None, requires_grad
 
 
 def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
-    """To be filled, with the shape of input, and its dtype and device: all 0 here."""
+    """All 0, as in empty(), with the shape of input, and its dtype and device."""
     return full_like(input, 0, dtype, device, requires_grad)
 
 
-# -- numbers in a row -----------------------------------------------------------------------------
+# -- ranges ---------------------------------------------------------------------------------------
 
 
 def arange(
@@ -113,16 +113,16 @@ def arange(
         kind = np.int64 if dtype is None else dtype
         return open_row(numbers[0], numbers[1], numbers[2], kind, device)  # type: ignore[no-any-return]
     if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
-        raise ShapeError(f"arange goes from {numbers[0]} to {numbers[1]}: a step of {numbers[2]} does not lead there")
+        raise ShapeError(f"arange from {numbers[0]} to {numbers[1]} cannot have a step of {numbers[2]}")
     kind = promoted(*(np.asarray(n).dtype for n in numbers)) if dtype is None else np.dtype(dtype)
     where = place(device)
     return Tensor(where.xp.arange(*numbers, dtype=wide(kind)).astype(kind, copy=False), None, requires_grad, where)
 
 
 def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any:
-    """arange of a length that is known when the graph runs: counted there."""
+    """arange of a length that is unknown before the graph runs, computed in the graph."""
     if any(np.dtype(np.int64) != kind_of(n) for n in (first, last, step)) or step == 0:
-        raise GraphError(f"arange up to an unknown length counts in whole numbers, and got {first}, {last}, {step}")
+        raise GraphError(f"arange up to an unknown length needs whole numbers, and got {first}, {last}, {step}")
     n = -((first - last) // step)  # rounded up
     steps = ones(n, dtype=np.int64, device=device).cumsum(0) - 1
     return (steps * step + first).astype(dtype)
@@ -131,7 +131,7 @@ def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
-    """`steps` numbers from start to end, both included, equally far apart."""
+    """`steps` evenly spaced numbers from start to end, both included."""
     return in_a_row("linspace", start, end, steps, dtype, device, requires_grad)
 
 
@@ -145,15 +145,15 @@ def logspace(
     device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """baseˣ for the x of linspace: each number the same multiple of the one before."""
+    """baseˣ for the x of linspace: successive numbers have a constant ratio."""
     return in_a_row("logspace", start, end, steps, dtype, device, requires_grad, base=base)
 
 
 def in_a_row(
     name: str, start: Any, end: Any, steps: int, dtype: Any, device: Place, requires_grad: bool, **options: float
 ) -> Tensor:
-    """What the array module's function of that name gives."""
-    needed(f"{name}, to say how far apart its numbers are,", *map(unsaid, (steps, start, end)))
+    """Call the array module's function of this name, linspace or logspace."""
+    needed(f"{name}, to compute the distance of its numbers,", *map(unsaid, (steps, start, end)))
     if steps < 0:
         raise ShapeError(f"{name} needs 0 steps or more, and got {steps}")
     where = place(device)
@@ -164,7 +164,7 @@ def in_a_row(
 
 
 def bounds(dtype: Any, *numbers: Any) -> list[Any]:
-    """Numbers that a row is between, or its step; as integers, cut towards 0, where the row is to hold integers."""
+    """The bounds and step of a range as Python numbers, truncated to integers if the dtype is an integer one."""
     given = [n.item() if isinstance(n, Tensor) else n for n in numbers]
     is_whole = dtype is not None and np.dtype(dtype).kind in "iu"
     return [int(n) if is_whole and not isinstance(n, Dimension) else n for n in given]
@@ -186,29 +186,29 @@ def eye(
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
-    """The places on and below a diagonal of a row × col matrix: two rows, of their row and column numbers."""
-    needed("tril_indices, to say how many places there are,", unsaid(row), unsaid(col))
+    """The row and column numbers, as two rows, of the elements on and below a diagonal of a row × col matrix."""
+    needed("tril_indices, to count the elements,", unsaid(row), unsaid(col))
     return Tensor(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
-    """The places on and above a diagonal of a row × col matrix: two rows, of their row and column numbers."""
-    needed("triu_indices, to say how many places there are,", unsaid(row), unsaid(col))
+    """The row and column numbers, as two rows, of the elements on and above a diagonal of a row × col matrix."""
+    needed("triu_indices, to count the elements,", unsaid(row), unsaid(col))
     return Tensor(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 
-# -- of arrays that are there ---------------------------------------------------------------------
+# -- from existing arrays -------------------------------------------------------------------------
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor in the array's own memory: what is written to one is seen in the other."""
+    """A tensor that shares the memory of the array: a write to one changes the other."""
     if not isinstance(array, np.ndarray):
         raise DTypeError(f"from_numpy needs a NumPy array, and got {type(array).__name__}: use tensor(data)")
     return Tensor(array)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
-    """`data` as a tensor, in its own memory where it can be: a tensor that fits already is itself."""
+    """`data` as a tensor, without a copy if possible. A tensor of this dtype and device is returned itself."""
     if isinstance(data, Dimension):
         return tensor(data, dtype)
     if isinstance(data, Tensor):
@@ -224,20 +224,20 @@ zero_ = function(Tensor.zero_)
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether it is a Tensor."""
+    """Whether obj is a Tensor."""
     return isinstance(obj, Tensor)
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether the elements are floats, of whatever width."""
+    """Whether the elements are floats, of any width."""
     return bool(operand(input).is_floating_point())
 
 
 def is_nonzero(input: Any) -> bool:
-    """Whether the one element of a tensor is not 0."""
+    """Whether the only element of a tensor is not 0."""
     return bool(operand(input))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
-    """The dtype of an operation on the two, tensors or numbers."""
+    """The dtype of the result of an operation on two tensors or numbers."""
     return promoted(*(x.dtype if isinstance(x, Operand) else x for x in (tensor1, tensor2)))

@@ -1,7 +1,7 @@
-"""`mg.exp(x)` for `x.exp()`: a method as a function, where x may be a number, a list or an array as well.
+"""`mg.exp(x)` for `x.exp()`: methods as functions, where x may also be a number, a list or an array.
 
-Each public method of an operand is one, and its name is not written a second time: `python scripts/phrasebook` reads
-the methods, and lists in faces.pyi what each function takes, and in minigrad/__init__.pyi that `mg` has it.
+The loop below makes a function of every public method of an operand, except those in ALONE. `python scripts/phrasebook`
+generates the stubs: the signatures in faces.pyi, and the names of `mg` in minigrad/__init__.pyi.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...engine.methods import Operand
 from ...engine.methods.arguments import hears
 from ...engine.tensor.lift import function
 
-# What a tensor alone is asked, or has under another name in `mg`: float is a dtype there, gelu in mg.nn.functional.
+# Methods that make no function, or have another name in `mg`: float is a dtype there, gelu is in mg.nn.functional.
 ALONE = """
 apply lift dim ndimension nelement element_size axis axes real_valued is_floating_point
 astype type type_as double half long short float int char byte bool
@@ -21,7 +21,7 @@ view view_as reshape_as contiguous expand expand_as repeat unfold sum_to sum_to_
 linear inv solve solve_triangular eigh eigvalsh standardise rms_normalise polygamma
 expit logsigmoid silu mish softplus gelu softmin
 """
-HEARD = {  # other words for an argument, which PyTorch's function has and its method has not
+HEARD = {  # argument names of PyTorch's function that its method does not have → our name
     "max": {"other": "dim"},
     "min": {"other": "dim"},
     "vdot": {"other": "tensor"},

@@ -1,4 +1,4 @@
-"""Numbers to places, and places to numbers: where a condition holds, rows of a unit matrix, places in a sorted row."""
+"""Selecting by a condition, one-hot vectors, and searching in sorted rows; and checks of ranges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...engine.tensor.tensor import Tensor
 
 
 def within(x: Any, low: float, high: Any, wanted: str) -> Any:
-    """x, all of which is low to high: known at once where x has values, and in a graph asked by each run."""
+    """x, checked to be low to high: immediately if x has values, in a graph by each run."""
     op = ops.Within(low, place(high), wanted)
     if not isinstance(x, Tensor) or current.mode.door is not None:
         return x.apply(op)
@@ -25,40 +25,38 @@ def within(x: Any, low: float, high: Any, wanted: str) -> Any:
 
 
 def all_within(x: Any, low: float, high: float) -> bool:
-    """Whether all of x is known to be low to high: on a device nothing is, and in a graph another run has others."""
+    """Whether all of x is known to be low to high. False off the CPU, and in a graph, whose runs have other values."""
     if not isinstance(x, Tensor) or x.spec.device is not CPU or current.mode.door is not None:
         return False
     return not x.size or bool(low <= x.value.min() and x.value.max() <= high)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """where(c, x, y): x where the condition holds, y elsewhere. where(c): the places it holds at, a vector per axis."""
+    """where(c, x, y): x where the condition holds, y elsewhere. where(c): the indices where it holds, one per axis."""
     if input is None and other is None:
         return operand(condition).nonzero(as_tuple=True)
     if input is None or other is None:
-        raise TypeError("where takes a condition and two operands, or a condition alone, and got two in all")
+        raise TypeError("where takes a condition and two operands, or a condition alone, and got only one operand")
     x, y, c = operands((input, other, condition), "where")
     return x.where(c, y)
 
 
 def one_hot(x: Any, num_classes: int = -1) -> Any:
-    """y[…, c] = 1 if x[…] is c, else 0: integers as rows of a unit matrix.
+    """One-hot vectors: y[…, c] = 1 if x[…] is c, else 0.
 
-    num_classes    the length of a row; −1 for one more than the largest x
+    num_classes    the length of each vector; −1 for one more than the largest x
     """
     x = operand(x)
     if x.dtype.kind not in "iu":
         raise DTypeError(f"one_hot needs integer classes, and got {x.spec}: use .astype(int)")
     if not hasattr(x, "value"):
         if num_classes == -1:
-            raise GraphError(f"one_hot of {x.spec} finds the largest class when the graph runs: say num_classes")
+            raise GraphError(f"one_hot of {x.spec} has no largest class before the graph runs: pass num_classes")
     elif num_classes == -1 and not x.size:
-        raise ShapeError(f"one_hot cannot tell the number of classes from no element: {x.spec}. Say num_classes")
+        raise ShapeError(f"one_hot cannot infer the number of classes from an empty {x.spec}: pass num_classes")
     classes = int(x.numpy().max()) + 1 if num_classes == -1 else num_classes
     x = within(x, 0, classes - 1, f"the classes of one_hot are 0 to {classes - 1}")
-    if not hasattr(
-        x, "value"
-    ):  # rows of a table: of a class that is none an engine has no row (files/onnx/spellings.py)
+    if not hasattr(x, "value"):  # indexing rows lets engines refuse invalid classes (files/onnx/spellings.py)
         return x.lift(np.eye(classes, dtype=np.int64))[x]
     return x.unsqueeze(-1).eq(np.arange(classes)).astype(np.int64)
 
@@ -72,14 +70,14 @@ def searchsorted(
     side: str = "",
     sorter: Any = None,
 ) -> Any:
-    """Where each value would go into a row that is sorted, so that it stays so.
+    """The index at which each value can be inserted into a sorted row so that the row stays sorted.
 
-    sorted_sequence    one row, or as many as there are rows of values; as `sorter` sorts it, where that is given
-    right              behind those that are equal to it; side='right' says the same
+    sorted_sequence    one row, or one for each row of values; if there is a `sorter`, it gives the sorted order
+    right              insert after equal elements; the same as side='right'
     """
     row, x = operands((sorted_sequence, values), "searchsorted")
     if side not in ("", "left", "right") or (right and side == "left"):
-        raise ValueError(f"searchsorted looks to the 'left' or the 'right', and got side={side!r} with right={right}")
+        raise ValueError(f"searchsorted has side='left' or 'right', and got side={side!r} with right={right}")
     row = row if sorter is None else row.gather(-1, sorter)
     kind, right = np.int32 if out_int32 else np.int64, right or side == "right"
     if row.ndim == 1:
@@ -91,7 +89,7 @@ def searchsorted(
 
 
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """The number of the bucket each number is in: how many boundaries are below it; with `right`, not above it."""
+    """The bucket of each number: the count of boundaries below it, or, with `right`, not above it."""
     x, row = operands((input, boundaries), "bucketize")
     if row.ndim != 1:
         raise ShapeError(f"bucketize needs its boundaries in one row, and got {row.spec}")

@@ -1,4 +1,4 @@
-"""Joining tensors, laying them beside one another, and giving one a margin."""
+"""Joining, stacking, broadcasting and padding tensors."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def of_shape(x: Any, shape: tuple[int, ...], rule: str) -> Any:
     return x if x.spec.shape == op.shape else x.apply(op)
 
 
-# -- many to one ----------------------------------------------------------------------------------
+# -- joining --------------------------------------------------------------------------------------
 
 
 @hears_dim
 def cat(tensors: Any, axis: int = 0) -> Any:
-    """One behind the other along an axis they have. As in PyTorch, an empty vector beside larger tensors counts not."""
+    """Concatenate along an existing axis. As in PyTorch, empty vectors are ignored next to tensors with more axes."""
     xs = operands(tensors, "cat")
     dtype = result_type(*(x.dtype for x in xs))
     if any(x.ndim != 1 for x in xs):
@@ -43,19 +43,19 @@ concat = concatenate = cat
 
 @hears_dim
 def stack(tensors: Any, axis: int = 0) -> Any:
-    """Tensors of one shape along a new axis."""
+    """Join tensors of one shape along a new axis."""
     x, *others = operands(tensors, "stack")
     return x.apply(ops.Stack(x._new_axis(axis)), *others)
 
 
 def atleast(x: Any, n: int) -> Any:
-    """x with at least n axes: as a row, and of rows as many as there are behind one another."""
+    """x with at least n axes. A vector becomes a row, and for n = 3 a matrix (a, b) becomes (a, b, 1)."""
     shape = {0: (1,) * n, 1: (1, *x.shape) if n > 1 else x.shape}.get(x.ndim, x.shape)
     return x.reshape(shape if n < 3 or len(shape) > 2 else (*shape, 1))
 
 
 def each_atleast(n: int, tensors: tuple[Any, ...]) -> Any:
-    """A tensor with at least n axes; of several, or of a list of them, a tuple."""
+    """The tensor with at least n axes; a tuple for several tensors, or for a list of them."""
     first = tensors[0]
     is_list = isinstance(first, list | tuple) and any(isinstance(x, Operand) for x in first)
     if len(tensors) == 1 and not is_list:
@@ -64,38 +64,38 @@ def each_atleast(n: int, tensors: tuple[Any, ...]) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """x with at least one axis; of several tensors, or a list of them, a tuple."""
+    """x with at least one axis; a tuple for several tensors, or for a list of them."""
     return each_atleast(1, tensors)
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """x with at least two axes: a vector is a row. Of several a tuple."""
+    """x with at least two axes; a vector becomes a row. A tuple for several tensors."""
     return each_atleast(2, tensors)
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """x with at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). Of several a tuple."""
+    """x with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1). A tuple for several tensors."""
     return each_atleast(3, tensors)
 
 
 def hstack(tensors: Any) -> Any:
-    """Side by side: along the second axis, vectors along their only one."""
+    """Concatenate along the second axis; vectors along their only axis."""
     xs = [atleast(x, 1) for x in operands(tensors, "hstack")]
     return cat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Any) -> Any:
-    """One below the other; a vector is a row."""
+    """Concatenate along the first axis; a vector is a row."""
     return cat([atleast(x, 2) for x in operands(tensors, "vstack")])
 
 
 def dstack(tensors: Any) -> Any:
-    """One behind the other, along the third axis."""
+    """Concatenate along the third axis."""
     return cat([atleast(x, 3) for x in operands(tensors, "dstack")], 2)
 
 
 def column_stack(tensors: Any) -> Any:
-    """Side by side; a vector is a column."""
+    """Concatenate along the second axis; a vector is a column."""
     xs = [x.reshape(-1, 1) if x.ndim < 2 else x for x in operands(tensors, "column_stack")]
     return cat(xs, 1)
 
@@ -104,7 +104,7 @@ row_stack = vstack
 
 
 def block_diag(*tensors: Any) -> Any:
-    """Matrices along the diagonal of one, zeros around; a vector is a row."""
+    """A block-diagonal matrix of the given matrices; a vector is a row."""
     xs = [atleast(x, 2) for x in operands(tensors, "block_diag")]
     width, rows, before = sum(x.shape[1] for x in xs), [], 0
     for x in xs:
@@ -113,11 +113,11 @@ def block_diag(*tensors: Any) -> Any:
     return cat(rows)
 
 
-# -- several at once ------------------------------------------------------------------------------
+# -- broadcasting and combining -------------------------------------------------------------------
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that tensors of these shapes have together. Raises ShapeError where they have none."""
+    """The shape to which these shapes broadcast. Raises ShapeError if they do not."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -125,7 +125,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def broadcast_tensors(*tensors: Any) -> list[Any]:
-    """All of them in the shape they have together."""
+    """All tensors, broadcast to their common shape."""
     xs = operands(tensors, "broadcast_tensors")
     shape = broadcast_shape(*(x.spec.shape for x in xs))
     if shape is None:
@@ -135,35 +135,35 @@ def broadcast_tensors(*tensors: Any) -> list[Any]:
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> list[Any]:
-    """Vectors as the coordinates of a grid: the i-th varies along axis i.
+    """Coordinate arrays of a grid from vectors: the i-th varies along axis i.
 
-    indexing    'ij', or 'xy', where the first two axes are exchanged, as plots want them
+    indexing    'ij', or 'xy', which swaps the first two axes, as for plots
     """
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     xs = [atleast(x, 1) for x in operands(given, "meshgrid")]
     if any(x.ndim > 1 for x in xs) or indexing not in ("ij", "xy"):
         came = ", ".join(str(x.spec) for x in xs)
-        raise ShapeError(f"meshgrid needs vectors, and indexing='ij' or 'xy'; it got {came} with {indexing!r}")
+        raise ShapeError(f"meshgrid needs vectors, and indexing='ij' or 'xy'; got {came} with {indexing!r}")
     n = len(xs)
     grids = broadcast_tensors(*(x.reshape((1,) * i + x.shape + (1,) * (n - 1 - i)) for i, x in enumerate(xs)))
     return [g.swapaxes(0, 1) for g in grids] if indexing == "xy" and n > 1 else grids
 
 
 def cartesian_prod(*tensors: Any) -> Any:
-    """Every choice of one element from each vector, a row for each choice."""
+    """The Cartesian product of vectors: a row for every choice of one element from each."""
     grids = meshgrid(*tensors)
     return grids[0].ravel() if len(grids) == 1 else stack([g.ravel() for g in grids], 1)
 
 
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """Every choice of r elements of a vector, a row for each, in their order; repeated only with_replacement."""
+    """A row for every choice of r elements of a vector, in order. Elements repeat only with_replacement."""
     x = operand(input)
     chosen = combinations_with_replacement if with_replacement else ways
     return x[np.array([*chosen(range(len(x)), r)], np.int64).reshape(-1, r)]
 
 
 def kron(input: Any, other: Any) -> Any:
-    """Kronecker's product: each element of input is replaced by its product with the whole of other."""
+    """The Kronecker product: each element of input is replaced by its product with all of other."""
     x, y = operands((input, other), "kron")
     n = max(x.ndim, y.ndim)
     p, q = ((1,) * (n - z.ndim) + z.shape for z in (x, y))
@@ -171,15 +171,15 @@ def kron(input: Any, other: Any) -> Any:
     return blocks.reshape(tuple(a * b for a, b in zip(p, q)))
 
 
-# -- a margin -------------------------------------------------------------------------------------
+# -- padding --------------------------------------------------------------------------------------
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
-    """x with a margin, or where a width is negative, cut.
+    """x with padding; negative widths crop.
 
-    pad     before and after, for the last axis first: (left, right, top, bottom, …)
-    mode    'constant': `value`, or 0 · 'reflect': mirrored at the edge, which is not repeated ·
-            'replicate': the edge repeated · 'circular': what is at the other end
+    pad     widths before and after, starting with the last axis: (left, right, top, bottom, …)
+    mode    'constant': `value`, or 0 · 'reflect': mirrored without repeating the edge ·
+            'replicate': the edge repeated · 'circular': the elements from the other end
     """
     x = operand(input)
     widths = tuple(pad)
@@ -190,10 +190,10 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     margins = [(max(0, before), max(0, after)) for before, after in pairs]
     if mode not in ("constant", *MARGINS) or (value is not None and mode != "constant"):
         modes = "'constant', with a value, 'reflect', 'replicate' or 'circular'"
-        raise ShapeError(f"pad knows the modes {modes}; it got {mode!r} with value={value}")
+        raise ShapeError(f"pad has the modes {modes}; got {mode!r} with value={value}")
     if not any(map(any, margins)):
         return without_edges(x, pairs).clone()
-    if mode in ("constant", "circular"):  # of what is left; a mirror shows what is cut, too
+    if mode in ("constant", "circular"):  # crop first; 'reflect' mirrors cropped elements too, so it crops last
         x, pairs = without_edges(x, pairs), margins
     if mode == "constant":
         return x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value + 0))  # True is 1, in files too
@@ -204,7 +204,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
 
 
 def without_edges(x: Any, pairs: list[tuple[int, int]]) -> Any:
-    """x without as many of the first and the last of an axis as negative widths say."""
+    """x cropped by the negative widths of each axis."""
     for axis, (n, (before, after)) in enumerate(zip(x.shape, pairs)):
         if min(before, after) < 0:
             cut = max(0, -before), n - max(0, -before) - max(0, -after)
@@ -215,7 +215,7 @@ def without_edges(x: Any, pairs: list[tuple[int, int]]) -> Any:
 
 
 Margin = tuple[Any, Any, int | None, str]
-MARGINS: dict[str, Margin] = {  # mode → (places of a margin before, and after; their limit less the length, in words)
+MARGINS: dict[str, Margin] = {  # mode → (indices of the margin before, after; largest width − length; limit in words)
     "reflect": (lambda n: range(n, 0, -1), lambda n: range(-2, -2 - n, -1), -1, "less than the length"),
     "circular": (lambda n: range(-n, 0), range, 0, "at most the length"),
     "replicate": (lambda n: [0] * n, lambda n: [-1] * n, None, "0 or more, of a length that is not 0"),
@@ -223,7 +223,7 @@ MARGINS: dict[str, Margin] = {  # mode → (places of a margin before, and after
 
 
 def with_margin(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
-    """x with a margin at both ends of an axis, made of what is there. If its length is unknown, each run checks it."""
+    """x padded at both ends of an axis by its own elements. If its length is unknown, each run checks the widths."""
     n = x.spec.shape[axis]
     left, right, less, wanted = MARGINS[mode]
     short = not is_unknown(n) and (n == 0 or (less is not None and max(before, after) > n + less))

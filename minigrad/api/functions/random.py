@@ -1,7 +1,6 @@
-"""Random tensors as PyTorch makes them: without a key, which is drawn from the sequence that `mg.manual_seed` starts.
+"""Random tensors with PyTorch's interface. By default the key is the next of the sequence that `mg.manual_seed` starts.
 
-`generator=` is another sequence; `key=` one key of one's own, and then the numbers are a function of it.
-Numbers are float64 unless `dtype` says otherwise.
+`generator=` is another source of keys; `key=` is a key that determines the numbers. Numbers are float64 by default.
 """
 
 from __future__ import annotations
@@ -51,30 +50,30 @@ def randperm(n: int, dtype: Any = np.int64, device: Place = None, **source: Any)
 
 
 def rand_like(input: Any, **options: Any) -> Any:
-    """Uniform in [0, 1), in the shape, the dtype and the place of input."""
+    """Uniform in [0, 1), with the shape, dtype and device of input."""
     return rand(input.shape, **like(input, options))
 
 
 def randn_like(input: Any, **options: Any) -> Any:
-    """From N(0, 1), in the shape, the dtype and the place of input."""
+    """From N(0, 1), with the shape, dtype and device of input."""
     return randn(input.shape, **like(input, options))
 
 
 def randint_like(input: Any, low: int = 0, high: int | None = None, **options: Any) -> Any:
-    """Uniform integers from low to high − 1, or from 0 to low − 1, in the shape, the dtype and the place of input."""
+    """Uniform integers from low to high − 1, or from 0 to low − 1, with the shape, dtype and device of input."""
     return randint(low, high, input.shape, **like(input, options))
 
 
 def bernoulli(input: Any, p: float | None = None, **source: Any) -> Any:
-    """1 with the probability that `input` says at each place, or p everywhere; 0 otherwise. The dtype is input's."""
+    """1 with probability input[i] for each element, or p for all; 0 otherwise. The dtype is that of input."""
     x = operand(input)
     chances = x.detach() if p is None else p
     drawn_here = random.bernoulli(drawn(x.spec.device, **source), chances, x.shape).astype(x.dtype)
-    return drawn_here.where(True, x)  # which is flat in x, and not without a gradient
+    return drawn_here.where(True, x)  # makes the gradient by x 0 instead of missing
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
-    """From N(mean, std²): of a size, where both are numbers, or of the shape they have together. No gradient passes."""
+    """From N(mean, std²), of the given size, or of the shape to which mean and std broadcast. No gradient passes."""
     mean, std = operand(mean), operand(std)
     if size is None:
         spec = (mean.detach() + std.detach()).spec
@@ -85,18 +84,18 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = False, **source: Any) -> Any:
-    """Indices along the last axis, each drawn with a probability in proportion to its weight in `input`."""
+    """Indices along the last axis, drawn with probabilities in proportion to the weights in `input`."""
     weights = operand(input).detach()
     return random.choice(drawn(weights.spec.device, **source), weights, num_samples, replacement)
 
 
 def like(x: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with x's dtype and device where they do not say."""
+    """The options, with x's dtype and device as defaults."""
     return {"dtype": x.dtype, "device": x.spec.device} | options
 
 
 def drawn(device: Place, generator: random.Generator | None = None, key: Any = None) -> Any:
-    """The key to draw from, on a device."""
+    """The given key, or the next of the generator, on a device."""
     if key is not None:
         return key if device is None else operand(key).to(device)
     return (random.default_generator if generator is None else generator).next_key(device or blocks.devices[-1])

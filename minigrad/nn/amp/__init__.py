@@ -1,7 +1,7 @@
 """Mixed precision, with PyTorch's names: products in 16 bits, sums in float32, and a scale for the gradients.
 
-autocast       each op in the precision that its class says
-grad_scaler    the loss scaled so that float16 holds its gradients; steps that overflow are left out
+autocast       runs each op in the precision that its class specifies
+grad_scaler    scales the loss so that float16 can hold its gradients; skips steps that overflow
 """
 
 from .autocast import autocast as autocast

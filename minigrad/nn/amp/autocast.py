@@ -1,12 +1,12 @@
 """Autocast: a block in which each op runs in the precision that suits it.
 
     lower      products: matmul, linear, convolution, attention, recurrent cells         in float16 or bfloat16
-    float32    exp, log, powers, sums, softmax, norms, losses: half precision comes      in float32
-    the rest                                                                             in the dtypes that come
+    float32    exp, log, powers, sums, softmax, norms, losses, if operands are halves    in float32
+    the rest                                                                             in their operands' dtypes
 
-The lists are those of PyTorch's CUDA autocast; on which an op is, its class says: `autocast` in engine/core/op.py.
-Parameters stay as they are, float32: they are the master weights. A cast is an op like others, recorded, so gradients
-arrive there in float32; backward itself casts nothing.
+The lists are those of PyTorch's CUDA autocast; the class attribute `autocast` of an op (engine/core/op.py) selects one.
+Parameters stay float32: they are the master weights. A cast is a recorded op, so gradients arrive at the parameters
+in float32; backward itself casts nothing.
 
 Micikevicius et al. 2018, “Mixed Precision Training”. https://arxiv.org/abs/1710.03740
 """
@@ -29,11 +29,11 @@ from ...engine.methods import Operand
 
 
 class Casts:
-    """What a block of autocast does to each op.
+    """Casts the operands of each op in an autocast block.
 
-    dtype     of products
-    device    whose tensors alone are cast; None for all
-    cached    id of a parameter → (the parameter, how often it was edited, its cast); None where each is cast anew
+    dtype     the dtype of products
+    device    only tensors on this device are cast; None for all
+    cached    id of a parameter → (the parameter, its count of edits, its cast)
     """
 
     def __init__(self, dtype: np.dtype, device: Device | None, cache_enabled: bool):
@@ -42,7 +42,7 @@ class Casts:
         self.cached: dict[int, tuple[Any, int, Any]] = {}
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Any:
-        """The result of the op on the operands, cast as it says, in the mode around."""
+        """Apply the op to the operands, cast as the op specifies, in the current mode without autocast."""
         mode = current.mode
         current.mode = replace(mode, autocast=None)
         try:
@@ -52,13 +52,13 @@ class Casts:
             current.mode = mode
 
     def cast(self, x: Any, to: str) -> Any:
-        """An operand as that list has it; numbers and integers as they are."""
+        """An operand cast for the list `to`, "lower" or "float32"; numbers and integers stay as they are."""
         if not isinstance(x, Operand) or not x.spec.is_float or self.device not in (None, x.spec.device):
             return x
         if to == "float32":
             return x.float() if x.spec.is_half else x
         mode = current.mode
-        p: Any = x  # a leaf that learns is read again and again
+        p: Any = x  # a parameter is read many times, so its cast is worth caching
         if not self.cache_enabled or mode.builder is not None or not mode.recording or not (p.tracked and p.is_leaf):
             return x.astype(self.dtype)
         edits, (_, before, y) = edits_of(p.value), self.cached.get(id(x), (None, -1, None))
@@ -71,16 +71,16 @@ class Casts:
 class autocast(in_mode):
     """A block, or a function, whose products are computed in half precision.
 
-    device_type      "cpu", "cuda", …: tensors there alone are cast; without it, all are. A dtype may stand in its place
-    dtype            of products; float16 on a GPU, else bfloat16
-    enabled          False for a block, inside another, in which nothing is cast
-    cache_enabled    whether a parameter is cast once in the block, and not for each op that reads it
+    device_type      "cpu", "cuda", …: only tensors there are cast; all if None. A dtype may be passed in its place
+    dtype            the dtype of products; by default float16 on a GPU, else bfloat16
+    enabled          False for a block inside another in which nothing is cast
+    cache_enabled    whether a parameter is cast once in the block, instead of once for each op that reads it
     """
 
     def __init__(
         self, device_type: Any = None, dtype: Any = None, enabled: bool = True, cache_enabled: bool = True
     ) -> None:
-        if not enabled:  # then it is the same of every device and dtype
+        if not enabled:  # then device and dtype do not matter
             device_type = dtype = None
         is_device = device_type is None or isinstance(device_type, Device) or str(device_type) in NAMES
         if not is_device and dtype is None:
@@ -90,7 +90,7 @@ class autocast(in_mode):
         try:
             self.dtype = np.dtype((bfloat16 if on_cpu else float16) if dtype is None else dtype)
         except TypeError:
-            raise DTypeError(f"@autocast(), or autocast of a device or a dtype, and got {dtype!r}") from None
+            raise DTypeError(f"use @autocast(), or autocast of a device or a dtype; got {dtype!r}") from None
         if self.dtype not in HALVES:
             raise DTypeError(f"autocast computes products in float16 or bfloat16, and got {self.dtype}")
         self.device, self.enabled, self.cache_enabled = device, enabled, cache_enabled
@@ -98,7 +98,7 @@ class autocast(in_mode):
 
     def __enter__(self) -> None:
         casts = Casts(self.dtype, self.device, self.cache_enabled) if self.enabled else None
-        self.changes = {"autocast": casts}  # its casts live as long as the block
+        self.changes = {"autocast": casts}  # the cached casts live as long as the block
         super().__enter__()
 
     def again(self) -> autocast:
@@ -106,6 +106,6 @@ class autocast(in_mode):
 
 
 def is_autocast_enabled(device_type: Any = None) -> bool:
-    """Whether a block of autocast is open, for tensors of that device."""
+    """Whether an autocast block is active, for tensors on this device."""
     casts = current.mode.autocast
     return casts is not None and (device_type is None or casts.device in (None, device_called(device_type)))

@@ -1,11 +1,11 @@
-"""GradScaler: the loss times a large number, so that float16 holds its gradients; steps that overflow are left out.
+"""GradScaler: multiplies the loss by a large number, so that float16 can hold its gradients; skips steps that overflow.
 
     scaler = mg.amp.GradScaler()
     with mg.autocast(dtype=mg.float16):
         loss = loss_of(model(x), y)
     scaler.scale(loss).backward()      # gradients times the scale
-    scaler.step(optimizer)             # divided by it again; no step if one is infinite, or no number
-    scaler.update()                    # half the scale after such a step, twice after many without one
+    scaler.step(optimizer)             # gradients divided by the scale; no step if one is infinite or NaN
+    scaler.update()                    # halves the scale after an overflow, doubles it after many steps without one
 
 Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://arxiv.org/abs/1710.03740
 """
@@ -32,7 +32,7 @@ LEAST, LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).ma
 
 @dataclass(frozen=True)
 class Rule:
-    """How a scale changes: it grows after so many steps in a row without an overflow, and backs off after one with."""
+    """How the scale changes: it grows after growth_interval steps without overflow, and shrinks after an overflow."""
 
     growth_factor: float = 2.0
     backoff_factor: float = 0.5
@@ -41,10 +41,10 @@ class Rule:
     def __post_init__(self) -> None:
         waits = self.growth_interval >= 1 and self.growth_interval % 1 == 0
         if not 1 < self.growth_factor < inf or not 0 < self.backoff_factor < 1 or not waits:
-            raise ValueError(f"a scale grows by > 1, backs off by < 1, and waits 1 step, 2, or more, and got {self}")
+            raise ValueError(f"a scale grows by > 1, backs off by < 1, and waits a whole number of steps, got {self}")
 
     def applied(self, scale: float, calm: int, overflow: bool) -> tuple[float, int]:
-        """The next scale, and for how many steps it has been calm. Where float32 would not hold it, it stays."""
+        """The next scale, and the number of steps since an overflow. The scale stays where float32 cannot hold it."""
         calm = 0 if overflow else calm + 1
         is_due = calm >= self.growth_interval
         factor = self.backoff_factor if overflow else self.growth_factor if is_due else 1.0
@@ -52,7 +52,7 @@ class Rule:
 
 
 def number(name: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
-    """PyTorch's two methods for a number of the rule: to read it, and to change it."""
+    """PyTorch's getter and setter for a number of the rule."""
 
     def change(self: Any, new: Any) -> None:
         self.rule = replace(self.rule, **{name: new})
@@ -61,12 +61,12 @@ def number(name: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]
 
 
 class GradScaler(Stateful):
-    """A scale for the loss, and what becomes of it.
+    """A scale for the loss, adjusted after each step.
 
-    init_scale    to begin with
-    enabled       False for one that does nothing, and lets optimisers step
+    init_scale    the initial scale
+    enabled       False makes the scaler do nothing: losses stay unscaled, and optimisers step as usual
 
-    The scale is a tensor, which a traced function reads anew in each call: scale() and backward() may be traced.
+    The scale is a tensor that a traced function reads in each call, so scale() and backward() may be traced.
     """
 
     def __init__(
@@ -86,25 +86,25 @@ class GradScaler(Stateful):
         self.stepped: set[Any] = set()
 
     def set_scale(self, scale: float) -> None:
-        """Scale by this. Raises ValueError if it is no positive number of float32."""
+        """Set the scale. Raises ValueError unless it is a positive, normal float32 number."""
         if not LEAST <= scale <= LARGEST:
-            raise ValueError(f"a scale is from {LEAST:.1e} to {LARGEST:.1e}, as float32 has it, and got {scale}")
+            raise ValueError(f"a scale must be a float32 number from {LEAST:.1e} to {LARGEST:.1e}, got {scale}")
         write(self.factor, np.float32(scale))
 
     def scale(self, outputs: Any) -> Any:
-        """The loss times the scale; of several, each."""
+        """The loss times the scale; for a list or tuple of losses, each."""
         if not self.enabled:
             return outputs
         if isinstance(outputs, Operand):
             return outputs * self.factor.to(outputs.spec.device)
         if isinstance(outputs, list | tuple):
             return type(outputs)(map(self.scale, outputs))
-        raise TypeError(f"scale() is of a loss, or of a list of them, and got {outputs!r}")
+        raise TypeError(f"scale() takes a loss, or a list of losses, and got {outputs!r}")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimiser's parameters by the scale, in place: to look at them, or to clip them.
+        """Divide the gradients of an optimiser's parameters by the scale, in place. Call it before clipping them.
 
-        Raises RuntimeError the second time, DTypeError for gradients in float16.
+        Raises RuntimeError when called twice between two updates, DTypeError for gradients in float16.
         """
         if not self.enabled:
             return
@@ -112,7 +112,7 @@ class GradScaler(Stateful):
         if optimizer in self.stepped:
             raise RuntimeError("unscale_() came after step(): unscale, then step, then update()")
         if optimizer in self.overflowed:
-            raise RuntimeError("unscale_() was called on this optimizer already, and update() not since then")
+            raise RuntimeError("unscale_() was already called on this optimizer: call update() first")
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         for g in grads:
             if g.dtype == np.float16:
@@ -127,14 +127,14 @@ class GradScaler(Stateful):
                     g *= 1 / self.factor.item()
 
     def step(self, optimizer: Any, *args: Any, **options: Any) -> Any:
-        """The optimiser's step, of unscaled gradients; None, and no step, where one of them is not finite."""
+        """Unscale the gradients and take the optimiser's step. Skips it and returns None if one is not finite."""
         if not self.enabled:
             return optimizer.step(*args, **options)
         eager("step()")
         if args or "closure" in options:
-            raise RuntimeError("step() takes no closure: it computes gradients anew, which nobody would have unscaled")
+            raise RuntimeError("step() takes no closure: the closure would compute gradients that are not unscaled")
         if optimizer in self.stepped:
-            raise RuntimeError("step() was called on this optimizer already, and update() not since then")
+            raise RuntimeError("step() was already called on this optimizer: call update() first")
         if optimizer not in self.overflowed:
             self.unscale_(optimizer)
         if optimizer not in self.overflowed:
@@ -143,12 +143,12 @@ class GradScaler(Stateful):
         return None if self.overflowed[optimizer] else optimizer.step(**options)
 
     def update(self, new_scale: Any = None) -> None:
-        """Change the scale by what came of the steps since the last update; or to new_scale."""
+        """Adjust the scale to the steps since the last update; or set it to new_scale."""
         if not self.enabled:
             return
         eager("update()")
         if new_scale is None and not self.overflowed:
-            raise RuntimeError("update() comes after step(), and none was taken since the last one")
+            raise RuntimeError("update() comes after step(), and step() was not called since the last update()")
         if new_scale is None:
             overflow = any(self.overflowed.values())
             new_scale, self.growth_tracker = self.rule.applied(self.factor.item(), self.growth_tracker, overflow)
@@ -156,14 +156,14 @@ class GradScaler(Stateful):
         self.overflowed.clear()
         self.stepped.clear()
 
-    # -- to read, and to save ------------------------------------------------------------------------
+    # -- reading and saving --------------------------------------------------------------------------
 
     def get_scale(self) -> float:
-        """The scale; 1 where it is not enabled."""
+        """The scale; 1 if not enabled."""
         return float(self.factor.item()) if self.enabled else 1.0
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Whether the scaler is enabled."""
         return self.enabled
 
     get_growth_factor, set_growth_factor = number("growth_factor")
@@ -171,18 +171,18 @@ class GradScaler(Stateful):
     get_growth_interval, set_growth_interval = number("growth_interval")
 
     def state_dict(self) -> dict[str, Any]:
-        """What load_state_dict() takes; empty where it is not enabled. Names are PyTorch's."""
+        """The state for load_state_dict(); empty if not enabled. Names are PyTorch's."""
         state = {"scale": self.get_scale(), **asdict(self.rule), "_growth_tracker": self.growth_tracker}
         return state if self.enabled else {}
 
     @refuse_by_name
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on as the one that gave this state. Raises RuntimeError where it is another's."""
+        """Continue from a saved state. Raises RuntimeError if it is not the state of an enabled GradScaler."""
         if not self.enabled:
             return
         if state_dict.keys() != self.state_dict().keys():
-            came = ", ".join(state_dict) or "nothing, as that of one that is not enabled"
-            raise RuntimeError(f"a GradScaler's state has {', '.join(self.state_dict())}, and this one {came}")
+            came = ", ".join(state_dict) or "nothing, as from a GradScaler that is not enabled"
+            raise RuntimeError(f"a GradScaler's state has {', '.join(self.state_dict())}; this state has {came}")
         scale, *options, calm = (state_dict[name] for name in self.state_dict())
         rule = Rule(*options)
         if not isinstance(calm, int) or calm < 0:
@@ -195,6 +195,6 @@ def eager(asked: str) -> None:
     """Raises GraphError while a graph is built."""
     if current.mode.builder is not None:
         raise GraphError(
-            f"GradScaler.{asked} decides by values whether there is a step, and a graph has none yet: trace the "
-            "loss and its backward(), and call it outside"
+            f"GradScaler.{asked} depends on the values of the gradients, which a graph does not have yet: trace the "
+            f"loss and its backward(), and call {asked} outside"
         )

@@ -1,14 +1,14 @@
 """Functions made of ops, with PyTorch's names: `mg.functional`, and the same package as `mg.nn.functional`.
 
-    activation       softmax and its kin, likeness, dropout, attention
-    convolution      layers that multiply by a matrix; small windows that slide over images and sequences
+    activation       softmax and its kin, similarity, dropout, attention
+    convolution      products with a matrix; convolutions over images and sequences
     pooling          one number for each window
-    indexing         tables and the indices into them
+    indexing         lookups in a table, by index
     normalisation    mean 0 and variance 1
-    loss             how far from the target: numbers, classes, margins, sequences of letters
-    vision           pictures in other sizes, and read between their places
+    loss             distances to a target: numbers, classes, margins, letter sequences
+    vision           resizing images, and sampling them between pixels
 
-Differentiation is the ops' business: nothing here says a derivative.
+The ops define their own derivatives, so this package defines none.
 """
 
 from ...api.functions.activation import (

@@ -1,4 +1,4 @@
-"""Functions between the layers: softmax and its kin, likeness, dropout, attention."""
+"""Functions between the layers: softmax and its kin, similarity, dropout, attention."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ softmin = function(Operand.softmin)
 
 @listed("float32")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis: the cosine of the angle between them. No norm counts as less than eps."""
+    """x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis: the cosine of the angle between them. Norms are at least eps."""
     x, y = broadcast_tensors(operand(x1), x2)
     lengths = x.norm(2, dim, keepdims=True).clamp(min=eps), y.norm(2, dim, keepdims=True).clamp(min=eps)
     return (x / lengths[0] * (y / lengths[1])).sum(dim)
@@ -31,7 +31,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 @listed("float32")
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the slope finite where the two are equal."""
+    """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the gradient finite where the two are equal."""
     return (operand(x1).real_valued() - x2 + eps).norm(p, -1, keepdim)
 
 
@@ -45,9 +45,9 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
-    """x · m / (1 − p), m being 0 with probability p and 1 otherwise; x itself outside training.
+    """x · m / (1 − p), where m is 0 with probability p and 1 otherwise; x itself outside training.
 
-    key    of the random numbers; None for the next of the sequence that mg.manual_seed starts
+    key    the key of the random numbers; None for the next key of the sequence that mg.manual_seed starts
 
     Srivastava et al. 2014, “Dropout: A Simple Way to Prevent Neural Networks from Overfitting”, §4.
     """
@@ -56,10 +56,10 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Any = Non
 
 
 def channel_dropout(n: int, input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
-    """Dropout of whole channels of x (N, C, *size), or (C, *size): neighbours in one are too alike to be dropped alone.
+    """Dropout of whole channels of x (N, C, *size) or (C, *size), since neighbouring elements are strongly correlated.
 
-    Tompson et al. 2015, “Efficient Object Localization Using Convolutional Networks”, §3.2. Over two axes, three are
-    (N, C, L), as in PyTorch. https://arxiv.org/abs/1411.4280
+    Tompson et al. 2015, “Efficient Object Localization Using Convolutional Networks”, §3.2. As in PyTorch, dropout2d
+    reads an x with three axes as (N, C, L). https://arxiv.org/abs/1411.4280
     """
     x = operand(input)
     kept = 2 if n == 2 or x.ndim >= n + 2 else 1
@@ -70,7 +70,7 @@ dropout1d, dropout2d, dropout3d = over_axes(channel_dropout, "dropout")
 
 
 def masked(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
-    """x times a random mask of that shape, which broadcasts."""
+    """x times a random mask of the given shape, scaled by 1 / (1 − p)."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout needs a probability of 0 to 1, and got p={p}")
     if not training or p == 0:
@@ -82,7 +82,7 @@ def masked(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *, key: Any = None) -> Any:
-    """Dropout that keeps SELU's mean 0 and variance 1: what is left out is −λ α, and all is scaled and moved after it.
+    """Dropout that keeps SELU's mean 0 and variance 1: it sets elements to −λ α, and then rescales and shifts all.
 
     Klambauer et al. 2017, “Self-Normalizing Neural Networks”, §2. https://arxiv.org/abs/1706.02515
     """
@@ -97,7 +97,7 @@ def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *,
 
 
 def saturated(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
-    """x where a random mask of that shape says so, and SELU's lowest value elsewhere; then of variance 1 again."""
+    """x with random elements replaced by SELU's lowest value, −λ α; then rescaled to mean 0 and variance 1."""
     if p == 1 or not training:
         return masked(x, shape, p, training, key)
     lowest = -1.7580993408473766
@@ -114,7 +114,7 @@ def rrelu(
     *,
     key: Any = None,
 ) -> Any:
-    """x where x > 0, a x elsewhere, a being drawn from lower to upper for each element; their mean outside training.
+    """x where x > 0, a x elsewhere; a is drawn from lower … upper for each element, and their mean outside training.
 
     Xu et al. 2015, “Empirical Evaluation of Rectified Activations in Convolutional Network”, §2.4.
     """
@@ -129,9 +129,9 @@ def rrelu(
 def gumbel_softmax(
     logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, key: Any = None
 ) -> Any:
-    """softmax((x + g) / τ), g being −ln(−ln u) for u uniform: a choice by these odds that has a gradient.
+    """softmax((x + g) / τ), with g = −ln(−ln u) for uniform u: a differentiable sample of softmax(x).
 
-    hard    whether the choice is 1 and all else 0, and the gradient as if it were not
+    hard    whether to return a one-hot vector, with the gradient of the soft one
 
     Jang et al. 2017, “Categorical Reparameterization with Gumbel-Softmax”, eq. 2. https://arxiv.org/abs/1611.01144
     """
@@ -159,13 +159,13 @@ def scaled_dot_product_attention(
     query        q (…, L, E)
     key          k (…, S, E)
     value        v (…, S, Ev)  →  (…, L, Ev)
-    attn_mask    (…, L, S): booleans, True where a query may look; or numbers, added to the scores
-    is_causal    whether query i looks at keys 0 to i only
+    attn_mask    (…, L, S): booleans, True where a query may attend; or numbers, added to the scores
+    is_causal    whether query i attends to keys 0 to i only
     scale        1/√E if None
     enable_gqa   whether heads of queries (…, H, L, E) share fewer heads of keys and values (Ainslie et al. 2023, “GQA”,
                  https://arxiv.org/abs/2305.13245)
 
-    A query that may look nowhere receives zeros. Vaswani et al. 2017, “Attention Is All You Need”, eq. 1.
+    A query that may attend to no key gets zeros. Vaswani et al. 2017, “Attention Is All You Need”, eq. 1.
     https://arxiv.org/abs/1706.03762
     """
     q = operand(query)
@@ -176,7 +176,7 @@ def scaled_dot_product_attention(
     if enable_gqa:
         k, v = repeat_heads(q, k), repeat_heads(q, v)
     if is_causal and attn_mask is not None:
-        raise ValueError("attention takes is_causal or attn_mask, and got both: put the two into one mask")
+        raise ValueError("attention takes is_causal or attn_mask, and got both: combine them into one mask")
     scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
     masks = () if attn_mask is None else (added(q, attn_mask),)
     if dropout_p == 0:
@@ -185,7 +185,7 @@ def scaled_dot_product_attention(
 
 
 def repeat_heads(q: Any, k: Any) -> Any:
-    """k with each head repeated, so that it has as many as q."""
+    """k with each head repeated, so that it has as many heads as q."""
     heads, groups = (x.shape[-3] if x.ndim > 2 else 0 for x in (q, k))
     needed("enable_gqa, to share heads,", heads, groups)
     if not groups or heads % groups:
@@ -196,12 +196,12 @@ def repeat_heads(q: Any, k: Any) -> Any:
 
 
 def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:
-    """softmax(q kᵀ · scale + mask), (…, L, S). A query that may look nowhere has none: NaN."""
+    """softmax(q kᵀ · scale + mask), (…, L, S); NaN for a query that may attend to no key."""
     scores = (q * scale) @ k.mT
     return (scores if mask is None else scores + mask).softmax(-1)
 
 
 def added(q: Any, mask: Any) -> Any:
-    """A mask as numbers to add to scores: −∞ where a boolean one is False."""
+    """A mask as numbers to add to the scores: −∞ where a boolean mask is False."""
     mask = q.lift(mask)
     return q.lift(0.0).where(mask, -inf) if mask.dtype.kind == "b" else mask.astype(q.dtype)

@@ -1,6 +1,6 @@
-"""Matrices and convolutions that multiply x: of images and sequences, x (N, C, *size), or (C, *size) for one example.
+"""Products with a matrix, and convolutions of images and sequences: x is (N, C, *size), or (C, *size) for one example.
 
-Numbers are given one for all axes, or one per axis. A kernel is not mirrored: mathematics calls this correlation.
+A stride, padding or dilation is one number for all axes, or one for each. Kernels are not mirrored (cross-correlation).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Lengths = int | tuple[int, ...] | list[int]
 
 
 def over_axes(f: Callable[..., Any], name: str = "") -> tuple[Callable[..., Any], ...]:
-    """f(n, input, …), which is of the last n axes, as the functions f1d, f2d and f3d, or as those of another name."""
+    """The functions f1d, f2d and f3d for an f(n, input, …) over the last n axes. `name` replaces f's name."""
 
     def over(n: int) -> Callable[..., Any]:
         def g(*xs: Any, **options: Any) -> Any:
@@ -92,16 +92,16 @@ def conv_transpose(
     groups: int = 1,
     dilation: Lengths = 1,
 ) -> Any:
-    """conv's gradient towards its input: x (N, C, *size), weight (C, O / groups, *kernel) → (N, O, *size')."""
+    """The gradient of conv by its input: x (N, C, *size), weight (C, O / groups, *kernel) → (N, O, *size')."""
     x = operand(input)
     w = x.lift(weight)
     checked(n, x, w)
     seen = window(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation))
     extra = each("output_padding", output_padding, n)
     if any(e >= max(s, d) for e, s, d in zip(extra, seen.stride, seen.dilation)):
-        raise ShapeError(f"output_padding is smaller than the stride or the dilation, and got {extra} with {seen}")
+        raise ShapeError(f"output_padding must be smaller than the stride or the dilation, got {extra} with {seen}")
     margins = []
-    if any(e >= s for e, s in zip(extra, seen.stride)):  # there another window would begin: cut and filled afterwards
+    if any(e >= s for e, s in zip(extra, seen.stride)):  # another window would fit: cut and pad the result instead
         margins = [(-before, e - after) for e, (before, after) in zip(extra, seen.padding)]
         seen, extra = replace(seen, padding=((0, 0),) * n), (0,) * n
     entries = zip(x.spec.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
@@ -116,7 +116,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = over_axes(conv_transpose)
 
 
 def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
-    """Each window of x (N, C, H, W) as a column: (N, C · kh · kw, places). Known as im2col."""
+    """The windows of x (N, C, H, W) as columns: (N, C · kh · kw, places). Known as im2col."""
     return batched(2, operand(input), lambda x: x.apply(ops.Unfold(window(2, kernel_size, stride, padding, dilation))))
 
 
@@ -128,16 +128,16 @@ def fold(
     padding: Lengths = 0,
     stride: Lengths = 1,
 ) -> Any:
-    """unfold's adjoint: columns (N, C · kh · kw, places) added up where they were read, (N, C, *output_size)."""
+    """The adjoint of unfold: adds columns (N, C · kh · kw, places) where they were read, (N, C, *output_size)."""
     op = ops.Fold(window(2, kernel_size, stride, padding, dilation), each("output_size", output_size, 2))
     return batched(1, operand(input), lambda x: x.apply(op))
 
 
-# -- what they have in common ---------------------------------------------------------------------
+# -- shared by the functions above ----------------------------------------------------------------
 
 
 def checked(n: int, x: Any, w: Any) -> None:
-    """Raises ShapeError where x or w has not the axes of n-dimensional convolution."""
+    """Raises ShapeError unless x and w have the axes of an n-dimensional convolution."""
     if w.ndim != n + 2 or x.ndim not in (n + 1, n + 2):
         raise ShapeError(
             f"{n}-dimensional convolution needs x (N, C, *size) or (C, *size), and w (O, C, *kernel), "
@@ -146,7 +146,7 @@ def checked(n: int, x: Any, w: Any) -> None:
 
 
 def batched(n: int, x: Any, result: Any) -> Any:
-    """The result for x (N, C, *size), size of n axes; x (C, *size) is taken as a batch of one, and given back so."""
+    """result(x) for x (N, C, *size). An x (C, *size) gets a batch axis for the call, which is removed again."""
     if x.ndim != n + 1:
         return result(x)
     y = result(x.reshape(1, *x.shape))
@@ -157,18 +157,18 @@ def batched(n: int, x: Any, result: Any) -> Any:
 def convolution(
     n: int, kernel: tuple[int, ...], stride: Any, padding: Any, dilation: Any, groups: int
 ) -> ops.Convolution:
-    """The op, from arguments as a user gives them."""
+    """The op for a user's arguments."""
     if groups < 1:
-        raise ShapeError(f"groups is 1 or more, and got {groups}")
+        raise ShapeError(f"groups must be 1 or more, got {groups}")
     return ops.Convolution(window(n, kernel, stride, padding, dilation), groups)
 
 
 def window(n: int, kernel: Any, stride: Any, padding: Any, dilation: Any) -> ops.Window:
-    """The window over n axes, from arguments as a user gives them."""
+    """The window over n axes for a user's arguments."""
     lengths = each("kernel_size", kernel, n)
     steps, spread = each("stride", stride, n), each("dilation", dilation, n)
     if min(*lengths, *steps, *spread) < 1:
-        raise ShapeError(f"kernel, stride and dilation are 1 or more, and got {lengths}, {steps} and {spread}")
+        raise ShapeError(f"kernel, stride and dilation must be 1 or more, got {lengths}, {steps} and {spread}")
     return ops.Window(lengths, steps, ends(padding, lengths, steps, spread), spread)
 
 
@@ -178,25 +178,25 @@ def ends(padding: Any, kernel: tuple[int, ...], stride: tuple[int, ...], dilatio
         return ((0, 0),) * len(kernel)
     if padding == "same":
         if max(stride) > 1:
-            raise ShapeError(f"padding='same' keeps the size of x, which a stride of {stride} does not: give numbers")
+            raise ShapeError(f"padding='same' needs stride 1, and got stride {stride}: pass padding as numbers")
         missing = tuple(d * (k - 1) for k, d in zip(kernel, dilation))
         return tuple((m // 2, m - m // 2) for m in missing)
     return tuple((p, p) for p in each("padding", padding, len(kernel)))
 
 
 def each(name: str, given: Any, n: int) -> tuple[int, ...]:
-    """One number for each of n axes. Raises ShapeError where as many were not given, or one is negative."""
+    """One number for each of n axes. Raises ShapeError on another count, and on a negative number."""
     if isinstance(given, int):
         numbers = (given,) * n
     elif isinstance(given, str):
-        raise ShapeError(f"{name} is a number, one for each axis, 'same' or 'valid', and got {given!r}")
+        raise ShapeError(f"{name} must be a number, one for each axis, 'same' or 'valid', got {given!r}")
     else:
         numbers = tuple(given) * n if len(given) == 1 else tuple(given)
     if len(numbers) != n or min(numbers) < 0:
-        raise ShapeError(f"{name} is a number, or one for each of {n} axes, none negative; got {given}")
+        raise ShapeError(f"{name} must be a number, or one for each of {n} axes, none negative; got {given}")
     return numbers
 
 
 def hashable(given: Any) -> Any:
-    """A list as a tuple, so that an op can be found by it."""
+    """A list as a tuple, which can be a key of the cache; anything else unchanged."""
     return tuple(given) if isinstance(given, list) else given

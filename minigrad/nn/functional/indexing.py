@@ -1,4 +1,4 @@
-"""Tables and the indices into them."""
+"""Lookups in a table of vectors, by index."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """Row input[i…] of the table at each place: y[i…, :] = W[input[i…], :].
+    """Rows of a table: y[i…, :] = W[input[i…], :].
 
     input                 integers of any shape, 0 to num_embeddings − 1
     weight                W (num_embeddings, embedding_dim)
     padding_idx           a row that receives no gradient
-    max_norm              rows that are read, and longer by the norm `norm_type`, are first cut to this length, in place
-    scale_grad_by_freq    whether a row's gradient is divided by how often it was read
+    max_norm              rows that are read and have a larger norm `norm_type` are first scaled to this one, in place
+    scale_grad_by_freq    whether to divide the gradient of a row by the number of times it was read
     """
     W = operand(weight)
     index = input if isinstance(input, Operand) else W.lift(np.asarray(input))
@@ -68,17 +68,17 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """The rows of each bag as one: their 'mean', 'sum', or 'max', (B, embedding_dim); zeros for an empty bag.
+    """The 'mean', 'sum', or 'max' of the rows of each bag, (B, embedding_dim); zeros for an empty bag.
 
-    input                  the bags (B, n); or one behind the other (n,), and `offsets` (B,) says where each begins
-    per_sample_weights     what each row counts in a sum
-    include_last_offset    whether offsets end with n, where no bag begins
-    padding_idx            a row that counts in no bag
+    input                  bags (B, n); or concatenated bags (n,), with the start of each in `offsets` (B,)
+    per_sample_weights     the weight of each row in a sum
+    include_last_offset    whether offsets have n as an additional last entry
+    padding_idx            a row that is left out of every bag
     """
     W = operand(weight)
     index = W.lift(input if isinstance(input, Operand) else np.asarray(input))
     if mode not in ("mean", "sum", "max") or (per_sample_weights is not None and mode != "sum"):
-        raise ValueError(f"embedding_bag has mean, max, and sum, which alone may be weighted, and got {mode!r}")
+        raise ValueError(f"embedding_bag's mode is mean, max or sum, and only sum takes weights; got {mode!r}")
     n_bags, bag = bags_of(W, index, offsets, include_last_offset)
     index, where = index.reshape(-1), {"device": W.spec.device}
     rows = embedding(index, W, None, max_norm, norm_type, scale_grad_by_freq)
@@ -97,16 +97,16 @@ def embedding_bag(
 
 
 def bag_maxima(rows: Any, inside: Any) -> Any:
-    """The largest elements of the rows of each bag; zeros for an empty bag.
+    """The elementwise maxima of the rows of each bag; zeros for an empty bag.
 
     inside    whether bag b holds row i, (B, n)
     """
-    padded = pad(rows.where(inside.unsqueeze(2), -np.inf), (0, 0, 0, 1), value=-np.inf)  # there may be no rows
+    padded = pad(rows.where(inside.unsqueeze(2), -np.inf), (0, 0, 0, 1), value=-np.inf)  # in case there are no rows
     return padded.max(1)[0].where(inside.any(1, keepdims=True), 0.0)
 
 
 def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any]:
-    """How many bags there are, and in which each index is. Raises ShapeError where the two do not fit."""
+    """The number of bags, and the bag of each index. Raises ShapeError if index and offsets do not fit together."""
     if index.ndim not in (1, 2) or (index.ndim == 1) != (offsets is not None):
         raise ShapeError(f"embedding_bag needs bags (B, n), or (n,) with offsets, and got {index.spec} and {offsets}")
     if index.ndim == 2:
@@ -118,7 +118,7 @@ def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tupl
 
 
 def row_of(W: Any, padding_idx: int) -> int:
-    """The row that padding_idx names, which may count from the end."""
+    """The row number of padding_idx, which may be negative."""
     rows = W.spec.shape[0]
     needed("padding_idx of an embedding, to find its row,", rows)
     if not -rows <= padding_idx < rows:

@@ -1,19 +1,19 @@
-"""Losses: how far a prediction is from its target, one number for all elements, or one for each.
+"""Losses: the distance between a prediction and its target, as one number, or one for each element.
 
-    reduction    'mean' over the elements, their 'sum', or 'none': each its own
+    reduction    'mean' over the elements, their 'sum', or 'none' for one loss per element
 
-backward() adds to `.grad`, so a large batch may come in parts. A part of n rows of N counts n / N of its mean loss, or
-all of its sum: `(loss * n / N).backward()`. A mean of means is something else where parts, or the targets that count in
-them, are not as many; and what batch_norm and dropout do depends on the part.
+backward() adds to `.grad`, so a large batch can be split into parts. For a part of n of N rows, scale its mean loss:
+`(loss * n / N).backward()`; a sum needs no scaling. An unscaled mean of means is wrong if the parts differ in size, or
+in the number of targets that count. batch_norm and dropout act on each part separately.
 
-Of numbers, target and prediction have one shape: broadcasting here hides mistakes, such as (N,) beside (N, 1).
+Losses of numbers need a target of the prediction's shape: broadcasting would hide mistakes such as (N,) with (N, 1).
 
-Of classes:
+Losses of classes:
     input     (N, C, …)  a score or log-probability for each class; or (C,)
     target    (N, …)     class indices, 0 to C − 1; or ()
-    weight    (C,)       what each class counts
+    weight    (C,)       the weight of each class
 
-With a margin, what is right by far enough costs nothing; the target is 1 and −1, or classes.
+Margin losses are 0 for a prediction that is right by the margin; their target is 1 or −1, or a class.
 """
 
 from __future__ import annotations
@@ -82,17 +82,17 @@ def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float
 
 
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """−t ln x − (1 − t) ln(1 − x), for probabilities x; each ln no less than −100, so that a sure mistake stays finite.
+    """−t ln x − (1 − t) ln(1 − x), for probabilities x. Each ln is at least −100, which keeps the loss finite.
 
-    From scores, `binary_cross_entropy_with_logits` is exact where this rounds.
+    For scores use `binary_cross_entropy_with_logits`, which avoids rounding near 0 and 1.
     """
     x, t = pair("binary_cross_entropy", input, target)
     if x.spec.is_half and current.mode.autocast is not None:
         raise DTypeError(
-            f"binary_cross_entropy of {x.spec} is refused under autocast: probabilities near 0 and 1 are lost. Take "
-            "binary_cross_entropy_with_logits, of scores"
+            f"binary_cross_entropy of {x.spec} is refused under autocast: half precision rounds probabilities near 0 "
+            "and 1. Use binary_cross_entropy_with_logits on the scores"
         )
-    x = within(x, 0, 1, "binary_cross_entropy is of probabilities 0 to 1: x.sigmoid() makes them of scores")
+    x = within(x, 0, 1, "binary_cross_entropy needs probabilities 0 to 1: x.sigmoid() makes them from scores")
     return reduced(weighed(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
 
 
@@ -102,11 +102,11 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """−p t ln σ(x) − (1 − t) ln(1 − σ(x)), for scores x, without forming σ(x).
 
-    weight        of each element
-    pos_weight    p, of the positive class: above 1 it raises recall, below 1 precision
+    weight        the weight of each element
+    pos_weight    p, the weight of the positive class: above 1 it raises recall, below 1 precision
     """
     x, t = pair("binary_cross_entropy_with_logits", input, target)
-    doubt = -x.logsigmoid()  # −ln σ(x); −ln(1 − σ(x)) is x more
+    doubt = -x.logsigmoid()  # −ln σ(x); add x for −ln(1 − σ(x))
     if pos_weight is None:
         return reduced(weighed((1 - t) * x + doubt, weight), reduction)
     return reduced(weighed((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction)
@@ -116,7 +116,7 @@ def binary_cross_entropy_with_logits(
 def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
     """t (ln t − x), for log-probabilities x and probabilities t; 0 where t is 0.
 
-    reduction     also 'batchmean', the sum divided by the length of axis 0: the divergence as it is defined
+    reduction     may also be 'batchmean': the sum divided by the length of axis 0, which is the true divergence
     log_target    whether the target is ln t
 
     Kullback & Leibler 1951, “On information and sufficiency”, eq. 2.4.
@@ -132,10 +132,10 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """(ln v + (x − t)² / v) / 2, v being var and at least eps: the doubt of a prediction that says its own variance.
+    """(ln v + (x − t)² / v) / 2 with v = max(var, eps): the loss of a network that predicts mean and variance.
 
-    var     in the shape of input; or one for each of its rows, or for all
-    full    whether to add ln(2π) / 2, so that it is the likelihood itself
+    var     of input's shape, or one for each of its rows, or one for all
+    full    whether to add ln(2π) / 2, which makes it the exact negative log-likelihood
 
     Nix & Weigend 1994, “Estimating the mean and variance of the target probability distribution”, eq. 3.
     """
@@ -145,7 +145,7 @@ def gaussian_nll_loss(
     if v.ndim not in (0, x.ndim) or broadcast_shape(v.spec.shape, x.spec.shape) != x.spec.shape:
         raise ShapeError(f"gaussian_nll_loss of {x.spec} needs var of that shape, or one for each row, not {v.spec}")
     v = within(v, 0, inf, "gaussian_nll_loss needs variances of 0 or more")
-    v = v.where(v >= eps, v - v.detach() + eps)  # raised without a slope of its own
+    v = v.where(v >= eps, v - v.detach() + eps)  # raised to eps; the gradient passes unchanged
     return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
 
@@ -153,9 +153,9 @@ def gaussian_nll_loss(
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
-    """eˣ − t x, for x the ln of the rate at which t events come; x − t ln(x + ε) where x is the rate itself.
+    """eˣ − t x, for t events and x the ln of their rate; without log_input x − t ln(x + ε), for x the rate itself.
 
-    full    whether to add Stirling's t ln t − t + ln(2π t) / 2 where t > 1, so that it is nearly the likelihood itself
+    full    whether to add Stirling's t ln t − t + ln(2π t) / 2 where t > 1, which approximates the full likelihood
     """
     x, t = pair("poisson_nll_loss", input, target)
     loss = x.exp() - t * x if log_input else x - t * (x + eps).log()
@@ -166,7 +166,7 @@ def poisson_nll_loss(
 
 
 def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
-    """Prediction and target as operands in one shape; integers as floats, a target's in the prediction's dtype."""
+    """Prediction and target as operands of one shape, with integers converted to floats."""
     x = operand(input).real_valued()
     t = x.lift(target)
     if differ(loss, x, t, x.shape):
@@ -175,7 +175,7 @@ def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
 
 
 def differ(loss: str, x: Any, t: Any, wanted: tuple[Any, ...]) -> bool:
-    """Whether t has another shape than `wanted`, for an input x. Raises GraphError where only a run can tell."""
+    """Whether the shape of t differs from `wanted`. Raises GraphError if only a run of the graph can tell."""
     try:
         return bool(t.shape != wanted)
     except GraphError:
@@ -190,14 +190,14 @@ def weighed(loss: Any, weight: Any) -> Any:
 
 
 def reduced(loss: Any, reduction: str) -> Any:
-    """The losses of the elements as `reduction` says."""
+    """The losses of the elements, reduced as `reduction` specifies."""
     if reduction == "mean":
         return loss.mean()
     if reduction == "sum":
         return loss.sum()
     if reduction == "none":
         return loss
-    raise ValueError(f"reduction is 'mean', 'sum' or 'none', and got {reduction!r}")
+    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
 
 
 @listed("float32")
@@ -210,21 +210,21 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """−ln softmax(input)[target]: what a classifier pays for its doubt, before any softmax.
+    """−ln softmax(input)[target], from scores: the negative log-likelihood of the target class.
 
-    target             class indices; or probabilities, floating and in input's shape
-    ignore_index       a target that costs nothing and is not counted by 'mean'
-    label_smoothing    ε: the target becomes 1 − ε of itself and ε of all classes alike
+    target             class indices; or probabilities, as floats of input's shape
+    ignore_index       a class index whose rows have loss 0 and are left out of 'mean'
+    label_smoothing    ε: the target becomes (1 − ε) target + ε / C
 
-    'mean' is the weighted one, Σ w loss / Σ w. Smoothing: Szegedy et al. 2016, “Rethinking the Inception
-    Architecture”, §7. https://arxiv.org/abs/1512.00567
+    'mean' is weighted, Σ w loss / Σ w. Smoothing: Szegedy et al. 2016, “Rethinking the Inception Architecture”, §7.
+    https://arxiv.org/abs/1512.00567
 
-    Raises ShapeError or DTypeError on targets that are no such indices, IndexError outside 0 to C − 1.
+    Raises ShapeError or DTypeError on invalid targets, IndexError on a class outside 0 to C − 1.
     """
     x = operand(input).real_valued()
     t = x.lift(target)
     if not 0 <= label_smoothing <= 1:
-        raise ValueError(f"label_smoothing is 0 to 1, and got {label_smoothing}")
+        raise ValueError(f"label_smoothing must be 0 to 1, got {label_smoothing}")
     if t.spec.is_float and x.ndim and not differ("cross_entropy", x, t, x.shape):
         return of_probabilities(x, t, weight, reduction, label_smoothing)
 
@@ -254,7 +254,7 @@ def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int =
 
 
 def of_probabilities(x: Any, t: Any, weight: Any, reduction: str, label_smoothing: float) -> Any:
-    """−Σ w t ln softmax(x) over the classes; the mean is over everything else, whatever the weights."""
+    """−Σ w t ln softmax(x) over the classes. The mean is not weighted."""
     axis = min(1, x.ndim - 1)
     C = x.shape[axis]  # classes
     if label_smoothing:
@@ -265,7 +265,7 @@ def of_probabilities(x: Any, t: Any, weight: Any, reduction: str, label_smoothin
 
 
 def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]:
-    """Scores (M, C), classes (M,), and which of them count (M,), or None for all."""
+    """Scores (M, C), classes (M,), and a mask (M,) of the rows that count; None if all do."""
     axis = min(1, x.ndim - 1)
     if not x.ndim or differ(loss, x, t, x.shape[:axis] + x.shape[axis + 1 :]):
         raise ShapeError(
@@ -291,7 +291,7 @@ def chosen(rows: Any, classes: Any) -> Any:
 
 
 def over_rows(loss: Any, counts: Any, kept: Any, reduction: str, shape: tuple[int, ...]) -> Any:
-    """The losses of the rows that are kept as `reduction` says; `counts` is what each counts in a mean."""
+    """The losses of the kept rows, reduced as `reduction` specifies. `counts` are the weights of a mean."""
     if kept is not None:
         loss = loss.where(kept, 0.0)
         counts = kept.astype(loss.dtype) if counts is None else counts.where(kept, 0.0)
@@ -302,21 +302,21 @@ def over_rows(loss: Any, counts: Any, kept: Any, reduction: str, shape: tuple[in
 
 @listed("float32")
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
-    """ln(1 + e^(−t x)), t being 1 or −1."""
+    """ln(1 + e^(−t x)), where t is 1 or −1."""
     x, t = pair("soft_margin_loss", input, target)
     return reduced(-(t * x).logsigmoid(), reduction)
 
 
 @listed("float32")
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduction: str = "mean") -> Any:
-    """x where t is 1, max(0, margin − x) where it is −1: of distances, small for what belongs together."""
+    """x where t is 1, max(0, margin − x) where t is −1, for distances x that should be small where t is 1."""
     x, t = pair("hinge_embedding_loss", input, target)
     return reduced(x.where(t != -1, 0.0) + (margin - x).clamp(min=0).where(t != 1, 0.0), reduction)
 
 
 @listed("float32")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean") -> Any:
-    """max(0, margin − t (x₁ − x₂)): x₁ should be the larger where t is 1, x₂ where it is −1."""
+    """max(0, margin − t (x₁ − x₂)): x₁ should be larger where t is 1, and x₂ where t is −1."""
     (x, y), (_, t) = pair("margin_ranking_loss", input1, input2), pair("margin_ranking_loss", input1, target)
     return reduced((margin - t * (x - y)).clamp(min=0), reduction)
 
@@ -325,12 +325,12 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean"
 ) -> Any:
-    """1 − cos(x₁, x₂) where t is 1, max(0, cos(x₁, x₂) − margin) where it is −1, of rows (N, D), or of one (D,)."""
+    """1 − cos(x₁, x₂) where t is 1, max(0, cos(x₁, x₂) − margin) where t is −1, for rows (N, D) or one (D,)."""
     x, y = operand(input1), operand(input1).lift(input2)
     t = x.lift(target)
     name = "cosine_embedding_loss"
     if x.ndim not in (1, 2) or differ(name, x, y, x.shape) or differ(name, x, t, x.shape[:-1]):
-        raise ShapeError(f"{name} is of (N, D), (N, D) and (N,), and got {x.spec}, {y.spec}, {t.spec}")
+        raise ShapeError(f"{name} needs (N, D), (N, D) and (N,), and got {x.spec}, {y.spec}, {t.spec}")
     cos = (x * y).sum(-1) / (((x * x).sum(-1) + 1e-12) * ((y * y).sum(-1) + 1e-12)).sqrt()
     return reduced((1 - cos).where(t == 1, 0.0) + (cos - margin).clamp(min=0).where(t == -1, 0.0), reduction)
 
@@ -347,9 +347,9 @@ def triplet_margin_loss(
     *,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, margin + ‖a − p‖ − ‖a − n‖): an anchor is nearer to its own kind than to another, by a margin.
+    """max(0, margin + ‖a − p‖ − ‖a − n‖): the anchor should be nearer to the positive than to the negative.
 
-    swap    whether n is also to be far from p: Balntas et al. 2016, “Learning local feature descriptors with triplets”
+    swap    use min(‖a − n‖, ‖p − n‖): Balntas et al. 2016, “Learning local feature descriptors with triplets”
     """
     far = partial(pairwise_distance, p=p, eps=eps)
     return triplet_margin_with_distance_loss(
@@ -367,12 +367,12 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """triplet_margin_loss with another distance."""
+    """triplet_margin_loss with any distance function."""
     if margin <= 0:
         raise ValueError(f"a triplet loss needs a margin above 0, and got {margin}")
     a, p, n = (operand(x) for x in (anchor, positive, negative))
     if not a.ndim == p.ndim == n.ndim:
-        raise ShapeError(f"a triplet has as many axes in each part, and got {a.spec}, {p.spec} and {n.spec}")
+        raise ShapeError(f"a triplet needs tensors with equally many axes, got {a.spec}, {p.spec} and {n.spec}")
     far = pairwise_distance if distance_function is None else distance_function
     apart = far(a, n).minimum(far(p, n)) if swap else far(a, n)
     return reduced((margin + far(a, p) - apart).clamp(min=0), reduction)
@@ -382,16 +382,16 @@ def triplet_margin_with_distance_loss(
 def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, *, reduction: str = "mean"
 ) -> Any:
-    """Σ max(0, margin − x[t] + x[i])ᵖ / C over the other classes i: of scores (N, C) and classes (N,), or of one.
+    """Σ max(0, margin − x[t] + x[i])ᵖ / C over the other classes i, for scores (N, C) and classes (N,), or one row.
 
-    weight    (C,), what each class counts
+    weight    (C,), the weight of each class
     """
     x = operand(input)
     t = x.lift(target)
     C = x.shape[-1] if x.ndim else 1  # classes
     wrong = differ("multi_margin_loss", x, t, x.shape[:-1]) if x.ndim > 1 else t.size != 1
     if x.ndim > 2 or wrong or p not in (1, 2):
-        raise ShapeError(f"multi_margin_loss is of (N, C) and (N,), p being 1 or 2: got {x.spec}, {t.spec} and p={p}")
+        raise ShapeError(f"multi_margin_loss needs (N, C), (N,) and p of 1 or 2, got {x.spec}, {t.spec} and p={p}")
     t = within(t, 0, C - 1, f"the classes of {x.spec} are 0 to {C - 1}")
     rows, t = x.reshape(-1, C), t.reshape(-1, 1)
     short = (margin - rows.gather(1, t) + rows).relu() ** p
@@ -401,15 +401,15 @@ def multi_margin_loss(
 
 @listed("float32")
 def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
-    """Σ max(0, 1 − x[j] + x[i]) / C over the labels j and what is none i: of scores (N, C), or of one (C,).
+    """Σ max(0, 1 − x[j] + x[i]) / C over labels j and all other classes i, for scores (N, C), or one row (C,).
 
-    target    the labels of each row, as classes; those behind the first −1 do not count
+    target    the labels of each row, as class indices; entries from the first −1 on are ignored
     """
     x, t = operand(input), operand(input).lift(target)
     if x.ndim > 2 or differ("multilabel_margin_loss", x, t, x.shape):
-        raise ShapeError(f"multilabel_margin_loss is of (N, C) and labels (N, C), and got {x.spec} and {t.spec}")
+        raise ShapeError(f"multilabel_margin_loss needs (N, C) and labels (N, C), and got {x.spec} and {t.spec}")
     C = x.shape[-1] if x.ndim else 1  # classes
-    t = within(t, -1, C - 1, f"the labels of {x.spec} are 0 to {C - 1}, and behind them -1")
+    t = within(t, -1, C - 1, f"the labels of {x.spec} are 0 to {C - 1}, then -1 to fill the row")
     rows, t = x.reshape(-1, C), t.reshape(-1, C)
     said = (t < 0).astype(int).cumsum(1) == 0
     is_label = ((t.unsqueeze(2) == arange(C)) & said.unsqueeze(2)).any(1)
@@ -420,13 +420,13 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
 
 @listed("float32")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """−t ln σ(x) − (1 − t) ln(1 − σ(x)), the mean over the last axis: each class for itself, yes or no."""
+    """The mean of −t ln σ(x) − (1 − t) ln(1 − σ(x)) over the last axis: an independent yes or no for each class."""
     x, t = pair("multilabel_soft_margin_loss", input, target)
     loss = weighed(-(t * x.logsigmoid() + (1 - t) * (-x).logsigmoid()), weight)
     return reduced(loss.mean(-1), reduction)
 
 
-NEVER = -1e30  # ln 0, of which differences are numbers
+NEVER = -1e30  # stands for ln 0: differences of it are finite, unlike ∞ − ∞
 
 
 @listed("float32")
@@ -439,13 +439,13 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """−ln of the probability that the letters are said in their order, each for a while, with blanks between or not.
+    """−ln of the probability of the target letters, in order; each may be repeated, with or without blanks between.
 
-    log_probs         (T, N, C) or (T, C), ln of what is said at each moment, of C letters: log_softmax makes them
-    targets           (N, S), or all rows one behind the other (Σ target_lengths,)
-    input_lengths     (N,), how many of the T moments count; and target_lengths, how many letters
+    log_probs         (T, N, C) or (T, C), log-probabilities of C letters at each of T time steps, as of log_softmax
+    targets           (N, S), or the rows concatenated (Σ target_lengths,)
+    input_lengths     (N,), the number of time steps of each row; target_lengths, its number of letters
     reduction         'mean' divides each loss by its number of letters first
-    zero_infinity     whether a row that cannot be said in its time costs 0 and not ∞
+    zero_infinity     whether a target that does not fit into its time steps has loss 0 instead of ∞
 
     Graves et al. 2006, “Connectionist Temporal Classification”, eq. 6-8.
     """
@@ -456,7 +456,7 @@ def ctc_loss(
         loss = ctc_loss(logp.unsqueeze(1), t.reshape(1, -1), lengths.reshape(1), sizes.reshape(1), blank,
                         "mean" if reduction == "mean" else "none", zero_infinity)  # fmt: skip
         return loss if reduction == "mean" else reduced(loss.squeeze(0), reduction)
-    needed("ctc_loss, to go through its moments,", logp.shape[0])
+    needed("ctc_loss, to go through its time steps,", logp.shape[0])
     t = in_rows(t, np.asarray(target_lengths), blank) if t.ndim == 1 else t
     t, lengths, sizes = inside(logp, t, lengths, sizes)
     loss = -ln_said(logp, t, lengths, sizes, blank)
@@ -465,24 +465,24 @@ def ctc_loss(
 
 
 def in_rows(t: Any, sizes: Any, blank: int) -> Any:
-    """Sequences that were one behind the other as rows (N, S), filled up with blanks."""
+    """Concatenated sequences as rows (N, S), padded with blanks."""
     parts = zip(sizes, np.cumsum(sizes))
     return stack([pad(t[end - n : end], (0, int(max(sizes) - n)), value=blank) for n, end in parts])
 
 
 def inside(logp: Any, t: Any, lengths: Any, sizes: Any) -> list[Any]:
-    """Letters and lengths, as many as sequences, or a ShapeError; none of them too large, or a BoundsError."""
+    """Letters and lengths, checked. Raises ShapeError on a wrong number of rows, BoundsError on a value too large."""
     T, N, C = logp.shape
     if t.shape[:-1] != (N,) or not lengths.shape == sizes.shape == (N,):
         came = f"{t.spec}, {lengths.spec}, {sizes.spec}"
-        raise ShapeError(f"ctc_loss of {logp.spec} needs {N} rows of letters, and as many lengths of each: got {came}")
+        raise ShapeError(f"ctc_loss of {logp.spec} needs {N} rows of letters, and {N} lengths of each kind: got {came}")
     each = ((t, C - 1, "letters"), (lengths, T, "input_lengths"), (sizes, t.shape[1], "target_lengths"))
     told = f"of {logp.spec} with targets {t.spec} are 0 to"
     return [within(x, 0, last, f"the {what} {told} {last}") for x, last, what in each]
 
 
 def ln_said(logp: Any, t: Any, lengths: Any, sizes: Any, blank: int) -> Any:
-    """ln of the probability of each row, (N,): α, of each place on its path of letters and blanks, moment by moment."""
+    """ln of the probability of each row, (N,), by the recursion for α: one number for each letter and blank."""
     T, N, _ = logp.shape
     places = 2 * t.shape[1] + 1  # a blank around each letter
     path = pad(stack([t * 0 + blank, t], 2).reshape(N, places - 1), (0, 1), value=blank)

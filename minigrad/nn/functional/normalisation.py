@@ -1,9 +1,9 @@
-"""Normalisation: activations brought to mean 0 and variance 1, over axes that give each kind its name.
+"""Normalisation: rescales activations to mean 0 and variance 1. The kinds differ in the axes of the statistics.
 
-    batch       over the batch and the places, each channel for itself
-    instance    over the places, each channel of each example for itself
-    layer       over the last axes, each example for itself
-    group       over the places and some of the channels, each example for itself
+    batch       over batch and places, one for each channel
+    instance    over places, one for each channel of each example
+    layer       over the last axes, one for each example
+    group       over places and a group of channels, one for each group of each example
 
 x is (N, C, …): batch, channels, places.
 """
@@ -29,7 +29,7 @@ from ...engine.tensor.tensor import Tensor
 
 @listed("float32")
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """(x − μ) / √(σ² + ε) · w + b, over the last axes, which are of `normalized_shape`.
+    """(x − μ) / √(σ² + ε) · w + b, over the last axes, which must have the shape `normalized_shape`.
 
     Ba et al. 2016, “Layer Normalization”, eq. 4. https://arxiv.org/abs/1607.06450
     """
@@ -39,9 +39,9 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
 
 @listed("float32")
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """x / √(mean x² + ε) · w, over the last axes, which are of `normalized_shape`.
+    """x / √(mean x² + ε) · w, over the last axes, which must have the shape `normalized_shape`.
 
-    eps    None for the distance from 1 to the next number of x's dtype
+    eps    None for the machine epsilon of x's dtype, the distance from 1 to the next number
 
     Zhang & Sennrich 2019, “Root Mean Square Layer Normalization”, eq. 4. https://arxiv.org/abs/1910.07467
     """
@@ -60,9 +60,9 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """(x − μ) / √(σ² + ε) · w + b for each channel: of this batch in training, of the running ones otherwise.
+    """(x − μ) / √(σ² + ε) · w + b for each channel, with the batch's μ and σ² in training, else the running ones.
 
-    running_mean, running_var    (C,), moved in training towards this batch's by `momentum`, in place
+    running_mean, running_var    (C,). Training moves them towards the batch's by `momentum`, in place
 
     Ioffe & Szegedy 2015, “Batch Normalization”, algorithm 1. https://arxiv.org/abs/1502.03167
     """
@@ -74,7 +74,7 @@ def batch_norm(
     column = (C, *(1,) * (x.ndim - 2))
     if not training:
         if running_mean is None or running_var is None:
-            raise ValueError("batch_norm outside training reads running_mean and running_var, and got none")
+            raise ValueError("batch_norm outside training needs running_mean and running_var, and got None")
         mean, var = x.lift(running_mean).reshape(column), x.lift(running_var).reshape(column)
         y = scaled((x - mean) / (var + eps).sqrt(), weight, bias, column)
         return y.astype(x.dtype) if x.spec.is_half else y
@@ -124,20 +124,20 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    """x / max(‖x‖ₚ, ε) along an axis: length 1."""
+    """x / max(‖x‖ₚ, ε) along an axis, which gives vectors of norm 1."""
     x = operand(input)
     return x / x.norm(p, dim, keepdims=True).maximum(eps)
 
 
 def several(x: Any, axes: tuple[int, ...], rule: str) -> Any:
-    """x, which must not be one value alone along the axes. Where lengths are not known, the run sees to it."""
+    """x, checked to have more than one value along the axes. Unknown lengths are checked when the graph runs."""
     op: Any = ops.Several(axes, rule)
     op.infer(x.spec)
     return x if x.spec.is_known else x.apply(op)
 
 
 def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
-    """The axes of `normalized_shape`, which are the last of x."""
+    """The last axes of x. Raises ShapeError unless their lengths are `normalized_shape`."""
     shape = integers((normalized_shape,))
     if not shape or x.shape[-len(shape) :] != shape:
         raise ShapeError(f"{norm} over {shape} needs x (…, {', '.join(map(str, shape))}), and got {x.spec}")
@@ -145,7 +145,7 @@ def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
 
 
 def standardised(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
-    """(x − μ) / √(σ² + ε) · w + b along axes, weight and bias in a shape that broadcasts."""
+    """(x − μ) / √(σ² + ε) · w + b along axes. `shape` makes w and b broadcast; None if they do already."""
     if weight is None or x.dtype not in (np.float32, np.float64):
         y = scaled(x.standardise(axes, eps), weight, bias, shape)
         return y.astype(x.dtype) if x.spec.is_half else y
@@ -156,14 +156,14 @@ def standardised(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: t
 
 
 def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
-    """y w + b, weight and bias in a shape that broadcasts."""
+    """y w + b. `shape` makes w and b broadcast; None if they do already."""
     weight, bias = (p if p is None or shape is None else y.lift(p).reshape(shape) for p in (weight, bias))
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
 
 
 def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...], momentum: float) -> None:
-    """Move running statistics (C,) towards those of x over `axes`; the variance is the unbiased one, n / (n − 1)."""
+    """Move running statistics (C,) towards those of x over `axes`. The variance is the unbiased one, n / (n − 1)."""
     rest = tuple(a for a in (0,) if a not in axes)  # an instance's statistics are averaged over the batch
     is_empty = not isinstance(x.size, Dimension) and not x.size
     if mean is None or var is None or is_empty:
@@ -180,7 +180,7 @@ def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...
 
 
 def follow_in_graph(mean: Tensor, var: Tensor, x: Any, axes: Any, rest: tuple[int, ...], momentum: Any) -> None:
-    """The same while a graph is built: each of its runs moves them."""
+    """follow() while a graph is built: each run of the graph moves the statistics."""
     for running, seen in ((mean, x.mean(axes, keepdims=True)), (var, x.var(axes, correction=1, keepdims=True))):
         seen = seen.mean(rest) if rest else seen
         with no_grad():

@@ -31,9 +31,9 @@ def max_pool(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest of each window over the last axes; of equal ones the first has the gradient.
+    """The maximum of each window over the last axes. The gradient goes to the first of equal maxima.
 
-    return_indices    also the place of each maximum in its plane, counted through
+    return_indices    whether to return also the position of each maximum in its flattened plane
     """
     x = operand(input)
     size = planes(n, x)
@@ -70,7 +70,7 @@ def avg_pool(
 
 
 def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
-    """The means of output_size windows that cover the last axes evenly; None keeps an axis."""
+    """The means of output_size windows that cover the last axes evenly; None keeps the length of an axis."""
     x = operand(input).real_valued()
     planes(n, x)
     size = x.spec.shape[-n:]
@@ -84,13 +84,13 @@ def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
 
 
 def adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest of each of output_size windows that cover the last axes evenly; None keeps an axis."""
+    """The maxima of output_size windows that cover the last axes evenly; None keeps the length of an axis."""
     x = operand(input)
     size = planes(n, x)
     wanted = outputs(n, size, output_size)
     places = np.arange(prod(size)).reshape(size) if return_indices else None
     for i, m in enumerate(wanted):
-        if size[i] % m:  # windows are laid side by side, the shorter ones ending in repeats
+        if size[i] % m:  # make windows equally long: the shorter ones repeat their last element
             start, stop = ops.adaptive(size[i], m)
             at = np.minimum(start[:, None] + np.arange(max(stop - start)), stop[:, None] - 1).reshape(-1)
             x = x[(*[slice(None)] * (x.ndim - n + i), at)]
@@ -105,8 +105,8 @@ def adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool
 def lp_pool(
     n: int, input: Any, norm_type: float, kernel_size: Lengths, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
-    """(Σ xᵖ)^(1/p) of each window over the last axes, p being norm_type: 1 for the sum; ∞ is the largest |x|, −∞ the
-    smallest. Where the sum is 0 it has no slope, as PyTorch's.
+    """(Σ xᵖ)^(1/p) of each window over the last axes, with p = norm_type: p = 1 is the sum, ∞ the largest |x|, −∞ the
+    smallest. Where the sum is 0 the gradient is 0, as in PyTorch.
     """
     x = operand(input)
     if np.isinf(norm_type):
@@ -126,9 +126,9 @@ def max_unpool(
     padding: Lengths = 0,
     output_size: Any = None,
 ) -> Any:
-    """Each number at the place in its plane that max_pool said with return_indices, zeros elsewhere.
+    """Puts each number where max_pool, with return_indices, found it in its plane, and zeros elsewhere.
 
-    output_size    of the planes, where several are pooled to the same
+    output_size    the size of the planes, because planes of several sizes are pooled to the same size
     """
     x = operand(input)
     size = planes(n, x)
@@ -137,7 +137,7 @@ def max_unpool(
     usual = tuple((m - 1) * s + k - sum(p) for m, k, s, p in entries)
     wanted = usual if output_size is None else tuple(output_size)[-n:]
     if any(abs(w - u) >= s for w, u, s in zip(wanted, usual, window.stride)):
-        raise ShapeError(f"max_unpool of {x.spec} gives about {usual}, up to a stride away, and {wanted} was asked")
+        raise ShapeError(f"max_unpool of {x.spec} needs an output_size within a stride of {usual}, got {wanted}")
     rows, places = x.reshape(*x.shape[:-n], prod(size)), x.lift(indices).reshape(*x.shape[:-n], prod(size))
     places = within(places, 0, prod(wanted) - 1, f"the places of a plane {wanted} are 0 to {prod(wanted) - 1}")
     empty = zeros(*x.shape[:-n], prod(wanted), dtype=x.dtype, device=x.spec.device)
@@ -155,20 +155,20 @@ def fractional_max_pool(
     *,
     key: Any = None,
 ) -> Any:
-    """The largest of each of output_size windows, which each call lays over the last axes at random.
+    """The maxima of output_size windows, which each call places at random over the last axes.
 
-    output_ratio       in place of output_size: that as a share of the lengths, above 0 and below 1
-    return_indices     also the place of each maximum in its plane, counted through
-    _random_samples    (N, C, n) numbers from 0 to 1, which say where the windows of a plane lie; drawn if None
+    output_ratio       in place of output_size, as a fraction of the lengths, above 0 and below 1
+    return_indices     whether to return also the position of each maximum in its flattened plane
+    _random_samples    (N, C, n) numbers from 0 to 1, which determine the windows of each plane; drawn if None
 
-    Graham 2014, “Fractional Max-Pooling”, §2: its pseudorandom sequences, as PyTorch has them.
+    Graham 2014, “Fractional Max-Pooling”, §2: the pseudorandom sequences, as in PyTorch.
     https://arxiv.org/abs/1412.6071
     """
     x = operand(input)
     size = planes(n, x)
     needed("fractional pooling, to arrange its windows,", *size)
     if (output_size is None) == (output_ratio is None):
-        raise ValueError("fractional pooling needs one of output_size and output_ratio")
+        raise ValueError("fractional pooling needs either output_size or output_ratio")
     ratios = () if output_ratio is None else each_ratio(output_ratio, n)
     wanted = tuple(int(m * r) for m, r in zip(size, ratios)) if ratios else outputs(n, size, output_size)
     kernel = each("kernel_size", kernel_size, n)
@@ -185,17 +185,17 @@ def fractional_max_pool(
 
 def window_samples(x: Any, shape: tuple[Any, ...], samples: Any, key: Any) -> Any:
     """The samples, or new ones if they are None. Raises ShapeError if they have another shape."""
-    dtype = result_type(x.dtype, float32)  # of places, of which half precision counts few
+    dtype = result_type(x.dtype, float32)  # half precision cannot count enough places
     if samples is None:
         samples = random.uniform(random.next_key(x.spec.device) if key is None else key, shape, dtype)
     samples = x.lift(samples).astype(dtype)
     if samples.shape != shape:
-        raise ShapeError(f"_random_samples of {x.spec} are {shape}, and got {samples.spec}")
+        raise ShapeError(f"_random_samples for {x.spec} must be {shape}, got {samples.spec}")
     return samples
 
 
 def window_places(samples: Any, size: Any, wanted: Any, kernel: Any) -> Any:
-    """The place in its plane of each number of each window (N, C, windows, numbers), by samples (N, C, n)."""
+    """The position in its plane of each number of each window, (N, C, windows, numbers), from samples (N, C, n)."""
     n, rows, places = len(size), samples.shape[:2], 0
     for i, (length, m, k) in enumerate(zip(size, wanted, kernel)):
         u = samples.narrow(-1, n - 1 - i if n == 2 else i, 1)  # PyTorch's samples of a plane begin with the last axis
@@ -206,7 +206,7 @@ def window_places(samples: Any, size: Any, wanted: Any, kernel: Any) -> Any:
 
 
 def starts(u: Any, length: int, m: int, k: int) -> Any:
-    """Where m windows of k begin: ⌊(i + u) α⌋ − ⌊u α⌋ for a number u from 0 to 1, and the last at the end."""
+    """The starts of m windows of length k: ⌊(i + u) α⌋ − ⌊u α⌋ for a number u from 0 to 1; the last is at the end."""
     alpha = (length - k) / max(m - 1, 1)
     first = ((u + np.arange(m - 1, dtype=u.dtype)) * alpha).trunc() - (u * alpha).trunc()
     return cat([first, u * 0 + (length - k)], -1).astype(np.int64)
@@ -221,7 +221,7 @@ def each_ratio(given: Any, n: int) -> tuple[float, ...]:
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """x / (k + α mean x²)^β, the mean being over `size` neighbouring channels of x (N, C, …).
+    """x / (k + α mean x²)^β, with the mean over `size` neighbouring channels of x (N, C, …).
 
     Krizhevsky et al. 2012, “ImageNet Classification with Deep Convolutional Neural Networks”, §3.3.
     """
@@ -242,7 +242,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = over_axes(adapti
 
 
 def planes(n: int, x: Any) -> tuple[int, ...]:
-    """The lengths of the last n axes. Raises ShapeError where they are not all that follows batch and channels."""
+    """The lengths of the last n axes. Raises ShapeError unless x is (N, C, *size) or (C, *size), size of n axes."""
     if x.ndim not in (n + 1, n + 2):
         raise ShapeError(f"pooling over {n} axes needs (N, C, *size) or (C, *size), size of {n} axes, and got {x.spec}")
     size: tuple[int, ...] = x.shape[-n:]
@@ -250,7 +250,7 @@ def planes(n: int, x: Any) -> tuple[int, ...]:
 
 
 def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The lengths, by which a ceil_mode decides where the last windows end. Raises GraphError for one not known."""
+    """The lengths, which ceil_mode needs to place the last windows. Raises GraphError if one is unknown."""
     needed("pooling with ceil_mode", *size)
     return size
 
@@ -259,11 +259,11 @@ def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 def pool(
     n: int, size: tuple[int, ...], kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> ops.Window:
-    """The window of a pooling, from arguments as a user gives them; ceil_mode is more padding after."""
+    """The pooling window for a user's arguments; ceil_mode becomes more padding at the end."""
     before = each("padding", padding, n)
     seen = window(n, kernel, kernel if stride is None or stride == () else stride, before, dilation)
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(before, seen.kernel, seen.dilation)):
-        raise ShapeError(f"padding is at most half of the window, or some have nothing in them: {before} for {kernel}")
+        raise ShapeError(f"padding must be at most half of the window, or windows are empty: {before} for {kernel}")
     if not ceil_mode:
         return seen
     entries = zip(size, seen.kernel, seen.stride, before, seen.dilation)
@@ -272,20 +272,20 @@ def pool(
 
 
 def over(room: int, stride: int, end: int) -> int:
-    """How much padding makes the last, incomplete window fit; none where it would begin in the padding after x."""
+    """The padding that completes the last window; 0 if that window would begin in the padding after x."""
     return -room % stride if (-(-room // stride)) * stride < end else 0
 
 
 def outputs(n: int, size: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
-    """How many windows along each axis; None stands for as many as there are elements."""
+    """The number of windows along each axis; None means one for each element."""
     given = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
     if len(given) != n or any(m is not None and m < 1 for m in given):
-        raise ShapeError(f"output_size is a number of 1 or more, or None, for each of {n} axes, and got {output_size}")
+        raise ShapeError(f"output_size must be 1 or more, or None, for each of {n} axes, got {output_size}")
     return tuple(m if g is None else whole(g) for g, m in zip(given, size))
 
 
 def divides(wanted: tuple[int, ...], size: tuple[int, ...]) -> bool:
-    """Whether every window is equally long."""
+    """Whether all windows are equally long."""
     return prod(size) > 0 and all(m % w == 0 for w, m in zip(wanted, size))
 
 

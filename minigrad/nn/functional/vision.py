@@ -1,9 +1,9 @@
-"""Pictures x (N, C, *size) in other sizes, and read between their places.
+"""Resizes images x (N, C, *size), and samples them between their pixels.
 
-Each element of the result is a sum of few elements of x. In another size their weights depend on its place alone; so
-along one axis resizing is to gather those elements and to add them up, whatever the mode. Read at points that a tensor
-says, where to look can be learned: points are from −1 to 1 along each axis, x first. Jaderberg et al. 2015, “Spatial
-Transformer Networks”, §3. https://arxiv.org/abs/1506.02025
+Each element of the result is a weighted sum of a few elements of x. When resizing, the weights depend only on the
+position, so each axis is resized by a gather and a weighted sum, in every mode. grid_sample reads at points in a
+tensor, which can be learned; a point has coordinates from −1 to 1, x first. Jaderberg et al. 2015, “Spatial Transformer
+Networks”, §3. https://arxiv.org/abs/1506.02025
 """
 
 from __future__ import annotations
@@ -36,50 +36,59 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """x (N, C, *size) in another size, or in one that is `scale_factor` times as large.
+    """Resizes x (N, C, *size) to another size, or by a factor `scale_factor`.
 
-    mode                      'nearest', 'nearest-exact', 'area', or by the number of axes 'linear', 'bilinear',
-                              'bicubic', 'trilinear': Keys 1981, “Cubic Convolution Interpolation”, with a = −3/4
-    align_corners             whether the first and last places stay where they are, and not the edges beyond them
-    recompute_scale_factor    whether the factor is that of the two sizes, and not the one that was said
+    mode                      'nearest', 'nearest-exact', 'area'; 'linear' for one axis, 'bilinear' or 'bicubic' for
+                              two, 'trilinear' for three. Keys 1981, “Cubic Convolution Interpolation”, with a = −3/4
+    align_corners             whether the centres of the corner pixels coincide, rather than their outer edges
+    recompute_scale_factor    whether to use the ratio of the two sizes instead of the given factor
     """
     x = operand(input)
     n = x.ndim - 2
-    if mode not in MODES or MODES[mode] not in (None, x.ndim) or not 1 <= n <= 3:
-        raise ShapeError(f"interpolate has {', '.join(MODES)}, each for as many axes as it says: {mode!r} of {x.spec}")
-    if antialias:
-        raise NotImplementedError("interpolate(antialias=True) is not here: blur first, as with avg_pool2d")
-    if align_corners is not None and MODES[mode] is None:
-        raise ValueError(f"align_corners is for the linear and cubic modes, and was given with {mode!r}")
+    check_mode(x, mode, align_corners, antialias)
     if (size is None) == (scale_factor is None):
         raise ValueError(f"interpolate needs a size or a scale_factor, and got {size} and {scale_factor}")
     needed(f"interpolate of {x.spec}, to say which elements are read,", *x.shape[2:])
     factors = [None] * n if scale_factor is None else per_axis("scale_factor", scale_factor, n)
     lengths = [floor(m * f) for m, f in zip(x.shape[2:], factors)] if size is None else per_axis("size", size, n)
     if min(*lengths, *x.shape[2:]) < 1:
-        raise ShapeError(f"interpolate is from places to places, and {x.spec} into {lengths} has none")
+        raise ShapeError(f"interpolate needs lengths of 1 or more, got {x.spec} into {lengths}")
     if mode == "area":
         return adaptive_avg_pool(n, x, lengths)
     real = np.float64 if x.dtype == np.float64 else np.float32
     for i, (m, length, factor) in enumerate(zip(x.shape[2:], lengths, factors)):
-        step = (m - 1) / max(length - 1, 1) if align_corners else m / length
-        if not (align_corners or factor is None or recompute_scale_factor or ignores_factor(mode, n, m, length)):
-            step = 1 / factor
+        by_ratio = recompute_scale_factor or ignores_factor(mode, n, m, length)
+        step = read_step(m, length, None if by_ratio else factor, align_corners)
         x = gathered(x, 2 + i, *reads(mode, m, length, float(real(step)), bool(align_corners), real))
     return x
 
 
+def check_mode(x: Any, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    """Raises ShapeError, ValueError or NotImplementedError if interpolate cannot use the mode with x or the options."""
+    if mode not in MODES or MODES[mode] not in (None, x.ndim) or not 3 <= x.ndim <= 5:
+        raise ShapeError(f"interpolate has {', '.join(MODES)}, each for its number of axes: got {mode!r} of {x.spec}")
+    if antialias:
+        raise NotImplementedError("interpolate(antialias=True) is not supported: blur first, as with avg_pool2d")
+    if align_corners is not None and MODES[mode] is None:
+        raise ValueError(f"align_corners is only for the linear and cubic modes, and was given with {mode!r}")
+
+
+def read_step(m: int, length: int, factor: float | None, align_corners: bool | None) -> float:
+    """The distance in x, along an axis of m elements, between the points that neighbours of the result read."""
+    if align_corners:
+        return (m - 1) / max(length - 1, 1)
+    return m / length if factor is None else 1 / factor
+
+
 def ignores_factor(mode: str, n: int, m: int, length: int) -> bool:
-    """Whether PyTorch takes the ratio of the lengths for the factor, where it copies or doubles places of n axes."""
+    """Whether PyTorch uses the ratio of the lengths instead of the factor: when it copies or doubles an axis."""
     return (length == m and "linear" in mode) or (n == 2 and mode == "nearest" and length in (m, 2 * m))
 
 
-def reads(
-    mode: str, m: int, length: int, step: float, align_corners: bool, real: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Which of m elements each place reads (taps, length), and with which weights; none where they are 1."""
+def reads(mode: str, m: int, length: int, step: float, align_corners: bool, real: Any) -> tuple[np.ndarray, Any]:
+    """The elements, of m, that each place of the result reads (taps, length), and their weights; None if all are 1."""
     if mode.startswith("nearest"):
-        half = (mode == "nearest-exact") / 2  # where two are as near, it is rounded as PyTorch rounds
+        half = (mode == "nearest-exact") / 2  # ties are rounded as in PyTorch
         places = np.maximum(((np.arange(length) + half) * step - half).astype(real), 0) + np.float64(half)
         return np.minimum(places.astype(np.float32).astype(np.int64), m - 1)[None], None
     places = np.arange(length) * step if align_corners else (np.arange(length) + 0.5) * step - 0.5
@@ -96,7 +105,7 @@ def reads(
 
 
 def cubic(t: Any, a: float = -0.75) -> list[Any]:
-    """The weights of the elements at −1, 0, 1 and 2 for a place at 0 ≤ t < 1 between them."""
+    """The weights of the elements at −1, 0, 1 and 2 for a point 0 ≤ t < 1."""
     near = [((a + 2) * u - (a + 3)) * u * u + 1 for u in (t, 1 - t)]
     far = [((a * u - 5 * a) * u + 8 * a) * u - 4 * a for u in (t + 1, 2 - t)]
     return [far[0], near[0], near[1], far[1]]
@@ -104,7 +113,7 @@ def cubic(t: Any, a: float = -0.75) -> list[Any]:
 
 @listed("float32")
 def gathered(x: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) -> Any:
-    """Σ over taps of x at these places of an axis (taps, length), times these weights."""
+    """Σ over taps of x at `places` (taps, length) of an axis, times `weights`, of the same shape."""
     parts = [x.index_select(axis, x.lift(tap)) for tap in places]
     if weights is None:
         return parts[0]
@@ -113,10 +122,10 @@ def gathered(x: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) 
 
 
 def per_axis(name: str, given: Any, n: int) -> list[Any]:
-    """One for each of n axes: a number is for all."""
+    """A list with a number for each of n axes, from a list of n numbers, or from one number for all axes."""
     numbers = list(given) if isinstance(given, Sequence) else [given] * n
     if len(numbers) != n:
-        raise ShapeError(f"{name} is a number, or one for each of {n} axes, and got {given}")
+        raise ShapeError(f"{name} must be a number, or one for each of {n} axes, got {given}")
     return numbers
 
 
@@ -126,15 +135,15 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """interpolate with mode='bilinear', corners on corners."""
+    """interpolate with mode='bilinear' and align_corners=True."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
-# -- channels for places --------------------------------------------------------------------------
+# -- moving elements between channels and places --------------------------------------------------
 
 
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
-    """x (…, C r², H, W) → (…, C, H r, W r): channels become places between places.
+    """x (…, C r², H, W) → (…, C, H r, W r): r² channels become a block of r × r pixels.
 
     Shi et al. 2016, “Real-Time Single Image and Video Super-Resolution”, eq. 4. https://arxiv.org/abs/1609.05158
     """
@@ -147,7 +156,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
-    """pixel_shuffle's inverse: x (…, C, H r, W r) → (…, C r², H, W)."""
+    """The inverse of pixel_shuffle: x (…, C, H r, W r) → (…, C r², H, W)."""
     x, r = operand(input), downscale_factor
     if x.ndim < 3 or r < 1 or x.shape[-2] % r or x.shape[-1] % r:
         raise ShapeError(f"pixel_unshuffle needs x (…, C, H · {r}, W · {r}), and got {x.spec}")
@@ -157,7 +166,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
 
 
 def channel_shuffle(input: Any, groups: int) -> Any:
-    """x (N, C, …) with its channels, in groups, dealt out: the first of each, the second of each, …
+    """x (N, C, …) with groups of channels interleaved: the first channel of each group, then the second of each, …
 
     Zhang et al. 2018, “ShuffleNet”, §3.1. https://arxiv.org/abs/1707.01083
     """
@@ -170,11 +179,11 @@ def channel_shuffle(input: Any, groups: int) -> Any:
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """x (N, C, *size) read at the points of a grid (N, *size', n), over two axes or three: (N, C, *size').
+    """Samples x (N, C, *size), of n = 2 or 3 axes, at the points of a grid (N, *size', n): (N, C, *size').
 
-    mode             'bilinear', 'nearest', or of two axes 'bicubic'
-    padding_mode     what is beyond x: 'zeros'; 'border', its nearest element; 'reflection', itself mirrored
-    align_corners    whether −1 and 1 are the middle of the first and the last element, and not their outer edges
+    mode             'bilinear', 'nearest', or, for two axes, 'bicubic'
+    padding_mode     the values outside x: 'zeros'; 'border', the nearest element; 'reflection', x mirrored
+    align_corners    whether −1 and 1 are the centres of the first and last element, rather than their outer edges
     """
     x = operand(input)
     points = x.lift(grid)
@@ -182,8 +191,8 @@ def grid_sample(
     if n not in (2, 3) or points.ndim != x.ndim or points.shape[-1] != n or points.shape[0] != x.shape[0]:
         raise ShapeError(f"grid_sample needs x (N, C, *size) and grid (N, *size', n), and got {x.spec}, {points.spec}")
     if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and n == 3) or padding_mode not in BEYOND:
-        raise ValueError(f"grid_sample has bilinear, nearest and of two axes bicubic, beyond {', '.join(BEYOND)}; "
-                         f"and got {mode!r}, {padding_mode!r}")  # fmt: skip
+        raise ValueError("grid_sample has the modes bilinear, nearest and, of two axes, bicubic, and padding_mode "
+                         f"{', '.join(BEYOND)}; got {mode!r}, {padding_mode!r}")  # fmt: skip
     axes = [taps(points[..., n - 1 - i], m, mode, padding_mode, bool(align_corners)) for i, m in enumerate(x.shape[2:])]
     N, C, *size = x.shape
     rows, out = x.reshape(N, C, prod(size)), points.shape[1:-1]
@@ -199,7 +208,7 @@ def grid_sample(
 
 
 def taps(t: Any, m: int, mode: str, padding_mode: str, align_corners: bool) -> list[tuple[Any, Any]]:
-    """What points at −1 ≤ t ≤ 1 of an axis of m elements read: which element, and with which weight, for each tap."""
+    """(element, weight) of each tap, for points −1 ≤ t ≤ 1 along an axis of m elements."""
     t = (t + 1) * ((m - 1) / 2) if align_corners else ((t + 1) * m - 1) / 2
     beyond = BEYOND[padding_mode]
     if mode == "bicubic":
@@ -214,7 +223,7 @@ def taps(t: Any, m: int, mode: str, padding_mode: str, align_corners: bool) -> l
 
 
 def reflected(t: Any, m: int, align_corners: bool) -> Any:
-    """t mirrored at both ends of an axis of m elements, until it is between them."""
+    """t mirrored at both ends of an axis of m elements until it lies between them."""
     low, span = (0.0, float(m - 1)) if align_corners else (-0.5, float(m))
     if not span:
         return t * 0
@@ -232,17 +241,15 @@ BEYOND = {
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
-    """The points θ p, p being each place of a picture of this size (N, C, *size): a grid for grid_sample.
+    """A grid for grid_sample: the points θ p for the places p of an image of this size (N, C, *size).
 
-    theta    (N, n, n + 1), n being 2 or 3: a matrix, and a shift behind it
+    theta    (N, n, n + 1) with n = 2 or 3: a matrix, then a shift as the last column
     """
     x = operand(theta)
     N, _, *lengths = size
     n = len(lengths)
     if n not in (2, 3) or x.shape != (N, n, n + 1):
-        raise ShapeError(
-            f"affine_grid needs theta (N, n, n + 1) for a size (N, C, *n lengths), and got {x.spec}, {size}"
-        )
+        raise ShapeError(f"affine_grid needs theta (N, n, n + 1), and size (N, C, *n lengths): got {x.spec}, {size}")
     ends = [1.0 if align_corners else 1 - 1 / m for m in lengths]
     axes = [x.lift(np.linspace(-e, e, m) if m > 1 else np.zeros(1)).astype(x.dtype) for e, m in zip(ends, lengths)]
     places = meshgrid(*axes)[::-1]

@@ -1,10 +1,10 @@
-"""Networks in small integers, with PyTorch's names: mg.quantization is torch.ao.quantization, smaller.
+"""Networks in 8-bit integers, with PyTorch's names: mg.quantization is a small torch.ao.quantization.
 
-affine      numbers as integers, and back; rounding with gradients; products of integers
-observer    which scale and zero point fit
-layers      Linear and Conv2d on their way to integers
+affine      quantises and dequantises tensors; rounding with gradients; integer matrix products
+observer    finds the scale and zero point for the data
+layers      Linear and Conv2d: observed, rounded, quantised
 workflow    prepare and convert, prepare_qat, quantize_dynamic
-compare     accuracy, bytes and time in one table
+compare     accuracy, bytes and time of several models in one table
 """
 
 from .affine import (

@@ -1,4 +1,4 @@
-"""Models beside each other on the same data: how often each is right, how large it is, and how long it takes."""
+"""Compares models on the same data: accuracy, size and time."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..module import Module
 
 HEAD = {"model": "", "right": ".1%", "bytes": ",", "share of bytes": ".2f", "time": ".1f"}
 NOTE = (
-    "Bytes are those of parameters and buffers. Time is CPU time beside the first, the best of {}. int8 is not faster "
-    "here: NumPy has no quick product of integers, so they become floats for it; and a 0 is multiplied like any number."
+    "Bytes are those of parameters and buffers. Time is CPU time relative to the first, the best of {}. int8 is not "
+    "faster here: NumPy has no fast product of integers, so they become floats; and zeros are multiplied too."
 )
 
 
 def compare(models: Mapping[str, Module], data: tuple[Any, Any], rounds: int = 5) -> Table:
-    """A table of models by name. Each is run as in evaluation, a copy of it, and the models take turns.
+    """A table of models by name. A copy of each runs in evaluation mode; for the timing, the models take turns.
 
-    data    x, and for each of its rows the number of the class that is right
+    data    x, and the class of each of its rows
     """
     x, y = operand(data[0]), np.asarray(data[1])
     if not models or not y.size or y.shape != x.shape[:1]:
@@ -34,7 +34,7 @@ def compare(models: Mapping[str, Module], data: tuple[Any, Any], rounds: int = 5
             f"compare needs a model, and a class for each row of x: got {[*models]}, {x.spec} and {y.shape}"
         )
     if rounds < 1:
-        raise ValueError(f"a time is the best of 1 round or more, and got rounds={rounds}")
+        raise ValueError(f"compare needs at least 1 round, got rounds={rounds}")
     copies = {name: deepcopy(model).eval() for name, model in models.items()}
     seconds = dict.fromkeys(models, inf)
     with no_grad():
@@ -50,5 +50,5 @@ def compare(models: Mapping[str, Module], data: tuple[Any, Any], rounds: int = 5
 
 
 def nbytes(model: Module) -> int:
-    """Of what state_dict has, each tensor once, however many names it has."""
+    """The bytes of the tensors in state_dict; a tensor with several names counts once."""
     return sum(x.spec.nbytes for x in {id(x): x for _, x in model._named_state()}.values())

@@ -1,7 +1,7 @@
-"""Linear and Conv2d on their way to integers: calibrated, or trained with rounding, and then computed in int8.
+"""Linear and Conv2d in three stages: calibrated, or trained with rounding, and then computed in int8.
 
-A layer quantises its own input, and its result is a float again: so a model needs no stubs, and sums, activations and
-normalisation between layers stay as they are. Its product is that of the integers, exact:
+A layer quantises its own input and returns floats. So a model needs no stubs, and sums, activations and normalisation
+between layers stay as they are. The product of integers is exact:
 
     y = s_x s_w Σ (q_x − z_x) (q_w − z_w) + b
 """
@@ -26,19 +26,17 @@ from .observer import MinMaxObserver, MovingAverageMinMaxObserver, PerChannelMin
 
 
 class QConfig(NamedTuple):
-    """What makes the observers of a layer's input and of its weight."""
+    """Factories for the observers of a layer's input and of its weight."""
 
     activation: Callable[[], MinMaxObserver]
     weight: Callable[[], MinMaxObserver]
 
     def observers(self) -> tuple[MinMaxObserver, MinMaxObserver]:
-        """One of each. Raises ValueError where a product of integers would have no one scale."""
+        """A new observer of each kind. Raises ValueError if the product would not have one scale for each output."""
         activation, weight = self.activation(), self.weight()
         if activation.ch_axis is not None or weight.ch_axis not in (None, 0):
             axes = f"{activation.ch_axis} and {weight.ch_axis}"
-            raise ValueError(
-                f"an input has one scale, and a weight one or one for each output, ch_axis=0, and got {axes}"
-            )
+            raise ValueError(f"an input needs ch_axis=None, and a weight None or 0, one scale per output; got {axes}")
         return activation, weight
 
 
@@ -51,10 +49,10 @@ per_channel_dynamic_qconfig = QConfig(MinMaxObserver, per_channel_weight)
 
 
 class Observed(Module):
-    """A layer that computes as ever, and whose input is observed; its parameters and hooks are those that it had.
+    """A layer that computes in floats, and observes its input. It keeps the parameters and hooks of the original.
 
     activation    observes the input
-    qconfig       makes, when it is asked, the observer of the weight, which remembers nothing
+    qconfig       makes the observer of the weight when it is needed; that observer has no state
     """
 
     activation: MinMaxObserver
@@ -74,7 +72,7 @@ class Observed(Module):
 
 
 class Rounded(Observed):
-    """A layer that computes with what quantisation leaves of input and weight; in training, the input is observed."""
+    """A layer that computes with input and weight rounded as by quantisation. In training it observes the input."""
 
     def forward(self, input: Any) -> Any:
         x, weight = floating(input), self.qconfig.weight()
@@ -90,11 +88,11 @@ STATE = "weight_int", "weight_scale", "weight_zero_point", "input_scale", "input
 
 
 class Quantized(Module):
-    """A layer that computes in integers. No gradient passes: take that of the prepared model.
+    """A layer that computes in integers. It has no gradient: use the prepared model for that.
 
-    weight_int, weight_scale, weight_zero_point    what is left of the weight
-    input_scale, input_zero_point                  of the input; None if dynamic
-    activation                                     if dynamic, says them of each input; None otherwise
+    weight_int, weight_scale, weight_zero_point    the quantised weight
+    input_scale, input_zero_point                  those of the input; None if dynamic
+    activation                                     the observer that finds them for each input; None unless dynamic
     """
 
     activation: MinMaxObserver | None
@@ -103,7 +101,7 @@ class Quantized(Module):
 
     @classmethod
     def from_float(cls, layer: Any, qconfig: QConfig, activation: MinMaxObserver | None = None) -> Any:
-        """The layer in integers; dynamic, unless what observed its input is given."""
+        """The layer in integers; dynamic unless the observer of its input is given."""
         made, (grid, observer) = cls.__new__(cls), qconfig.observers()
         grid = activation or grid
         gone = {"activation", "qconfig", "_parameters", "_buffers", "_computed"}
@@ -122,42 +120,43 @@ class Quantized(Module):
     def forward(self, input: Any) -> Any:
         x, (w, s_w, z_w, s, z, bias) = floating(input), (getattr(self, name) for name in STATE)
         if self.activation is not None:
-            seen = x.sum() if 0 in x.spec.shape else x  # an empty batch has no extremes, and any scale
+            seen = x.sum() if 0 in x.spec.shape else x  # an empty batch has no extremes; any scale will do
             s, z = self.activation.qparams(*self.activation.extremes(seen))
-        else:  # no integer stands for nan, and so it makes the scale one
+        else:  # no integer stands for NaN, so a NaN in x makes the scale NaN
             s, z = s.where(~x.isnan().any(), np.nan), z.astype(np.float32)
         q = x.apply(ops.Quantize(*self.quantize), s, z).astype(self.exact) - z.astype(self.exact)
         w = w.astype(self.exact) - spread(z_w, 0, w.ndim).astype(self.exact)
-        with in_mode(autocast=None):  # halves would not be exact
+        with in_mode(autocast=None):  # half precision would round
             total = product(self, q, w, None).astype(np.result_type(x.dtype, np.float32))
         y = total * (s * beside(self, s_w))
         return (y if bias is None else y + beside(self, bias)).astype(x.dtype)
 
 
 def floating(input: Any) -> Any:
-    """The input in floats, as a layer in floats makes them of integers."""
+    """The input as floats; integers are converted as a float layer would."""
     x = operand(input)
     return x if x.spec.is_float else x.astype(np.result_type(x.dtype, np.float32))
 
 
 def product(layer: Any, x: Any, weight: Any, bias: Any) -> Any:
-    """What the layer does, to this input with this weight."""
+    """The product of the layer, linear or convolution, with this input and weight."""
     return layer._conv_forward(x, weight, bias) if isinstance(layer, Conv2d) else functional.linear(x, weight, bias)
 
 
 def beside(layer: Any, t: Any) -> Any:
-    """One number for each output of the layer, beside its result."""
+    """t, with one number for each output of the layer, reshaped to broadcast with its result."""
     return t.reshape(-1, *[1] * (2 * isinstance(layer, Conv2d))) if t.ndim else t
 
 
 def kinds(kind: type[Module]) -> dict[type, Any]:
-    """What of that kind a Linear and a Conv2d become."""
-    return {of: type(kind.__name__ + of.__name__, (kind, of), {"__doc__": kind.__doc__}) for of in (Linear, Conv2d)}
+    """The classes of this kind for Linear and Conv2d, such as ObservedLinear."""
+    prefix = kind.__name__.removesuffix("Layer")
+    return {of: type(prefix + of.__name__, (kind, of), {"__doc__": kind.__doc__}) for of in (Linear, Conv2d)}
 
 
 OBSERVED, ROUNDED, QUANTIZED = map(kinds, (Observed, Rounded, Quantized))
 
-# Under their names too, by which pickle finds a class.
+# pickle finds a class by its module attribute.
 ObservedLinear, ObservedConv2d = OBSERVED.values()
 RoundedLinear, RoundedConv2d = ROUNDED.values()
 QuantizedLinear, QuantizedConv2d = QUANTIZED.values()

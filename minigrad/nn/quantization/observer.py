@@ -1,6 +1,6 @@
-"""Observers: modules that give their input on as it is, remember how far it ranges, and say which scale fits.
+"""Observers: modules that return their input unchanged, record its range, and compute the scale for it.
 
-Names, numbers and rules are PyTorch's: the range always has 0 in it, since padding and relu make exact zeros.
+Names, numbers and rules are PyTorch's. The range always includes 0, since padding and relu make exact zeros.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ EPS = float(np.finfo(np.float32).eps)
 
 
 class MinMaxObserver(Module):
-    """The smallest and the largest number that ever came.
+    """Records the smallest and largest number of all inputs.
 
-    dtype                   of the integers: uint8 or int8
+    dtype                   the dtype of the integers: uint8 or int8
     qscheme                 'per_tensor_affine', which uses the whole range, or 'per_tensor_symmetric', z in the middle
-    quant_min, quant_max    the integers that are used; all of the dtype's, unless said
+    quant_min, quant_max    the range of the integers; by default that of the dtype
     """
 
     _shown = "dtype=", "qscheme=", "quant_min=", "quant_max="
@@ -49,12 +49,12 @@ class MinMaxObserver(Module):
         self.dtype, self.qscheme = np.dtype(dtype), qscheme or f"{self._kind}_affine"
         schemes = {f"{self._kind}_affine": False, f"{self._kind}_symmetric": True}
         if self.qscheme not in schemes:
-            raise ValueError(f"{type(self).__name__} has a qscheme of {', '.join(schemes)}, and got {self.qscheme!r}")
+            raise ValueError(f"{type(self).__name__} has the qschemes {', '.join(schemes)}, and got {self.qscheme!r}")
         self.symmetric = schemes[self.qscheme]
         self.quant_min, self.quant_max = limits(dtype, quant_min, quant_max)
         if not self.quant_min <= 0 <= self.quant_max:
-            raise ValueError(f"the integers that are used have 0 among them, and got {quant_min} to {quant_max}")
-        # As in PyTorch: of all of uint8 the middle is 128, and of a part of it the lower one of two.
+            raise ValueError(f"the range of integers must include 0, got {quant_min} to {quant_max}")
+        # As in PyTorch: the middle of all of uint8 is 128, and of a part of it the lower of the middle two.
         middle = 128 if (quant_min, quant_max) == (None, None) else (self.quant_min + self.quant_max) // 2
         self.middle = middle if self.dtype == np.uint8 else 0
         self.eps, self.ch_axis = eps, ch_axis
@@ -64,11 +64,11 @@ class MinMaxObserver(Module):
 
     @classmethod
     def with_args(cls, **options: Any) -> Any:
-        """What makes observers of these options, as a QConfig wants it."""
+        """A factory of observers with these options, for a QConfig."""
         return partial(cls, **options)
 
     def reset_min_max_vals(self) -> None:
-        """Forget what came."""
+        """Forget the range."""
         self.min_val, self.max_val = Tensor(np.float32(np.inf)), Tensor(np.float32(-np.inf))
 
     def forward(self, input: Any) -> Any:
@@ -77,7 +77,7 @@ class MinMaxObserver(Module):
             return x
         with no_grad():
             low, high = self.extremes(x)
-            if self.min_val.spec != low.spec:  # the first time, where there are channels, or another device
+            if self.min_val.spec != low.spec:  # the first input with channels, or on another device
                 if self.min_val.shape not in ((), low.shape):
                     raise ShapeError(f"{self} saw {self.min_val.size} channels, and {x.spec} has {low.size}")
                 arrays = [np.broadcast_to(t.numpy(), low.shape).copy() for t in (self.min_val, self.max_val)]
@@ -87,33 +87,33 @@ class MinMaxObserver(Module):
         return x
 
     def extremes(self, x: Any) -> tuple[Any, Any]:
-        """The smallest and the largest of x, float32; for each channel, where there are such."""
+        """The smallest and largest number of x, or of each channel, as float32."""
         channel = None if self.ch_axis is None else axis_of(x.spec, self.ch_axis)
         axes = None if channel is None else tuple(a for a in range(x.ndim + 1) if a != channel)
-        x = x.unsqueeze(-1)  # so that an axis is left to reduce where x has channels only
+        x = x.unsqueeze(-1)  # leaves an axis to reduce if x has only the axis of channels
         with no_grad():
             return x.amin(axes).astype(np.float32), x.amax(axes).astype(np.float32)
 
     def updated(self, low: Any, high: Any) -> tuple[Any, Any]:
-        """The range so far, with that of one more input."""
+        """The range so far merged with the range of a new input."""
         return self.min_val.minimum(low), self.max_val.maximum(high)
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:
-        """Scale and zero point for what came, float32 and int32.
+        """Scale and zero point, float32 and int32, for the recorded range.
 
-        Raises StateError if nothing did, or what has no scale; in a graph, which knows no values, that scale is nan.
+        Raises StateError without data, or if the range is not finite. In a graph, the scale without data is NaN.
         """
         low, high = self.min_val, self.max_val
         if current.mode.builder is None:
             if not low.size or bool((low > high).any()):
                 raise StateError(f"{self} has seen no data: call the prepared model on some first, in train() for QAT")
             if not bool((low.isfinite() & high.isfinite()).all()):
-                raise StateError(f"{self} saw {low.tolist()} to {high.tolist()}, and finite steps do not reach there")
+                raise StateError(f"{self} saw {low.tolist()} to {high.tolist()}, and a scale needs a finite range")
         s, z = self.qparams(low, high)
         return s.where(low <= high, np.nan), z.astype(np.int32)
 
     def qparams(self, low: Any, high: Any) -> tuple[Any, Any]:
-        """Scale and zero point for a range, float32 both."""
+        """Scale and zero point for a range, both float32."""
         low, high = low.clamp(max=0), high.clamp(min=0)
         n = self.quant_max - self.quant_min
         if self.symmetric:
@@ -123,22 +123,22 @@ class MinMaxObserver(Module):
         return s, (self.quant_min - (low / s).round()).clamp(self.quant_min, self.quant_max)
 
     def rounded(self, x: Any, s: Any, z: Any) -> Any:
-        """x with what quantisation leaves of it."""
+        """x rounded as by quantisation, in floats."""
         s, z = (spread(t, self.ch_axis, x.ndim) for t in (s, z))
         return x.apply(ops.FakeQuantize(self.quant_min, self.quant_max), s, z.astype(np.float32))
 
     def quantized(self, x: Any) -> QuantizedTensor:
-        """x in integers, by the range that it has itself."""
+        """x quantised with its own range."""
         ends = {"quant_min": self.quant_min, "quant_max": self.quant_max}
         return quantized(x, *self.qparams(*self.extremes(x)), self.ch_axis, self.dtype, **ends)
 
 
 class MovingAverageMinMaxObserver(MinMaxObserver):
-    """The smallest and the largest of a batch, averaged over batches: m ← m + c (new − m)."""
+    """Averages the smallest and largest number of each batch over batches: m ← m + c (new − m)."""
 
     def __init__(self, averaging_constant: float = 0.01, dtype: Any = np.uint8, *more: Any, **options: Any):
         if not 0 < averaging_constant <= 1:
-            raise ValueError(f"averaging_constant is above 0 and at most 1, and got {averaging_constant}")
+            raise ValueError(f"averaging_constant must be above 0 and at most 1, got {averaging_constant}")
         super().__init__(dtype, *more, **options)
         self.averaging_constant = averaging_constant
 
@@ -150,11 +150,11 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
 
 class PercentileObserver(MovingAverageMinMaxObserver):
-    """What the middle `percentile` per cent of a batch range over, averaged: a few outliers do not coarsen the rest."""
+    """Averages the range of the middle `percentile` per cent of each batch: a few outliers do not coarsen the rest."""
 
     def __init__(self, percentile: float = 99.9, averaging_constant: float = 0.1, **options: Any):
         if not 0 < percentile <= 100:
-            raise ValueError(f"percentile is above 0 and at most 100, and got {percentile}")
+            raise ValueError(f"percentile must be above 0 and at most 100, got {percentile}")
         super().__init__(averaging_constant, **options)
         self.percentile = percentile
 
@@ -166,7 +166,7 @@ class PercentileObserver(MovingAverageMinMaxObserver):
 
 
 class PerChannelMinMaxObserver(MinMaxObserver):
-    """The smallest and the largest number of each channel, which is an index along ch_axis."""
+    """Records the smallest and largest number of each channel, which is an index along ch_axis."""
 
     _kind = "per_channel"
 

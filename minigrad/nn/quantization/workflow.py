@@ -1,10 +1,10 @@
-"""From a trained model to a small one: after training, in training, or as it runs.
+"""Three ways to quantise a trained model: after training, in training, or while it runs.
 
     prepare(model, qconfig), data, convert(model)        ranges from data, weights as they are
-    prepare_qat(model, qconfig), training, convert       weights learn with the rounding
-    quantize_dynamic(model)                              no data: the range of each input, when it comes
+    prepare_qat(model, qconfig), training, convert       weights trained with the rounding
+    quantize_dynamic(model)                              no data: each input is quantised with its own range
 
-A module with an attribute `qconfig` has that one for itself and what is below; None leaves them in floats.
+An attribute `qconfig` of a module applies to the module and its submodules; None leaves them in floats.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from .layers import (
 
 
 def prepare(model: Module, qconfig: QConfig | None = default_qconfig, inplace: bool = False) -> Any:
-    """The model with its Linear and Conv2d observed: call it on data like what it will see, then convert."""
+    """The model with observed Linear and Conv2d layers: call it on representative data, then convert."""
     return prepared(model, OBSERVED, qconfig, inplace)
 
 
 def prepare_qat(model: Module, qconfig: QConfig | None = default_qat_qconfig, inplace: bool = False) -> Any:
-    """The model with its Linear and Conv2d rounding as they will, gradients passing straight through: train it."""
+    """The model with Linear and Conv2d layers that round as quantisation does. Gradients skip the rounding."""
     return prepared(model, ROUNDED, qconfig, inplace)
 
 
 def prepared(model: Module, kinds: Mapping[type, Any], qconfig: QConfig | None, inplace: bool) -> Any:
     if any(isinstance(part, Observed | Quantized) for part in model.modules()):
-        raise StateError("the model is prepared, or converted, already: prepare the one that computes in floats")
+        raise StateError("the model is already prepared or converted: prepare the one that computes in floats")
 
     def change(path: str, layer: Any, config: Any) -> Any:
         return kinds[type(layer)].from_float(layer, config) if type(layer) in kinds and config else layer
@@ -53,7 +53,7 @@ def prepared(model: Module, kinds: Mapping[type, Any], qconfig: QConfig | None, 
 
 
 def convert(model: Module, inplace: bool = False) -> Any:
-    """The prepared model in integers. Raises StateError if it was not prepared, or a layer has seen no data."""
+    """The prepared model in integers. Raises StateError if it is not prepared, or a layer has seen no data."""
 
     def change(path: str, layer: Any, config: Any) -> Any:
         if not isinstance(layer, Observed):
@@ -64,7 +64,7 @@ def convert(model: Module, inplace: bool = False) -> Any:
     return changed(model, change, None, inplace, "was not prepared: prepare(model), or prepare_qat(model), comes first")
 
 
-SPEC = "what qconfig_spec says of its kind"
+SPEC = "the QConfig in qconfig_spec"
 
 
 def quantize_dynamic(
@@ -73,16 +73,16 @@ def quantize_dynamic(
     dtype: Any = np.int8,
     inplace: bool = False,
 ) -> Any:
-    """The model with its Linear in integers: weights once and for all, each input by the range it has.
+    """The model with its Linear layers in integers: weights quantised once, each input with its own range.
 
-    qconfig_spec    kinds of layers; or those with a QConfig each
+    qconfig_spec    classes of layers to quantise; or a mapping from each to its QConfig
     """
     spec = dict(
         qconfig_spec if isinstance(qconfig_spec, Mapping) else dict.fromkeys(qconfig_spec, default_dynamic_qconfig)
     )
     if np.dtype(dtype) != np.int8 or spec.keys() - QUANTIZED.keys():
         asked = f"{', '.join(kind.__name__ for kind in spec)} in {np.dtype(dtype)}"
-        raise DTypeError(f"quantize_dynamic has Linear and Conv2d in int8, and was asked for {asked}")
+        raise DTypeError(f"quantize_dynamic supports Linear and Conv2d in int8, not {asked}")
 
     def change(path: str, layer: Any, config: Any) -> Any:
         if type(layer) not in spec or config is None:
@@ -94,8 +94,8 @@ def quantize_dynamic(
 
 
 def changed(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bool, otherwise: str) -> Any:
-    """The model, or a copy, with each module changed once, however many names it has."""
-    made: dict[int, tuple[Any, Any]] = {}  # which also keeps what was changed alive, and so its id its own
+    """The model, or a copy, with each module replaced by change(…), once even if it has several names."""
+    made: dict[int, tuple[Any, Any]] = {}  # holds the old modules too, so that no id is used again
 
     def visit(path: str, module: Any, config: Any) -> Any:
         if id(module) not in made:

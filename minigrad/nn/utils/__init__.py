@@ -1,4 +1,4 @@
-"""What training loops need beside layers: clipped gradients, parameters as a vector, pruning, padded sequences."""
+"""Functions for training loops: gradient clipping, parameters as a vector, pruning, padded sequences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tensors = Tensor | Iterable[Tensor]
 def clip_grad_norm_(
     parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
-    """Scale all gradients alike, in place, so that ‖all of them‖ is at most max_norm. Gives the norm they had.
+    """Scale all gradients by one factor, in place, so that their total norm is at most max_norm. Returns the old norm.
 
     Pascanu et al. 2013, “On the difficulty of training recurrent neural networks”, algorithm 1.
     https://arxiv.org/abs/1211.5063
@@ -36,20 +36,20 @@ def clip_grad_norm_(
     if error_if_nonfinite and not total < inf:
         raise RuntimeError(f"the norm of the gradients is {total}, and clipping cannot make it finite")
     scale = max_norm / (total + 1e-6)
-    if not scale >= 1:  # a norm that is no number makes all gradients none, so that it shows
+    if not scale >= 1:  # a NaN norm makes all gradients NaN, which shows the problem
         for g in grads:
             write(g, g.value * scale)
     return Tensor(total)
 
 
 def total_norm(grads: list[Any], norm_type: float) -> Any:
-    """‖(‖g₁‖ₚ, ‖g₂‖ₚ, …)‖ₚ: for p > 0 the norm of all of them as one vector; for 0, how many are not all 0."""
+    """‖(‖g₁‖ₚ, ‖g₂‖ₚ, …)‖ₚ: for p > 0 the norm of all gradients as one vector; for 0, how many are not all 0."""
     with no_grad():
         return stack([g.norm(norm_type).double() for g in grads]).norm(norm_type) if grads else Tensor(0.0)
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
-    """Cut each gradient's elements, in place, to −clip_value … clip_value."""
+    """Clamp the elements of each gradient to −clip_value … clip_value, in place."""
     for g in gradients(parameters):
         if current.mode.builder is None:
             write(g, g.value.clip(-clip_value, clip_value))
@@ -59,7 +59,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
 
 
 def gradients(parameters: Tensors) -> list[Any]:
-    """The gradients there are."""
+    """The gradients of the parameters that have one."""
     each = [parameters] if isinstance(parameters, Tensor) else parameters
     return [p.grad for p in each if p.grad is not None]
 
@@ -75,12 +75,12 @@ def clipped_in_graph(parameters: Tensors, max_norm: float, norm_type: float) -> 
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
-    """All elements of all parameters in a row, differentiably."""
+    """All elements of all parameters as one vector; differentiable."""
     return cat([p.reshape(p.size) for p in parameters])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
-    """Copy a vector's elements into the parameters, in order, unrecorded."""
+    """Copy the elements of a vector into the parameters, in order, without recording it."""
     x, ps = operand(vec).value, list(parameters)
     if x.shape != (sum(p.size for p in ps),):
         raise ShapeError(f"the parameters have {sum(p.size for p in ps)} elements, and the vector is {x.shape}")

@@ -1,8 +1,8 @@
-"""Pruning: some weights are held at 0, by a mask that survives training, saving and copying. Names are PyTorch's.
+"""Pruning: a mask holds some weights at 0, through training, saving and copying. Names are PyTorch's.
 
-`weight` becomes the parameter `weight_orig`, the same object, which an optimiser goes on moving, and the buffer
-`weight_mask`; `layer.weight` is their product, formed whenever it is asked for, in a graph too. Pruned once more, what
-is left is pruned. Of numbers that are equally large, those that come first go.
+`weight` becomes the parameter `weight_orig`, the same object, which the optimiser still updates, and the buffer
+`weight_mask`. `layer.weight` is their product, computed on every access, also in a graph. Pruning again prunes the
+remaining weights. Of equally large numbers, the first are pruned first.
 
 Han et al. 2015, “Learning both Weights and Connections for Efficient Neural Networks”, section 3.
 https://arxiv.org/abs/1506.02626
@@ -26,27 +26,27 @@ from ..module import Module
 from ..tree import dotted
 
 NOTE = (
-    "Zeros are kept and multiplied like other numbers: alone they save neither time nor bytes, and until remove() a "
-    "mask takes as many bytes as its weight. Smaller is a layer with fewer channels, or a compressed file."
+    "Zeros are stored and multiplied like other numbers: alone they save neither time nor bytes, and until remove() a "
+    "mask takes as many bytes as its weight. To save bytes, use fewer channels, or compress the file."
 )
 
 
 class BasePruningMethod:
-    """Says which numbers stay: `compute_mask` gives 1 for those, 0 for the rest.
+    """A rule that selects the numbers to keep: `compute_mask` returns 1 for those, 0 for the rest.
 
-    PRUNING_TYPE    what it is about where some are gone already: 'unstructured', the numbers that are left;
-                    'structured', the channels along `dim` that are; 'global', all
+    PRUNING_TYPE    what compute_mask sees if some are pruned already: 'unstructured', the remaining numbers;
+                    'structured', the remaining channels along `dim`; 'global', everything
     """
 
     PRUNING_TYPE: ClassVar[str] = "global"
     dim: int
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """t    how much each number matters; default_mask    what there is of it: two arrays of one shape"""
-        raise NotImplementedError(f"{type(self).__name__} does not say which numbers stay: write compute_mask")
+        """The new mask, from the importance t of each number and the mask so far, two arrays of one shape."""
+        raise NotImplementedError(f"{type(self).__name__} does not select numbers to keep: define compute_mask")
 
     def of_what_is_left(self, t: Any, mask: Any) -> Any:
-        """The mask, of which this method has taken its part."""
+        """The mask after this method has pruned the numbers that PRUNING_TYPE lets it see."""
         left: Any = mask != 0
         if self.PRUNING_TYPE == "structured":
             dim = channel_axis(mask, self.dim)
@@ -58,16 +58,16 @@ class BasePruningMethod:
         return new
 
     def __call__(self, module: Any, name: str) -> Any:
-        """What stands for the parameter."""
+        """The pruned value of the parameter."""
         return getattr(module, f"{name}_orig") * getattr(module, f"{name}_mask")
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **options: Any) -> Any:
-        """Prune a parameter of a module: first what matters least, by importance_scores or else by size."""
+        """Prune a parameter of a module: the least important numbers first, by importance_scores, or else by size."""
         method, x = cls(*args, **options), prunable(module, name)
         scores, mask = array(x if importance_scores is None else importance_scores), mask_of(module, name)
         if scores.shape != x.shape:
-            raise ShapeError(f"{name} is {x.shape}, and there are importance_scores of {scores.shape}")
+            raise ShapeError(f"importance_scores of {name} must have its shape {x.shape}, got {scores.shape}")
         mask = method.of_what_is_left(scores, mask)
         if name not in methods(module):
             parameter = getattr(module, name)
@@ -91,7 +91,7 @@ class Identity(BasePruningMethod):
 
 
 class RandomUnstructured(BasePruningMethod):
-    """(amount): prunes numbers at random, so many or, if amount is a float, that share. mg.manual_seed says which."""
+    """(amount): prunes random numbers: a count, or, if amount is a float, a fraction. mg.manual_seed seeds them."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -104,23 +104,23 @@ class RandomUnstructured(BasePruningMethod):
         return mask
 
     def units(self, t: Any) -> Any:
-        """What goes or stays as one, along axis 0: a look into t."""
+        """A view of t whose axis 0 counts the units that are pruned as a whole."""
         return t.reshape(-1)
 
     def order(self, units: Any) -> Any:
-        """The places of units in the order in which they go."""
+        """The indices of the units, in the order in which they are pruned."""
         return init.source(None).permutation(len(units))
 
 
 class L1Unstructured(RandomUnstructured):
-    """(amount, importance_scores=None): prunes the smallest numbers, so many or that share."""
+    """(amount, importance_scores=None): prunes the smallest numbers, a count or a fraction of them."""
 
     def order(self, units: Any) -> Any:
         return np.argsort(np.abs(units), kind="stable")
 
 
 class RandomStructured(RandomUnstructured):
-    """(amount, dim): prunes channels at random, which are all numbers at one index along dim."""
+    """(amount, dim): prunes random channels. A channel is all numbers at one index along dim."""
 
     PRUNING_TYPE = "structured"
 
@@ -133,7 +133,7 @@ class RandomStructured(RandomUnstructured):
 
 
 class LnStructured(RandomStructured):
-    """(amount, n, dim, importance_scores=None): prunes the channels of the smallest n-norm, (Σ |x|ⁿ)^(1/n)."""
+    """(amount, n, dim, importance_scores=None): prunes the channels with the smallest n-norm, (Σ |x|ⁿ)^(1/n)."""
 
     def __init__(self, amount: float, n: float, dim: int = -1):
         super().__init__(amount, dim)
@@ -152,18 +152,18 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if self.mask.shape != t.shape:
-            raise ShapeError(f"a mask for {t.shape} has that shape, and got {self.mask.shape}")
+            raise ShapeError(f"a mask for {t.shape} must have that shape, got {self.mask.shape}")
         return default_mask * (self.mask != 0)
 
 
 def function(method: type[BasePruningMethod], name: str) -> Callable[..., Any]:
-    """What applies the method, and gives the module back."""
+    """A function that applies the method to a module and returns the module."""
 
     def pruned(module: Any, name: str, *args: Any, **options: Any) -> Any:
         method.apply(module, name, *args, **options)
         return module
 
-    pruned.__name__, pruned.__doc__ = name, f"{name}(module, name, …), and then {method.__doc__}"
+    pruned.__name__, pruned.__doc__ = name, f"{name}(module, name, …). Further arguments: {method.__doc__}"
     return pruned
 
 
@@ -181,10 +181,10 @@ def global_unstructured(
     importance_scores: Mapping[tuple[Any, str], Any] | None = None,
     **options: Any,
 ) -> None:
-    """Prune several parameters as if they were one, so that layers lose different shares: [(layer, "weight"), …]."""
+    """Prune several parameters as if they were one, so layers lose different fractions: [(layer, "weight"), …]."""
     places, given = list(parameters), importance_scores or {}
     if not places or pruning_method.PRUNING_TYPE != "unstructured":
-        raise ValueError(f"several parameters, and an unstructured method, are wanted: got {places}, {pruning_method}")
+        raise ValueError(f"expected parameters and an unstructured method, got {places} and {pruning_method}")
     scores = [array(given.get(place, prunable(*place))).reshape(-1) for place in places]
     masks = [mask_of(*place) for place in places]
     rows = [mask.reshape(-1) for mask in masks]
@@ -194,7 +194,7 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """The module with its parameter as it was, but for the zeros, which are numbers like others again."""
+    """Make the pruned parameter an ordinary one again, with its zeros, and return the module."""
     if name not in methods(module):
         there = ", ".join(methods(module)) or "nothing"
         raise StateError(f"{name!r} of {type(module).__name__} is not pruned; {there} is")
@@ -208,12 +208,12 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter here or below has a mask."""
+    """Whether the module or a submodule has a pruned parameter."""
     return any(methods(part) for part in module.modules())
 
 
 def sparsity(model: Module) -> Table:
-    """A table of how many numbers of each parameter are 0, and of all."""
+    """A table of the number of zeros in each parameter, and in total."""
     rows: list[tuple[Any, ...]] = []
     for path, part in model.named_modules():
         for name, p in part.named_parameters(recurse=False):
@@ -226,13 +226,13 @@ def sparsity(model: Module) -> Table:
 
 
 def methods(module: Any) -> dict[str, Any]:
-    """Name → how it was pruned last, of a module's own parameters."""
+    """Name → the last pruning method, for each pruned parameter of the module itself."""
     computed: dict[str, Any] = vars(module).get("_computed", {})
     return {name: method for name, method in computed.items() if isinstance(method, BasePruningMethod)}
 
 
 def prunable(module: Any, name: str) -> Any:
-    """The parameter as it is used. Raises StateError where there is none of that name."""
+    """The parameter's value, pruned if it has a mask. Raises StateError if there is no parameter of that name."""
     there = [own(module, name) for name, _ in module.named_parameters(recurse=False)]
     if name not in there:
         raise StateError(
@@ -242,40 +242,40 @@ def prunable(module: Any, name: str) -> Any:
 
 
 def own(module: Any, name: str) -> str:
-    """The name that a parameter of the module has, pruned or not."""
+    """The name of a parameter without the suffix _orig that pruning adds."""
     unpruned = name.removesuffix("_orig")
     return unpruned if unpruned in methods(module) else name
 
 
 def mask_of(module: Any, name: str) -> Any:
-    """The mask so far: ones before the first."""
+    """The current mask; ones if the parameter was never pruned."""
     return array(getattr(module, f"{name}_mask")) if name in methods(module) else np.ones(getattr(module, name).shape)
 
 
 def checked(amount: Any) -> Any:
-    """An amount: so many, if it is a whole number, or a share from 0 to 1."""
+    """A valid amount: a count if it is an integer, else a fraction from 0 to 1."""
     is_number = isinstance(amount, Real) and not isinstance(amount, bool)
     if not is_number or not 0 <= float(amount) <= (inf if isinstance(amount, Integral) else 1):
         error = ValueError if is_number else TypeError
-        raise error(f"amount is a whole number from 0 on, or a share from 0.0 to 1.0, and got {amount!r}")
+        raise error(f"amount must be a whole number from 0 on, or a fraction from 0.0 to 1.0, got {amount!r}")
     return amount
 
 
 def how_many(amount: Any, size: int) -> int:
-    """That of so many. Raises ValueError where there are not as many left."""
+    """How many of `size` units to prune for an amount. Raises ValueError if there are fewer."""
     n = int(amount) if isinstance(amount, Integral) else round(amount * size)
     if n > size:
-        raise ValueError(f"{n} were to be pruned, and {size} are left")
+        raise ValueError(f"cannot prune {n}, because only {size} are left")
     return n
 
 
 def channel_axis(t: Any, dim: int) -> Any:
-    """The axis of channels, counted from the left."""
+    """The axis of the channels as a non-negative number."""
     if t.ndim < 2 or not -t.ndim <= dim < t.ndim:
-        raise AxisError(f"channels are along an axis of a tensor with two axes or more, and got dim={dim} of {t.shape}")
+        raise AxisError(f"channels need a tensor of two or more axes, and dim one of them; got dim={dim} of {t.shape}")
     return dim % t.ndim
 
 
 def array(x: Any) -> Any:
-    """The values, as NumPy has them."""
+    """The values as a NumPy array."""
     return np.array(x.detach().numpy() if isinstance(x, Tensor) else x)

@@ -1,7 +1,7 @@
 """Sequences of different lengths in one array: padded to the longest, or packed.
 
-padded    (T, N, …), or (N, T, …) with batch_first; what follows a sequence's end is padding
-packed    (ΣT, …): first elements of all sequences, then their second ones, …, longest sequence first
+padded    (T, N, …), or (N, T, …) with batch_first; padding follows the end of each sequence
+packed    (ΣT, …): the first elements of all sequences, then the second ones, …, longest sequence first
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class PackedSequence(NamedTuple):
     """Sequences without padding.
 
     data                (ΣT, …)
-    batch_sizes         how many sequences have an element t, for each t
-    sorted_indices      the place each packed sequence had in the batch
-    unsorted_indices    the place each of the batch has among the packed
+    batch_sizes         the number of sequences that have an element t, for each t
+    sorted_indices      for each packed sequence, its index in the batch
+    unsorted_indices    for each sequence of the batch, its index among the packed ones
     """
 
     data: Any
@@ -35,21 +35,21 @@ class PackedSequence(NamedTuple):
 def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """A padded batch, packed.
+    """Pack a padded batch.
 
-    lengths           how many elements of each sequence are its own, one or more
-    enforce_sorted    whether to raise ValueError unless the longest come first
+    lengths           the length of each sequence without padding, one or more
+    enforce_sorted    whether to raise ValueError unless the sequences are sorted, longest first
     """
     x = operand(input)
     x = x.swapaxes(0, 1) if batch_first else x
     T, N = x.shape[:2]  # time, batch
     lengths = np.asarray(lengths)
     if lengths.shape != (N,) or lengths.dtype.kind not in "iu":
-        raise ShapeError(f"lengths are {N} integers, one for each sequence of {x.spec}, and got {lengths!r}")
+        raise ShapeError(f"lengths must be {N} integers, one for each sequence of {x.spec}, got {lengths!r}")
     if N == 0 or not 1 <= lengths.min() <= lengths.max() <= T:
-        raise ValueError(f"lengths are 1 to {T} for {x.spec}, and got {lengths.tolist()}")
+        raise ValueError(f"lengths must be 1 to {T} for {x.spec}, got {lengths.tolist()}")
     if enforce_sorted and (np.diff(lengths) > 0).any():
-        raise ValueError(f"the longest sequence comes first, and got {lengths.tolist()}: pass enforce_sorted=False")
+        raise ValueError(f"the longest sequence must come first, got {lengths.tolist()}: pass enforce_sorted=False")
     order = np.argsort(-lengths.astype(np.int64), kind="stable")
     present = np.arange(int(lengths.max()))[:, None] < lengths[order]
     times, places = np.nonzero(present)
@@ -65,7 +65,7 @@ def packed_lengths(sequence: PackedSequence) -> Any:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Tensor]:
-    """A packed batch, padded, in its first order; and the lengths, an integer tensor (N,)."""
+    """Pad a packed batch, in its original order. Returns it and the lengths, an integer tensor (N,)."""
     x = operand(sequence.data)
     sizes, order = np.array(sequence.batch_sizes), sequence.unsorted_indices
     lengths = packed_lengths(sequence)[order]
@@ -84,9 +84,9 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
-    """Sequences (T₁, …), (T₂, …), … as one batch, padded at their ends, or with padding_side='left' before them."""
+    """Sequences (T₁, …), (T₂, …), … as one batch, padded at the end, or with padding_side='left' at the start."""
     if padding_side not in ("left", "right"):
-        raise ValueError(f"padding_side is left or right, and got {padding_side!r}")
+        raise ValueError(f"padding_side must be left or right, got {padding_side!r}")
     xs = [operand(x) for x in sequences]
     T = max(len(x) for x in xs)
     widths = [(0, T - len(x)) if padding_side == "right" else (T - len(x), 0) for x in xs]
@@ -95,5 +95,5 @@ def pad_sequence(
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (T₁, …), (T₂, …), …, packed."""
+    """Pack sequences (T₁, …), (T₂, …), …"""
     return pack_padded_sequence(pad_sequence(sequences), [len(x) for x in sequences], False, enforce_sorted)

@@ -1,7 +1,7 @@
-"""Networks of the literature, small to read and as their papers have them, without weights. Names: see `__init__.pyi`.
+"""Networks from the literature, in short code, as in their papers, without trained weights. Names: see `__init__.pyi`.
 
-Each is composed of layers of mg.nn, takes `device` and `dtype` as they do, and is as its layers start. To count one
-that is larger than the machine, make it without memory: `with mg.device("meta"): net = mg.zoo.gpt2("xl")`.
+Each consists of layers of mg.nn, takes `device` and `dtype` like them, and starts with their initial values. To count
+the parameters of a network too large for the machine, allocate none: `with mg.device("meta"): net = mg.zoo.gpt("xl")`.
 """
 
 import lazy_loader

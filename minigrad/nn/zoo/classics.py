@@ -1,4 +1,4 @@
-"""Convolutions in a row, and dense layers behind them: AlexNet and VGG."""
+"""Stacked convolutions followed by dense layers: AlexNet and VGG."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ... import nn
 
 
 class AlexNet(nn.Sequential):
-    """Five convolutions and three dense layers, in the form for one machine.
+    """Five convolutions and three dense layers, in the single-machine version.
 
                             parameters    multiply-adds at 224 × 224
         AlexNet()           61,100,840    714 M
@@ -34,10 +34,10 @@ class AlexNet(nn.Sequential):
 
 
 class VGG(nn.Sequential):
-    """Convolutions of 3 × 3 in five stages, each of half the resolution.
+    """Convolutions of 3 × 3 in five stages; each stage halves the resolution.
 
-    depth    layers with a weight, as in table 1 of the paper: 11, 13, 16 or 19
-    width    channels of the first stage, and a 64th of 4096, those of the dense layers
+    depth    number of layers with a weight, as in table 1 of the paper: 11, 13, 16 or 19
+    width    channels of the first stage; dense layers have 64 · width features, 4096 in the paper
 
                     parameters     multiply-adds at 224 × 224
         VGG(11)     132,863,336     7.61 G
@@ -51,7 +51,7 @@ class VGG(nn.Sequential):
     def __init__(self, depth: int = 16, classes: int = 1000, width: int = 64, **where: Any):
         stages = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
         if depth not in stages:
-            raise ValueError(f"VGG has 11, 13, 16 or 19 layers, and {depth} was asked")
+            raise ValueError(f"VGG has 11, 13, 16 or 19 layers, not {depth}")
         layers: list[nn.Module] = []
         channels = 3
         for stage, repeats in enumerate(stages[depth]):

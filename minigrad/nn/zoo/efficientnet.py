@@ -1,9 +1,9 @@
 """EfficientNet: a network that grows in depth, width and resolution together.
 
-Compound scaling, eq. 3 of the paper: with φ times the budget depth is 1.2^φ, width 1.1^φ and resolution 1.15^φ times
-as large, where 1.2 · 1.1² · 1.15² ≈ 2: costs go with depth, and with the squares of the other two.
+Compound scaling, eq. 3 of the paper: a step φ multiplies depth by 1.2^φ, width by 1.1^φ and resolution by 1.15^φ. The
+cost is proportional to depth, width² and resolution², so it grows by (1.2 · 1.1² · 1.15²)^φ ≈ 2^φ.
 
-Its dropping of whole blocks in training (Huang et al. 2016, “Deep Networks with Stochastic Depth”) is left out.
+Stochastic depth, which drops whole blocks in training (Huang et al. 2016), is left out.
 
 Tan & Le 2019, “EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks”, tables 1 and 2.
 https://arxiv.org/abs/1905.11946
@@ -18,7 +18,7 @@ from .mobilenet import InvertedResiduals, rounded
 
 
 class Scale(NamedTuple):
-    """How large a network is, against b0; `resolution` is the pictures' that it is meant for."""
+    """The size of a network: width and depth relative to b0, the image size it is designed for, and its dropout."""
 
     width: float
     depth: float
@@ -53,7 +53,7 @@ class EfficientNet(InvertedResiduals):
 
 
 def efficientnet(name: str = "b0", classes: int = 1000, **where: Any) -> EfficientNet:
-    """The network of that name, b0 to b7."""
+    """The network with this name, b0 to b7."""
     if name not in SCALES:
-        raise ValueError(f"EfficientNets are b0 to b7, and {name!r} was asked; EfficientNet(Scale(…)) is any other")
+        raise ValueError(f"EfficientNets are b0 to b7, not {name!r}; EfficientNet(Scale(…)) makes any other")
     return EfficientNet(SCALES[name], classes, **where)

@@ -1,10 +1,10 @@
-"""Networks for phones: a convolution taken apart into one over places, channel by channel, and one over channels.
+"""Networks for phones. They split a convolution into a depthwise one, for each channel, and a pointwise one, of 1 × 1.
 
-A convolution of k × k from C to O channels costs C · O · k² multiply-adds for each place. Taken apart it costs C · k²
-for the places and C · O for the channels: 1/O + 1/k² as many. Two numbers make a network smaller:
+A convolution of k × k from C to O channels costs C · O · k² multiply-adds for each place. The depthwise part costs
+C · k² and the pointwise part C · O, together 1/O + 1/k² as many. Two numbers make a network smaller:
 
-    width multiplier α         channels are α times as many     costs go with α², nearly
-    resolution multiplier ρ    the picture is ρ times as wide   costs go with ρ², parameters stay
+    width multiplier α         α times as many channels       costs fall nearly with α²
+    resolution multiplier ρ    the image is ρ times as wide   costs fall with ρ², parameters stay
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .resnet import conv
 
 
 class MobileNetV1(nn.Sequential):
-    """Depthwise-separable convolutions, one behind the other.
+    """A stack of depthwise-separable convolutions.
 
-    width    α. The resolution multiplier ρ is the size of the picture: 224 ρ
+    width    α. The resolution multiplier ρ is set by the size of the image: 224 ρ
 
         Tables 6 and 7 of the paper: multiply-adds and parameters in millions
         α = 1       569    4.2         224 × 224    569
@@ -42,7 +42,7 @@ class MobileNetV1(nn.Sequential):
 
 
 class Squeezed(nn.Module):
-    """Each channel weighed by what all of them are on the whole picture, read through a few.
+    """Squeeze and excitation: weights each channel by a small network that reads the means of all channels.
 
     Hu et al. 2017, “Squeeze-and-Excitation Networks”, eq. 2 to 4. https://arxiv.org/abs/1709.01507
     """
@@ -56,7 +56,7 @@ class Squeezed(nn.Module):
 
 
 class InvertedResidual(nn.Module):
-    """To more channels, over places, and back to few, without a relu there: it would lose what so few channels hold."""
+    """Expands the channels, convolves depthwise, and projects to few channels, without a relu, which loses data."""
 
     def __init__(
         self, channels: int, out: int, kernel: int, stride: int, expansion: int, relu: Any, squeezed: bool, **where: Any
@@ -73,12 +73,12 @@ class InvertedResidual(nn.Module):
 
 
 class InvertedResiduals(nn.Sequential):
-    """A convolution, stages of inverted residuals as a table says, a convolution of 1 × 1, and a dense layer.
+    """A convolution, stages of inverted residuals from a table, a convolution of 1 × 1, and a dense layer.
 
-    table           of each stage: expansion, kernel, stride of the first block, channels, blocks
-    squeezed        whether channels are weighed
-    width, depth    so many times the channels, in eighths, and the blocks
-    last            channels behind the last stage
+    table           for each stage: expansion, kernel, stride of the first block, channels, blocks
+    squeezed        whether blocks have squeeze and excitation
+    width, depth    factors for the channels, which are rounded to multiples of 8, and for the blocks
+    last            channels after the last stage
     """
 
     table: ClassVar[tuple[tuple[int, int, int, int, int], ...]]
@@ -99,9 +99,9 @@ class InvertedResiduals(nn.Sequential):
 
 
 class MobileNetV2(InvertedResiduals):
-    """Inverted residuals: between blocks there are few channels, and inside them many.
+    """Inverted residuals: few channels between blocks, many inside them.
 
-    width    α, of which numbers of channels are rounded to eighths
+    width    α; numbers of channels are rounded to multiples of 8
 
                                  parameters    multiply-adds at 224 × 224
         MobileNetV2()            3,504,872     300 M
@@ -121,6 +121,6 @@ class MobileNetV2(InvertedResiduals):
 
 
 def rounded(channels: float) -> int:
-    """To a multiple of 8, and not to less than nine tenths."""
+    """The nearest multiple of 8, or the next one if that is below nine tenths of `channels`."""
     near = max(8, int(channels + 4) // 8 * 8)
     return near if near >= 0.9 * channels else near + 8

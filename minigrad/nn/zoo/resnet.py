@@ -1,4 +1,4 @@
-"""Residual networks: each block adds to what it is given.
+"""Residual networks: each block adds to its input.
 
                         parameters    multiply-adds at 224 × 224
         resnet(18)      11,689,512     1.814 G
@@ -7,8 +7,8 @@
         resnet(101)     44,549,160     7.801 G
         resnet(152)     60,192,808    11.514 G
 
-The paper's table 1 has 3.8 G for 50 layers: there the first convolution of a block has its stride, here the second, of
-3 × 3, as in Goyal et al. 2017, §5.1, and ever since. https://arxiv.org/abs/1706.02677
+The paper's table 1 has 3.8 G for 50 layers: its blocks have the stride in the first convolution. Here it is in the
+second, of 3 × 3, as in Goyal et al. 2017, §5.1, and in later code. https://arxiv.org/abs/1706.02677
 
 He et al. 2015, “Deep Residual Learning for Image Recognition”, fig. 5 and table 1. https://arxiv.org/abs/1512.03385
 """
@@ -19,19 +19,19 @@ from typing import Any
 
 from ... import nn
 
-Convolution = tuple[int, int, int]  # channels that it gives, kernel, stride
+Convolution = tuple[int, int, int]  # output channels, kernel, stride
 
 
 def conv(channels: int, out: int, kernel: int = 1, stride: int = 1, groups: int = 1, **where: Any) -> list[nn.Module]:
-    """A convolution, and batch normalisation of what it gives."""
+    """A convolution and a batch normalisation."""
     layer = nn.Conv2d(channels, out, kernel, stride, kernel // 2, groups=groups, bias=False, **where)
     return [layer, nn.BatchNorm2d(out, **where)]
 
 
 class ResidualBlock(nn.Module):
-    """y = relu(x + f(x)); where the shape changes, x passes a convolution of 1 × 1.
+    """y = relu(x + f(x)). If f changes the shape, x passes through a convolution of 1 × 1.
 
-    convolutions    of f, with a relu between two
+    convolutions    the convolutions of f, with a relu between each two
     """
 
     def __init__(self, channels: int, *convolutions: Convolution, **where: Any):
@@ -49,21 +49,21 @@ class ResidualBlock(nn.Module):
 
 
 def plain(width: int, stride: int) -> tuple[Convolution, ...]:
-    """3 × 3 twice."""
+    """Two convolutions of 3 × 3."""
     return (width, 3, stride), (width, 3, 1)
 
 
 def bottleneck(width: int, stride: int) -> tuple[Convolution, ...]:
-    """3 × 3 through fewer channels, with 1 × 1 before it, and behind it to four times as many."""
+    """1 × 1 to fewer channels, 3 × 3, and 1 × 1 to four times as many."""
     return (width, 1, 1), (width, 3, stride), (4 * width, 1, 1)
 
 
 class ResNet(nn.Module):
-    """A stem, stages of blocks, each of half the resolution and twice the channels, and a dense layer.
+    """A stem, stages of blocks, and a dense layer. Each stage halves the resolution and doubles the channels.
 
-    f          of each block: plain or bottleneck
-    repeats    blocks of each stage
-    width      channels of the first
+    f          the kind of block: plain or bottleneck
+    repeats    the number of blocks of each stage
+    width      the channels of the first stage
     """
 
     def __init__(self, f: Any, repeats: tuple[int, ...], classes: int = 1000, width: int = 64, **where: Any):
@@ -87,7 +87,7 @@ REPEATS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23,
 
 
 def resnet(depth: int, classes: int = 1000, width: int = 64, **where: Any) -> ResNet:
-    """The network of so many layers with a weight: 18, 34, 50, 101 or 152."""
+    """The network with `depth` layers with a weight: 18, 34, 50, 101 or 152."""
     if depth not in REPEATS:
-        raise ValueError(f"a residual network of the paper has {', '.join(map(str, REPEATS))} layers, and not {depth}")
+        raise ValueError(f"residual networks of the paper have {', '.join(map(str, REPEATS))} layers, not {depth}")
     return ResNet(plain if depth < 50 else bottleneck, REPEATS[depth], classes, width, **where)

@@ -1,4 +1,4 @@
-"""Transformers for text: BERT, which sees both sides of each token, and GPT, which sees those before it."""
+"""Transformers for text: in BERT each token attends to all others, in GPT only to those before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .. import functional
 
 
 class Size(NamedTuple):
-    """Layers, heads of each, and channels of a token."""
+    """The number of layers, of heads in each, and of channels of a token."""
 
     layers: int
     heads: int
@@ -28,7 +28,7 @@ GPTS = {
 
 
 class BERT(nn.Module):
-    """Tokens (N, T) → what each is in its sentence (N, T, C), and the sentence (N, C), read off its first token.
+    """Tokens (N, T) → an encoding of each token in context (N, T, C), and of the sentence, from its first token (N, C).
 
     Devlin et al. 2018, “BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding”, §3.
     https://arxiv.org/abs/1810.04805
@@ -37,7 +37,7 @@ class BERT(nn.Module):
     def __init__(self, size: Size, vocabulary: int = 30522, positions: int = 512, **where: Any):
         C = size.channels
         self.token, self.position = nn.Embedding(vocabulary, C, **where), nn.Embedding(positions, C, **where)
-        self.segment = nn.Embedding(2, C, **where)  # of two sentences, the first or the second
+        self.segment = nn.Embedding(2, C, **where)  # whether a token is in the first or the second sentence
         self.norm, self.dropout = nn.LayerNorm(C, 1e-12, **where), nn.Dropout(0.1)
         options: dict[str, Any] = {"activation": "gelu", "layer_norm_eps": 1e-12, "batch_first": True, **where}
         layers = (nn.TransformerEncoderLayer(C, size.heads, 4 * C, **options) for _ in range(size.layers))
@@ -54,7 +54,7 @@ class BERT(nn.Module):
 
 
 def bert(name: str = "base", **where: Any) -> BERT:
-    """BERT of that name, with the pooler and without a head.
+    """The BERT with this name, with the pooler and without a head.
 
                 parameters
     base        109,482,240
@@ -64,7 +64,7 @@ def bert(name: str = "base", **where: Any) -> BERT:
 
 
 class CausalSelfAttention(nn.Module):
-    """Each token looks at itself and those before it."""
+    """Attention of each token to itself and those before it."""
 
     def __init__(self, channels: int, heads: int, dropout: float, **where: Any):
         self.heads, self.dropout = heads, dropout
@@ -78,7 +78,7 @@ class CausalSelfAttention(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """x + attention(norm(x)), and the same with a network."""
+    """x ← x + attention(norm(x)), then x ← x + mlp(norm(x))."""
 
     def __init__(self, channels: int, heads: int, dropout: float, **where: Any):
         self.norm1, self.norm2 = nn.LayerNorm(channels, **where), nn.LayerNorm(channels, **where)
@@ -93,7 +93,7 @@ class TransformerBlock(nn.Module):
 
 
 class GPT(nn.Module):
-    """Tokens (N, T) → scores of the token that comes next (N, T, vocabulary). The last layer is the table of tokens.
+    """Tokens (N, T) → scores of the next token (N, T, vocabulary). The last layer shares the weight of the embedding.
 
     Radford et al. 2019, “Language Models are Unsupervised Multitask Learners”, §2.3.
     """
@@ -104,7 +104,7 @@ class GPT(nn.Module):
         self.drop = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(TransformerBlock(C, size.heads, dropout, **where) for _ in range(size.layers))
         self.norm = nn.LayerNorm(C, **where)
-        for table in (self.token, self.position):  # rows of length 1: as a last layer, too, scores begin near N(0, 1)
+        for table in (self.token, self.position):  # rows of norm about 1, so initial scores are near N(0, 1)
             nn.init.normal_(table.weight, std=C**-0.5)
 
     def forward(self, tokens: Any) -> Any:
@@ -115,7 +115,7 @@ class GPT(nn.Module):
 
 
 def gpt(name: str = "small", **where: Any) -> GPT:
-    """GPT-2 of that name; and GPT-3 of 175 billion parameters, with dense attention, where its every other is banded.
+    """The GPT-2 with this name; or GPT-3, "175b", with dense attention in every layer: in the paper half are banded.
 
                     parameters
         small           124,439,808
@@ -132,13 +132,13 @@ def gpt(name: str = "small", **where: Any) -> GPT:
 
 def sized(sizes: dict[str, Size], name: str) -> Size:
     if name not in sizes:
-        raise ValueError(f"the sizes are {', '.join(sizes)}, and {name!r} was asked; Size(…) is of any other")
+        raise ValueError(f"the sizes are {', '.join(sizes)}, not {name!r}; Size(…) makes any other")
     return sizes[name]
 
 
 def length(tokens: Any, position: nn.Embedding) -> int:
-    """How many tokens there are. Raises ShapeError where there are more than positions."""
+    """The number of tokens. Raises ShapeError if there are more than positions."""
     T: int = tokens.shape[-1]
     if position.num_embeddings < T:
-        raise ShapeError(f"there are {position.num_embeddings} positions, and {T} tokens came: cut them")
+        raise ShapeError(f"there are {position.num_embeddings} positions, and got {T} tokens: cut the text")
     return T

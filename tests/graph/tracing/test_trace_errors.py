@@ -108,7 +108,7 @@ def test_the_ways_out_do_in_a_trace_what_they_do_eagerly(change):
 
 
 def test_a_parameter_of_a_symbol_is_refused_with_the_way_out():
-    with pytest.raises(GraphError, match=r"a Parameter is made of numbers, and this f64\[2, 3\] has none"):
+    with pytest.raises(GraphError, match=r"a Parameter needs a value, and this f64\[2, 3\] has none"):
         mg.function(lambda x: mg.nn.Parameter(x * 2))(X)
 
 
