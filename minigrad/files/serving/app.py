@@ -1,7 +1,7 @@
-"""The server: paths, limits, and what is said when a request cannot be answered. docs/serving.md has a table of paths.
+"""The application: paths, limits, and error answers. docs/serving.md has a table of the paths.
 
-Reading and waiting are of one event loop; each model runs in a thread of its own, and long JSON is parsed and written
-in another process.
+One event loop reads requests and waits; each model runs in its own thread, and another process parses and writes long
+JSON.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .model import Arrays, Refusal
 from .repository import Repository, Version
 
 PAGE = Path(__file__).with_name("page.html")
-PIECE = 1 << 16  # bytes of an answer that are given at once to a client that may be slow
+PIECE = 1 << 16  # bytes of an answer sent at a time, since a client may be slow
 OWN_ONLY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"
 )
@@ -50,11 +50,11 @@ OWN_ONLY = (
 def app(
     repository: Repository, poll: float = 1.0, shown: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
 ) -> Starlette:
-    """The application, of ASGI.
+    """The ASGI application.
 
-    poll     s between two looks at the disk
-    shown    the page at /, a file of HTML
-    hosts    the names that requests may call it by
+    poll     seconds between two checks of the disk
+    shown    the HTML file served at /
+    hosts    host names that requests may use for this server
     """
 
     @asynccontextmanager
@@ -98,12 +98,12 @@ def app(
         exception_handlers={Refusal: handle_error, HTTPException: handle_error},
         middleware=[Middleware(UnreadBodies), Middleware(AllowedHosts, hosts)],
     )
-    server.router.redirect_slashes = False  # a redirect would say again what the request calls this server
+    server.router.redirect_slashes = False  # a redirect would echo the request's Host header
     return server
 
 
 class InferenceRoute(Route):
-    """Takes every method, and refuses all but POST: GET must not look for a model that is called `net:predict`."""
+    """Matches every method and refuses all but POST, so that GET does not look for a model named `net:predict`."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, more = super().matches(scope)
@@ -112,9 +112,9 @@ class InferenceRoute(Route):
 
 @dataclass(frozen=True)
 class Inference:
-    """Requests to a model.
+    """Answers requests to a model.
 
-    protocol    v1 or v2: what they call `inputs` and `answer`
+    protocol    the module v1 or v2, with its functions `inputs`, `wishes` and `answer`
     """
 
     repository: Repository
@@ -127,12 +127,12 @@ class Inference:
             await response(scope, receive, send)
 
     async def infer(self, request: Request, share: Share) -> Response:
-        """One request, from its first byte to its answer, counted."""
+        """Answer one request, from its first byte on, and count it."""
         begun, name, status = perf_counter(), request.path_params["name"], 500
         limits = self.repository.limits
         try:
             body = await within(limits.seconds, read_body(request, limits.body, share), 408, "the request was read")
-            # A version that is exchanged from here on answers what it was sent.
+            # If this version is replaced from here on, it still answers the requests it has.
             version = self.repository.version(name, request.path_params.get("number"))
             with version.batcher.stay_open():
                 read = self.read(body, request, version)
@@ -156,7 +156,7 @@ class Inference:
             self.repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
 
     async def read(self, body: Body, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
-        """What a body says of its answer, and the inputs in it."""
+        """The request's wishes for its answer, and its inputs."""
         model, sent = version.batcher.model, sent_type(request.headers)
         if sent in BINARY:
             return {}, model.fitting(BINARY[sent][0](body, model))
@@ -168,9 +168,9 @@ class Inference:
     async def write(
         self, request: Request, said: dict[str, Any], version: Version, outputs: Arrays, length: int
     ) -> tuple[bytes, str, dict[str, str]]:
-        """The bytes of an answer, their type and headers. Elements that are wanted as bytes stand behind the JSON.
+        """The bytes of an answer, their type and headers. Elements requested as bytes follow the JSON.
 
-        length    of the JSON of the request, of which an error may say something
+        length    of the request's JSON, which the answer's may repeat in an error
         """
         kind = wanted_type(request.headers.get("accept", ""), sent_type(request.headers))
         if kind in BINARY:
@@ -185,7 +185,7 @@ class Inference:
 
 
 def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Response:
-    """An answer that is given piece by piece, as its client reads it; until then it counts as memory that is held."""
+    """An answer sent in pieces as the client reads it; until the end its bytes count against the memory budget."""
     share.hold(len(body))
     if len(body) <= PIECE:
         return Response(body, 200, headers, kind)
@@ -198,13 +198,13 @@ def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Sh
 
 
 async def read_body(request: Request, most: int, share: Share) -> Body:
-    """The body of a request, refused as soon as it is too long, or packed."""
+    """Read a request's body. Raises Refusal as soon as it is too long, or if it is compressed."""
     for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
         said = ", ".join(request.headers.getlist(name)).lower()
         if said not in ("", known):
-            raise Refusal(f"{name} {said[:40]} is not read here: send the body as it is, without packing it", status)
+            raise Refusal(f"{name} {said[:40]} is not supported: send the body uncompressed", status)
     body, announced = bytearray(), request.headers.get("content-length", "0")
-    too_long = Refusal(f"a request has at most {most} bytes, and this one has more", 413)
+    too_long = Refusal(f"a request may have at most {most} bytes, and this one has more", 413)
     if announced.isdecimal() and int(announced) > most:
         raise too_long
     try:
@@ -223,7 +223,7 @@ async def within(seconds: float, answer: Awaitable[Any], status: int, what: str)
         async with asyncio.timeout(seconds):
             return await answer
     except TimeoutError:
-        raise Refusal(f"{seconds:g} s went by before {what}", status) from None
+        raise Refusal(f"{seconds:g} s passed before {what}", status) from None
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
@@ -236,7 +236,7 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
 
 def way_out(request: Request, error: HTTPException) -> str:
-    """What is wrong with a path or a method, and what to do."""
+    """An error message for a wrong path or method that says what to do."""
     asked, found, detail = f"{request.method} {request.url.path[:80]}", request.scope.get("endpoint"), error.detail
     if error.headers and "Allow" in error.headers:
         detail = f"it takes {error.headers['Allow']}" + (found.protocol.EXAMPLE if isinstance(found, Inference) else "")

@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus, by its own library, which JupyterLab brings along.
+"""A server's metrics for Prometheus, by its client library, which JupyterLab installs too.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -26,7 +26,7 @@ HISTOGRAMS = {
 
 
 class Metrics:
-    """Counters and histograms of one server, each a series for each model and what else it is labelled with."""
+    """Counters and histograms of one server, with one series per model and other label."""
 
     def __init__(self) -> None:
         self.registry, kinds = CollectorRegistry(), dict[str, Any]()
@@ -34,7 +34,7 @@ class Metrics:
             kinds[name] = Counter(name, about, ["model", by], registry=self.registry)
         for name, (about, limits) in HISTOGRAMS.items():
             kinds[name] = Histogram(name, about, ["model"], registry=self.registry, buckets=limits)
-        self.series = cache(lambda name, **labels: kinds[name].labels(**labels))  # a look-up takes as long as counting
+        self.series = cache(lambda name, **labels: kinds[name].labels(**labels))  # a look-up costs as much as counting
 
     def count(self, name: str, **labels: str) -> None:
         self.series(name, **labels).inc()
