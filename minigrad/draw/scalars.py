@@ -14,7 +14,7 @@ from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
 from .words import counted, number
 
 # The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
-# itself stores numbers only; a test compares these words with its numbers.
+# stores only numbers; a test compares these formulas with them.
 RULES: dict[str, tuple[str, ...]] = {
     "+": ("1", "1"),
     "−": ("1", "−1"),
@@ -27,11 +27,11 @@ RULES: dict[str, tuple[str, ...]] = {
     "relu": ("1 if {a} > 0 else 0",),
 }
 POWER = re.compile(r"\^(-?[\d.]+(?:e[+-]?\d+)?)")
-GROUPS = 10  # of a graph that is too large to be drawn value by value
+GROUPS = 10  # into which a graph is split that is too large to be drawn value by value
 
 
 def rules(op: str) -> tuple[str, ...]:
-    """The local derivatives of an operation, one for each operand; () for a leaf, or where we have no words."""
+    """The local derivatives of an operation, one for each operand; () for a leaf or an unknown operation."""
     power = POWER.fullmatch(op)
     if power is not None:
         p = float(power[1])
@@ -41,9 +41,9 @@ def rules(op: str) -> tuple[str, ...]:
 
 
 def picture_of_values(ys: Sequence[Value], namespace: Mapping[str, object], most: int | None = None) -> Picture:
-    """The graph that some values came from; of more than `most` values, in groups.
+    """The picture of the graph behind some values; a graph of more than `most` values is drawn in groups.
 
-    Gradients are unknown until some backward() has left a number in it.
+    Gradients are unknown until a backward() has set one that is not 0.
     """
     order = [*dict.fromkeys(v for y in ys for v in history(y))]
     if most is not None and len(order) > most:
@@ -75,7 +75,7 @@ def arrows_of(uses: Iterable[tuple[str, str]]) -> tuple[Arrow, ...]:
 
 
 def picture_in_groups(order: Sequence[Value], ys: Sequence[Value], namespace: Mapping[str, object]) -> Picture:
-    """A graph as runs of its values, in their order, between the leaves and the results."""
+    """The picture of a large graph: its leaves, groups of consecutive values, and the results."""
     read = {parent for v in order for parent, _ in v.parents}
     ends = [y for y in dict.fromkeys(ys) if y not in read]
     inner = [v for v in order if v not in ends]
@@ -100,7 +100,7 @@ def picture_in_groups(order: Sequence[Value], ys: Sequence[Value], namespace: Ma
 
 
 def cuts(computed: Sequence[Value], ends: Sequence[Value]) -> list[int]:
-    """Where to cut for GROUPS of about one size: where the fewest values are on their way to what comes later."""
+    """Where to cut into GROUPS of similar size: near each even cut, where the fewest values are used later."""
     place = {v: i for i, v in enumerate(computed)}
     last = {parent: i for i, v in enumerate([*computed, *ends]) for parent, _ in v.parents if parent in place}
     changes = [1] * len(computed) + [0] * len(ends)
@@ -114,7 +114,7 @@ def cuts(computed: Sequence[Value], ends: Sequence[Value]) -> list[int]:
 
 
 def reads_of(v: Value, constants: set[Value]) -> list[Value]:
-    """The values that the derivative of v's operation mentions, towards those operands that are no constants."""
+    """The values that the derivatives of v's operation with respect to its operands read, without constants."""
     operands = [parent for parent, _ in v.parents]
     words = "".join(rule for rule, x in zip(rules(v.op), operands, strict=False) if x not in constants)
     slots = {"{a}": operands[:1], "{b}": operands[1:2], "{y}": [v]}
@@ -139,7 +139,7 @@ def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
         operands = [box[parent].called for parent, _ in v.parents]
         symbols = dict(zip("ab", operands, strict=False), y=box[v].called)
         words = [rule.format(**symbols) for rule in rules(v.op)]
-        if len(words) != len(operands):  # an operation of the learner's own, which we have no words for
+        if len(words) != len(operands):  # the learner's own operation, whose rule we do not know
             words = [""] * len(operands)
         for arrow, (parent, slope), rule in zip(picture.arrows_into[box[v].id], v.parents, words, strict=True):
             if parent in constants:
