@@ -35,16 +35,18 @@ def listing_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) 
         return listing_of_session_graph(x, namespace)
     if isinstance(x, Graph):
         return listing_of_nodes([y for y in x.outputs if y is not None], namespace, given=x.inputs)
-    several = list(x) if isinstance(x, list | tuple) else [x]
-    tensors = [y for y in several if isinstance(y, Tensor)]
-    symbols = [y for y in several if isinstance(y, Symbol)]
-    if tensors and len(tensors) == len(several):
-        return listing_of_tensors(tensors, namespace)
-    if symbols and len(symbols) == len(several):
-        return listing_of_nodes([y.node for y in symbols], namespace)
+    return listing_of_several(list(x) if isinstance(x, list | tuple) else [x], x, namespace)
+
+
+def listing_of_several(xs: list[Any], given: object, namespace: Mapping[str, object]) -> Listing:
+    """The listing of Tensors, or of symbols, that are drawn together. `given` is what the user passed."""
+    if xs and all(isinstance(y, Tensor) for y in xs):
+        return listing_of_tensors(xs, namespace)
+    if xs and all(isinstance(y, Symbol) for y in xs):
+        return listing_of_nodes([y.node for y in xs], namespace)
     raise TypeError(
-        f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {x!r} of type "
-        f"{type(x).__name__} has no graph"
+        f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {given!r} of type "
+        f"{type(given).__name__} has no graph"
     )
 
 
@@ -68,13 +70,11 @@ def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[st
 def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The graph of a traced function; with arguments, by tracing it again while watching the modules it uses."""
     if not args:
-        graph = only_trace(f).graph
-        listing = listing_of_nodes([y for y in graph.outputs if y is not None], namespace)
+        listing = listing_of_nodes([y for y in only_trace(f).graph.outputs if y is not None], namespace)
     else:
         calls = Calls(modules_of(f.python_function))
-        again = TracedFunction(f.python_function, f.input_signature, f.autograph)
         with calls.watched():
-            trace = again.trace_for(*args)
+            trace = TracedFunction(f.python_function, f.input_signature, f.autograph).trace_for(*args)
         outputs = [y for y in trace.graph.outputs if y is not None]
         own = dict(zip(trace.graph.inputs, trace.names, strict=True))
         listing = listing_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given], own)

@@ -25,7 +25,7 @@ from .listing import Entry, Listing, Path, Scope, entries_of
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
-from .scalars import reads_of
+from .scalars import kind_of_value, reads_of, value_names
 from .subgraphs import Opened
 from .tensors import described, read_by, values_of
 from .words import listed, number, shorten
@@ -228,16 +228,14 @@ def called(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
 def listing_of_value(y: Value, namespace: Mapping[str, object]) -> Listing:
     """The graph of a Value."""
     order = values_before(y)
-    names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
-    constants: set[Value] = {v for v in order if isinstance(v, Constant)}
-    kept = {x for v in order for x in reads_of(v, constants)}
+    names = value_names(namespace)
+    kept = {x for v in order for x in reads_of(v)}
 
     def entry(v: Value) -> Entry:
         bad = {"nan": "1 NaN", "inf": "1 inf"}.get(str(abs(v.data)), "")
-        kind = "op" if v.parents else "constant" if v in constants else "leaf"
-        name = "" if v in constants else names.get(v, "")
+        name = "" if isinstance(v, Constant) else names.get(v, "")
         path = () if v.parents or v is y else None
-        return Entry(kind, v.op, name, "", v, None, v in kept, number(v.data), bad, path=path)
+        return Entry(kind_of_value(v), v.op, name, "", v, None, v in kept, number(v.data), bad, path=path)
 
     ops = [v for v in order if v.parents] or [y]
     entries = entries_of(ops, lambda v: [parent for parent, _ in v.parents], lambda v: isinstance(v, Constant), entry)

@@ -46,13 +46,8 @@ from .writer import PARAMETERS, NodeWriter, typed
 
 IR_VERSION = 10  # released with opset 21: engines refuse files newer than themselves
 OPSETS = range(20, 25)  # that the spellings are written for
-FAILURES = (
-    NotImplementedError,
-    TypeError,
-    AttributeError,
-    ValueError,
-    IndexError,
-)  # that a forward may raise when it needs elements
+# What a forward may raise when it needs elements.
+FAILURES = (NotImplementedError, TypeError, AttributeError, ValueError, IndexError)
 
 
 def export(
@@ -148,31 +143,14 @@ def parameter_names(func: Any) -> dict[int, str]:
 def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], output_names: Any, opset: int) -> Any:
     """Build the ONNX model of a trace."""
     g = Exporting(NodeWriter(names))
-    given = []
-    for name, node in zip(names, trace.graph.inputs):
-        given.append(NamedArray(g, name, node.spec.shape, node.spec.dtype))
-        for axis, n in enumerate(node.spec.shape):
+    given = [NamedArray(g, name, x.spec.shape, x.spec.dtype) for name, x in zip(names, trace.graph.inputs)]
+    for x in given:
+        for axis, n in enumerate(x.shape):
             if is_unknown(n):
-                g.lengths.setdefault(str(n), (name, axis))
+                g.lengths.setdefault(str(n), (x.name, axis))
     inputs = [typed(x.name, x.dtype, x.shape) for x in given]
-    learned = []
-    for name, tensor in zip(trace.names[trace.given :], trace.captured):
-        array = np.asarray(tensor.value)
-        name = g.writer.constant(array, called.get(id(tensor), name))
-        given.append(NamedArray(g, name, array.shape, array.dtype))
-        learned += [name] if tensor.requires_grad else []
-    results = g.run(trace.graph, given)
-    ys = [found(g, place, results, given) for place in trace.places]
-    if not ys:
-        raise GraphError("an ONNX graph must return a tensor, but the function returns none: return its results")
-    own = [f"output_{i}" if i else "output" for i in range(len(ys))]
-    if isinstance(trace.template, dict):
-        own = [identifier(path) for path in paths(trace.template, "")]
-    said = said_names("output_names", output_names, own)
-    for i, name in enumerate(said):
-        said[i] = g.writer.fresh(name)
-        g.writer.nodes.append(helper.make_node("Identity", [ys[i].name], [said[i]]))
-    outputs = [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
+    captured, learned = write_captured(g, trace, called)
+    outputs = write_results(g, trace, given + captured, output_names)
     graph = helper.make_graph(g.writer.nodes, "minigrad", inputs, outputs, list(g.writer.constants.values()))
     g.writer.constants, g.writer.nodes = {}, []
     opsets = [helper.make_opsetid("", opset)]
@@ -185,6 +163,31 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
         )
         warnings.warn(f"{why}: export net.float(), with arguments in float32", stacklevel=3)
     return model
+
+
+def write_captured(g: Exporting, trace: Trace, called: Mapping[int, str]) -> tuple[list[NamedArray], list[str]]:
+    """Write the captured tensors as initializers; returns them, and the names of the trainable ones."""
+    arrays, learned = [], []
+    for name, tensor in zip(trace.names[trace.given :], trace.captured):
+        array = np.asarray(tensor.value)
+        name = g.writer.constant(array, called.get(id(tensor), name))
+        arrays.append(NamedArray(g, name, array.shape, array.dtype))
+        learned += [name] if tensor.requires_grad else []
+    return arrays, learned
+
+
+def write_results(g: Exporting, trace: Trace, given: Sequence[NamedArray], output_names: Any) -> list[Any]:
+    """Write the nodes of the trace and name its results; returns the declarations of the outputs."""
+    results = g.run(trace.graph, given)
+    ys = [found(g, place, results, given) for place in trace.places]
+    if not ys:
+        raise GraphError("an ONNX graph must return a tensor, but the function returns none: return its results")
+    own = [f"output_{i}" if i else "output" for i in range(len(ys))]
+    if isinstance(trace.template, dict):
+        own = [identifier(path) for path in paths(trace.template, "")]
+    said = [g.writer.fresh(name) for name in said_names("output_names", output_names, own)]
+    g.writer.nodes += [helper.make_node("Identity", [y.name], [name]) for name, y in zip(said, ys)]
+    return [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
 
 
 def checked(model: Any, places: Mapping[str, Any]) -> None:
@@ -245,19 +248,16 @@ class Exporting(OnnxNumPy):
                     return spelling(self, op, *xs)
             if hasattr(op, "decomposed"):
                 return self.run(*parts(op, xs))[0]
-            y = op.forward(
-                copy(self), *xs
-            )  # a copy: forwards cache tables by array module, and here such a table consists of this op's nodes
+            # A copy: forwards cache tables by array module, and here such a table consists of this op's nodes.
+            y = op.forward(copy(self), *xs)
             return y if isinstance(y, tuple) else self.lifted(y).as_it_is()
         except (Unrecordable, MinigradError, *FAILURES) as reason:
             place = getattr(node, "place", None)
             where = f" ({place})" if place else ""
             open_ = [n for x in xs for n in getattr(x, "shape", ()) if is_unknown(n)]
-            why = (
-                f"it needs the length {open_[0]}, which is known only at run time"
-                if open_ and isinstance(reason, FAILURES)
-                else reason
-            )
+            why: Any = reason
+            if open_ and isinstance(reason, FAILURES):
+                why = f"it needs the length {open_[0]}, which is known only at run time"
             raise GraphError(f"{op}{where} cannot be written in ONNX: {why}") from reason
 
 

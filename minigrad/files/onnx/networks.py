@@ -152,10 +152,8 @@ READINGS |= {
 def batch_norm(x: Any, scale: Any, shift: Any, mean: Any, var: Any, epsilon: float = 1e-5, momentum: float = 0.9,
                training_mode: int = 0, is_test: int = 0, outputs: int = 1, version: int = 14,
                **old: Any) -> Any:  # fmt: skip
-    wanted(
-        old.get("spatial", 1) and (version >= 7 or is_test) and (version >= 14 or outputs == 1),
-        "training, before opset 14,",
-    )
+    infers = (version >= 7 or is_test) and (version >= 14 or outputs == 1)
+    wanted(old.get("spatial", 1) and infers, "training, before opset 14,")
     last: tuple[Any, ...] = ()
     if training_mode:
         axes = (0, *spatial(x))
@@ -216,10 +214,8 @@ def activation(names: Any, alphas: Any, betas: Any, usual: Sequence[str]) -> Any
 
     def function(name: str) -> Any:
         reading = READINGS[name]
-        slots = {"LeakyRelu": (0.01,), "ThresholdedRelu": (1.0,), "Elu": (1.0,), "HardSigmoid": (0.2, 0.5)}.get(
-            name, ()
-        )
-        pairs = zip(("alpha", "beta"), slots, (alphas, betas))
+        slots = {"LeakyRelu": (0.01,), "ThresholdedRelu": (1.0,), "Elu": (1.0,), "HardSigmoid": (0.2, 0.5)}
+        pairs = zip(("alpha", "beta"), slots.get(name, ()), (alphas, betas))
         return partial(reading, **{word: rest.pop(0) if rest else usual for word, usual, rest in pairs})
 
     kinds = {kind.lower(): kind for kind in KINDS}
@@ -246,16 +242,16 @@ def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[...,
             x, starts = x.swapaxes(0, 1), [s if s is None else s.swapaxes(0, 1) for s in starts]
         N, D, H = x.shape[1], W.shape[0], R.shape[-1]
         functions = activation(activations, activation_alpha, activation_beta, [*usual] * D)
-        sides = []
-        for d in range(D):
-            back = direction == "reverse" or d == 1
+
+        def side(d: int) -> Any:
             bias = zeros(2 * gates * H, dtype=x.dtype) if b is None else b[d]
-            own = functions[d * len(usual) : (d + 1) * len(usual)]
             given = [zeros(N, H, dtype=x.dtype) if s is None else s[d] for s in starts]
+            own = functions[d * len(usual) : (d + 1) * len(usual)]
             one = partial(step, R=R[d], bias=bias[gates * H :], f=own, clip=clip, linear=linear_before_reset,
                           peephole=None if peepholes is None else peepholes[d])  # fmt: skip
-            a = x @ W[d].T + bias[: gates * H]
-            sides.append(steps(one, a, given, lengths, back))
+            return steps(one, x @ W[d].T + bias[: gates * H], given, lengths, direction == "reverse" or d == 1)
+
+        sides = [side(d) for d in range(D)]
         y = stack([y for y, _ in sides], 1)
         last = [stack([state[i] for _, state in sides]) for i in range(states)]
         if layout:
@@ -270,8 +266,7 @@ def steps(step: Callable[..., Any], a: Any, states: Sequence[Any], lengths: Any,
     T = a.shape[0]
     turn = constant(np.arange(T)).reshape(T, 1, 1)
     going = ones_like(turn, dtype=bool) if lengths is None else turn < lengths.reshape(1, -1, 1)
-    if back:
-        a, going = a.flip(0), going.flip(0)
+    a, going = (a.flip(0), going.flip(0)) if back else (a, going)
 
     def one(states: Any, row: Any) -> Any:
         now, on = row
@@ -335,14 +330,7 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
     along = [a % x.ndim for a in axes or range(x.ndim)]
     corners = [] if roi is None or place != "tf_crop_and_resize" else [*map(float, known(roi))]
     lengths = [x.shape[a] for a in along]
-    if factors := floats(scales):
-        wished = [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, factors)]  # as onnx infers the shape
-    else:
-        wished = ints(sizes)
-        factors = [m / n for m, n in zip(wished, lengths)]
-        if keep_aspect_ratio_policy != "stretch":
-            one = (min if keep_aspect_ratio_policy == "not_larger" else max)(factors)
-            factors, wished = [one] * len(along), [floor(one * n + 0.5) for n in lengths]
+    wished, factors = target_lengths(lengths, floats(scales), sizes, keep_aspect_ratio_policy)
     outside: Any = False
     for i, (axis, n, m, factor) in enumerate(zip(along, lengths, wished, factors)):
         if n == m and factor == 1 and not corners:
@@ -355,6 +343,18 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
         beyond = constant(((at < 0) | (at > n - 1)) & bool(corners)).reshape(-1, *[1] * (x.ndim - 1 - axis))
         outside = beyond | outside
     return x.where(~outside, extrapolation_value) if corners else x
+
+
+def target_lengths(lengths: Sequence[int], scales: list[float], sizes: Any, policy: str) -> tuple[Any, list[float]]:
+    """The output lengths of a Resize and its scale factors, from its scales, or from its sizes and policy."""
+    if scales:
+        return [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, scales)], scales  # as onnx infers shapes
+    wished = ints(sizes)
+    factors = [m / n for m, n in zip(wished, lengths)]
+    if policy == "stretch":
+        return wished, factors
+    factor = (min if policy == "not_larger" else max)(factors)
+    return [floor(factor * n + 0.5) for n in lengths], [factor] * len(lengths)
 
 
 def floats(x: Any) -> list[float]:

@@ -99,8 +99,7 @@ class OnnxNumPy:
     def ufunc(self, f: np.ufunc, *xs: Any, out: Any = None) -> NamedArray:
         """f(*xs), computed in the dtypes that NumPy would choose."""
         if f is np.matmul:
-            x, y = xs
-            return self.matmul(x, y, out)
+            return self.matmul(*xs, out)
         said, xs = UFUNCS.get(f.__name__), tuple(map(unsaid, xs))
         if said is None or f.nout != 1:
             raise Unrecordable(f"np.{f.__name__}")
@@ -108,18 +107,19 @@ class OnnxNumPy:
         *wanted, made = resolved(f, tuple(kinds))
         boolean = OF_BOOLEANS.get(f.__name__) if wanted[0].kind == "b" else None
         narrow = boolean is None and any(d.str[1:] in NARROW or d.kind == "b" for d in wanted)
-        kind = [np.dtype(np.int32) if narrow and d.kind != "f" else d for d in wanted]
-        arrays = [
-            self.cast(self.lifted(x, d if not isinstance(x, NamedArray) else None), d) for x, d in zip(xs, wanted)
-        ]
-        arrays = [self.cast(x, d) for x, d in zip(arrays, kind)]
+        arrays = [self.ufunc_operand(x, d, narrow and d.kind != "f") for x, d in zip(xs, wanted)]
         said = boolean or said
         if isinstance(said, str):
-            y = self.call(said, arrays, self.broadcast_of(*arrays), made if made.kind == "b" else kind[0])
+            y = self.call(said, arrays, self.broadcast_of(*arrays), made if made.kind == "b" else arrays[0].dtype)
         else:
             y = said(self, *arrays)
         y = self.cast(y, made)
         return y if out is None else out.write(self.broadcast_to(y, out.shape))
+
+    def ufunc_operand(self, x: Any, dtype: np.dtype, narrow: bool) -> NamedArray:
+        """x in the dtype that NumPy would convert it to, then in int32 if that is narrow."""
+        y = self.cast(self.lifted(x, None if isinstance(x, NamedArray) else dtype), dtype)
+        return self.cast(y, np.dtype(np.int32)) if narrow else y
 
     def broadcast_of(self, *xs: NamedArray) -> tuple[Any, ...]:
         """The shape that these arrays broadcast to."""

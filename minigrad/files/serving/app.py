@@ -7,7 +7,7 @@ JSON.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,18 +24,7 @@ from starlette.types import Receive, Scope, Send
 
 from . import description, metrics
 from .budget import Share
-from .encodings import (
-    BINARY,
-    JSON,
-    LENGTH,
-    Body,
-    in_json,
-    length_of_json,
-    read_json,
-    sent_type,
-    wanted_type,
-    write_json,
-)
+from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, write_json
 from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
 from .repository import Repository, Version
@@ -66,13 +55,20 @@ def app(
         watch.cancel()
         repository.close()
 
-    def route(path: str, found: Callable[..., Any]) -> Route:
-        async def answer(request: Request) -> Response:
-            return Response(in_json(found(repository, **request.path_params)), media_type=JSON)
+    server = Starlette(
+        routes=[*page_routes(repository, shown), *call_routes(repository)],
+        lifespan=life,
+        exception_handlers={Refusal: handle_error, HTTPException: handle_error},
+        middleware=[Middleware(UnreadBodies), Middleware(AllowedHosts, hosts)],
+    )
+    server.router.redirect_slashes = False  # a redirect would echo the request's Host header
+    return server
 
-        return Route(path, answer)
 
-    async def page(_: Request) -> Response:
+def page_routes(repository: Repository, shown: Path) -> list[Route]:
+    """The page at /, the metrics, the OpenAPI document, and the page to try it on."""
+
+    async def send_page(_: Request) -> Response:
         return Response(shown.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
 
     async def send_metrics(_: Request) -> Response:
@@ -85,21 +81,22 @@ def app(
         content, kind = description.page_file(request.path_params.get("file", ""))
         return Response(content, media_type=kind, headers={"Content-Security-Policy": description.OWN_FILES})
 
-    routes = [Route("/", page), Route("/metrics", send_metrics), Route("/openapi.json", send_description)]
-    routes += [Route("/docs", send_docs), Route("/docs/{file}", send_docs)]
-    for path, found in description.paths():
+    pages = {"/": send_page, "/metrics": send_metrics, "/openapi.json": send_description}
+    return [Route(*page) for page in (pages | {"/docs": send_docs, "/docs/{file}": send_docs}).items()]
+
+
+def call_routes(repository: Repository) -> list[Route]:
+    """The paths of both protocols: questions about the models by GET, and inference by POST."""
+
+    def route(path: str, found: Any) -> Route:
+        async def answer(request: Request) -> Response:
+            return Response(in_json(found(repository, **request.path_params)), media_type=JSON)
+
         if callable(found):
-            routes.append(route(path, found))
-        else:
-            routes.append(InferenceRoute(path, Inference(repository, found), methods=["POST"]))
-    server = Starlette(
-        routes=routes,
-        lifespan=life,
-        exception_handlers={Refusal: handle_error, HTTPException: handle_error},
-        middleware=[Middleware(UnreadBodies), Middleware(AllowedHosts, hosts)],
-    )
-    server.router.redirect_slashes = False  # a redirect would echo the request's Host header
-    return server
+            return Route(path, answer)
+        return InferenceRoute(path, Inference(repository, found), methods=["POST"])
+
+    return [route(path, found) for path, found in description.paths()]
 
 
 class InferenceRoute(Route):
@@ -155,7 +152,7 @@ class Inference:
             self.repository.metrics.count("minigrad_requests_total", model=known, status=str(status))
             self.repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
 
-    async def read(self, body: Body, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
+    async def read(self, body: bytearray, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
         """The request's wishes for its answer, and its inputs."""
         model, sent = version.batcher.model, sent_type(request.headers)
         if sent in BINARY:
@@ -197,7 +194,7 @@ def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Sh
     return StreamingResponse(pieces(), 200, headers | {"Content-Length": str(len(body))}, kind)
 
 
-async def read_body(request: Request, most: int, share: Share) -> Body:
+async def read_body(request: Request, most: int, share: Share) -> bytearray:
     """Read a request's body. Raises Refusal as soon as it is too long, or if it is compressed."""
     for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
         said = ", ".join(request.headers.getlist(name)).lower()
