@@ -78,13 +78,13 @@ def listing_of_tensors(
 
 
 FREED = "A backward() has been through this graph and has freed what it had saved."
-LOST = "Leaves without a value were computed of what requires no gradient, and such ops are not recorded."
+LOST = "Leaves without a value were computed from tensors that require no gradient; such ops are not recorded."
 
 
 def alone(ys: Sequence[Tensor]) -> str:
     return (
-        f"{listed([str(y.spec) for y in ys])} has no history: it was made by hand, or computed while nothing it came "
-        "from required a gradient, or nothing was recorded."
+        f"{listed([str(y.spec) for y in ys])} has no history: it was given, or computed from tensors that require no "
+        "gradient, or computed under no_grad()."
     )
 
 

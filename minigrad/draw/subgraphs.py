@@ -116,7 +116,7 @@ class Opened:
         first = isinstance(part.control.node.op, Cond)  # branches do not get the condition
         return self.source(part.control.node.inputs[i + first], part.control.part)
 
-    # -- what they are called -----------------------------------------------------------------------------
+    # -- names and scopes ---------------------------------------------------------------------------------
 
     def entry(self, at: Inside) -> Entry:
         if at.part is None:

@@ -266,10 +266,10 @@ TWO = "/v1/models/two:predict"
 REFUSED = [
     (PREDICT, {"instances": [[1, 2]]}, "float32 of shape [None, 4] (None: any length), got shape [1, 2]"),
     (PREDICT, {"instances": [ROW, [1]]}, "input must be float32, got lists of different lengths"),
-    (PREDICT, {"instances": [["1"] * 4]}, "input must be float32, got texts"),
+    (PREDICT, {"instances": [["1"] * 4]}, "input must be float32, got strings"),
     (PREDICT, {"instances": [[True] * 4]}, "got true or false"),
     (PREDICT, {"instances": [[1, True, 2.5, 3]]}, "input must be float32, got true or false"),
-    (PREDICT, {"instances": [[None, "1", 1, 1]]}, "input must be float32, got other values and texts"),
+    (PREDICT, {"instances": [[None, "1", 1, 1]]}, "input must be float32, got other values and strings"),
     (PREDICT, {"instances": [[10**400] * 4]}, "0000… does not fit"),
     ("/v1/models/brief:predict", {"inputs": [10**400]}, "x must be bfloat16, into which 1000"),
     (PREDICT, b'{"inputs": [[1, 2, 3, 4]], "inputs": [[5, 6, 7, 8]]}', "a name occurs twice among ['inputs']"),

@@ -106,7 +106,7 @@ def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Map
 
 
 def opened(spec: Spec, name: str, axes: Any) -> Spec:
-    """Return the spec with these axes of unknown length. Raises ValueError if it has no such axis."""
+    """Return the spec with unknown lengths on these axes. Raises ValueError for an axis that it does not have."""
     called = axes if isinstance(axes, Mapping | list | tuple) else None
     if called is None or any(type(a) is not int or not -spec.ndim <= a < spec.ndim for a in called):
         raise ValueError(

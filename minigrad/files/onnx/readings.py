@@ -44,7 +44,7 @@ def reads(*names: str) -> Callable[[Reading], Reading]:
     return say
 
 
-# -- what is known while a graph is written ---------------------------------------------------------
+# -- values that are known while tracing ------------------------------------------------------------
 
 
 def is_known(x: Any) -> bool:

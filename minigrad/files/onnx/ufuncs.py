@@ -37,7 +37,7 @@ def fmod(g: Any, x: Any, y: Any) -> Any:
 
 
 def floor_divide(g: Any, x: Any, y: Any) -> Any:
-    """⌊x / y⌋ by the remainder, so that it is the floor of the exact quotient"""
+    """⌊x / y⌋ by the remainder: the floor of the exact quotient, not of the rounded one"""
     if x.dtype.kind != "f":
         return g.call("Div", [x - remainder(g, x, y), y], g.broadcast_of(x, y), x.dtype)
     return g.where(g.equal(y, 0), x / y, g.rint((x - remainder(g, x, y)) / y))

@@ -163,12 +163,12 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def no_number(word: str) -> Any:
-    raise SavedFileError(f"{word} is no number in JSON")
+    raise SavedFileError(f"JSON has no number {word}")
 
 
 def whole_number(digits: str) -> int:
     if len(digits.lstrip("-")) > MOST_DIGITS:
-        raise SavedFileError(f"a number has {len(digits)} digits")
+        raise SavedFileError(f"a number of {len(digits)} digits is too long")
     return int(digits)
 
 

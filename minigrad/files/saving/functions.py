@@ -326,7 +326,7 @@ class FunctionDecoder(GraphDecoder):
                     variables[n] = self.variable(plain(n), wanted, variables)
                 constants = {n for n, wanted in learned.items() if wanted is None}
                 return SavedFunction(plain(name), [self.part(part, variables) for part in parts], variables, constants)
-        raise SavedFileError(f"{short(said)} is no function")
+        raise SavedFileError(f"{short(said)} is not a function")
 
     def variable(self, name: str, said: Any, known: dict[str, Tensor]) -> Tensor:
         """A variable; or an earlier one, if this is another name for it."""
@@ -355,7 +355,7 @@ class FunctionDecoder(GraphDecoder):
                     return part
                 if isinstance(said["grads"], list):
                     return part._replace(grads=[self.grad(grad, graph, len(names)) for grad in said["grads"]])
-        raise SavedFileError(f"{short(said)} is no graph of a function")
+        raise SavedFileError(f"{short(said)} is not a graph of a function")
 
     def edit(self, said: Any, graph: Graph, given: int) -> tuple[int, int]:
         match said:
@@ -363,7 +363,7 @@ class FunctionDecoder(GraphDecoder):
                 new = chosen([*graph.outputs], y)
                 if new is not None and new.spec == chosen([*graph.inputs], i).spec:
                     return i, y
-        raise SavedFileError(f"{short(said)} is no edit of a variable")
+        raise SavedFileError(f"{short(said)} is not an edit of a variable")
 
     def grad(self, said: Any, graph: Graph, given: int) -> tuple[int, int | None, bool]:
         match said:
@@ -371,7 +371,7 @@ class FunctionDecoder(GraphDecoder):
                 return i, None, is_none
             case [i, g, bool(is_none)]:
                 return *self.edit([i, g], graph, given), is_none
-        raise SavedFileError(f"{short(said)} is no gradient of a variable")
+        raise SavedFileError(f"{short(said)} is not a gradient of a variable")
 
     def result(self, said: Any, graph: Graph) -> Any:
         """The structure of the result, after checking that its parts exist."""

@@ -57,7 +57,7 @@ MOST_TERMS = 16  # of a length, so that products stay small when multiplied out
 def plain(text: Any) -> str:
     """The text if it is safe in a comment of generated code: one printable line. Raises SavedFileError otherwise."""
     if not isinstance(text, str) or not text.isprintable() or "*/" in text or "\\" in text or len(text) > 500:
-        raise SavedFileError(f"{short(text)} is no name")
+        raise SavedFileError(f"{short(text)} is not a valid name")
     return text
 
 
@@ -162,7 +162,7 @@ class GraphDecoder(Decoder):
         match said:
             case [str(file), int(line), str(function), str(module)] if file[:1] == "<" and file[-1:] == ">":
                 return Place(plain(file), line, plain(function), plain(module))
-        raise SavedFileError(f"{short(said)} is no place")
+        raise SavedFileError(f"{short(said)} is not a place")
 
     def graph(self, said: Any) -> Graph:
         """A graph; each of its nodes may read only earlier ones."""
@@ -174,12 +174,12 @@ class GraphDecoder(Decoder):
                 if [isinstance(x.op, ops.Input) for x in nodes] != [i < given for i in range(len(nodes))]:
                     raise SavedFileError(f"a graph says it has {given} inputs, but has others")
                 return Graph(tuple(nodes[:given]), tuple(None if i is None else chosen(nodes, i) for i in outputs))
-        raise SavedFileError(f"{short(said)} is no graph")
+        raise SavedFileError(f"{short(said)} is not a graph")
 
     def node(self, said: Any, before: list[Node]) -> Node:
         """One node, which may read only earlier nodes."""
         if not isinstance(said, dict) or not isinstance(said.get("inputs"), list):
-            raise SavedFileError(f"{short(said)} is no node")
+            raise SavedFileError(f"{short(said)} is not a node")
         op, inputs = self.op(said), tuple(chosen(before, i) for i in said["inputs"])
         spec = self.spec(said.get("spec"))
         if spec != self.inferred(op, inputs, spec):
@@ -239,7 +239,7 @@ class GraphDecoder(Decoder):
                 known = [n for n in lengths if type(n) is int]
                 if all(suits(n, int) for n in lengths) and all(n >= 0 for n in known) and prod(known) < 1 << 62:
                     return Spec(lengths, DTYPES[code])
-        raise SavedFileError(f"{short(said)} is no spec")
+        raise SavedFileError(f"{short(said)} is not a spec")
 
     def special(self, kind: str, what: Any) -> Any:
         match kind, what:
@@ -268,14 +268,14 @@ class GraphDecoder(Decoder):
                 factors = [self.value(f) if isinstance(f, dict) else self.length(f) for f in product]
                 if all(suits(f, int) for f in factors):
                     return prod(factors, start=n)
-        raise SavedFileError(f"{short(said)} is no term of a length")
+        raise SavedFileError(f"{short(said)} is not a term of a length")
 
     def length(self, name: Any) -> Any:
         """The length with this name; for a number, a fresh length."""
         if isinstance(name, str) and name.isascii() and name.isidentifier():
             return named(name)
         if not isinstance(name, str) or name[:1] != "?" or not (name in self.lengths or name[1:].isdigit()):
-            raise SavedFileError(f"{short(name)} is no name of a length")
+            raise SavedFileError(f"{short(name)} is not the name of a length")
         return self.lengths.setdefault(name, fresh())
 
     def formula(self, operation: Callable[..., Any], numbers: list[Any]) -> Any:
@@ -288,7 +288,7 @@ class GraphDecoder(Decoder):
                 return unsaid(operation(*numbers))
             except Exception as error:  # numbers of the wrong type can fail in any way
                 raise SavedFileError(f"{operation.__name__} of {short(numbers)}: {short(error)}") from None
-        raise SavedFileError(f"{operation.__name__} of {short(numbers)} is no length")
+        raise SavedFileError(f"{operation.__name__} of {short(numbers)} is not a length")
 
 
 def number(op: ops.Const, spec: Spec) -> Spec | None:

@@ -91,7 +91,7 @@ class Decoder:
         if isinstance(said, dict) and len(said) == 1:
             ((kind, what),) = said.items()
             return self.special(kind, what)
-        raise SavedFileError(f"{short(said)} is no value")
+        raise SavedFileError(f"{short(said)} is not a value")
 
     def special(self, kind: str, what: Any) -> Any:
         """Decode a value of a type that JSON lacks."""
@@ -108,7 +108,7 @@ class Decoder:
                 return self.array(what)
             case "scalar", str() if self.array(what).shape == ():
                 return self.array(what)[()]
-        raise SavedFileError(f"{short({kind: what})} is no value")
+        raise SavedFileError(f"{short({kind: what})} is not a value")
 
     def table(self, pairs: list[Any]) -> dict[Any, Any]:
         """A dictionary from its pairs of keys and values."""

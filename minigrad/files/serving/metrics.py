@@ -14,14 +14,14 @@ TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 ROWS = tuple(float(1 << power) for power in range(11))
 COUNTERS = {
-    "minigrad_requests_total": ("Requests to infer, by the status that was answered.", "status"),
-    "minigrad_reloads_total": ("Versions loaded, by whether that went well.", "result"),
+    "minigrad_requests_total": ("Inference requests, by status.", "status"),
+    "minigrad_reloads_total": ("Versions loaded, by result.", "result"),
 }
 HISTOGRAMS = {
-    "minigrad_request_seconds": ("From the first byte of a request to its answer.", SECONDS),
-    "minigrad_queue_seconds": ("What a request waited for its batch to begin.", SECONDS),
-    "minigrad_run_seconds": ("What a batch took in the model.", SECONDS),
-    "minigrad_batch_rows": ("Rows of a batch.", ROWS),
+    "minigrad_request_seconds": ("Time from the first byte of a request to its answer.", SECONDS),
+    "minigrad_queue_seconds": ("Time a request waited for its batch to begin.", SECONDS),
+    "minigrad_run_seconds": ("Time a batch took in the model.", SECONDS),
+    "minigrad_batch_rows": ("Rows in a batch.", ROWS),
 }
 
 

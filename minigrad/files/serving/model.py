@@ -106,7 +106,7 @@ def too_large(n: Any) -> str:
 
 WANTED: dict[str, set[type]] = {"f": {int, float, Constant}, "i": {int}, "u": {int}, "b": {bool}}
 KINDS: dict[type, str] = {
-    float: "numbers with a point", Constant: "NaN or Infinity", int: "integers", bool: "true or false", str: "texts",
+    float: "numbers with a point", Constant: "NaN or Infinity", int: "integers", bool: "true or false", str: "strings",
     list: "lists of different lengths",
 }  # fmt: skip
 

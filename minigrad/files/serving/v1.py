@@ -70,7 +70,7 @@ def status(repository: Repository, name: str, number: str | None = None) -> dict
     if number is not None:
         there = {key: reason for key, reason in there.items() if str(key.number) == number}
     if not there:
-        repository.version(name, number)  # refuses, and says what there is
+        repository.version(name, number)  # raises Refusal that lists the versions
     return {"model_version_status": [state(repository, key, there[key]) for key in sorted(there, reverse=True)]}
 
 

@@ -116,7 +116,7 @@ def metadata(repository: Repository, name: str, number: str | None = None) -> di
 
 def ready(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
     """Whether a model answers."""
-    repository.version(name, number)  # or a refusal
+    repository.version(name, number)  # raises Refusal if there is none
     return {"name": name, "ready": True}
 
 
