@@ -1,5 +1,5 @@
-// (bytes of graphviz.wasm) => (dot) => svg: Graphviz, run by the browser's own WebAssembly, at once and without a promise,
-// as only a worker may. Of a system it needs memory and what is below; it finds no files, and what it prints is dropped.
+// (bytes of graphviz.wasm) => (dot) => svg: Graphviz in the browser, compiled synchronously, which browsers
+// allow only in a worker. The functions below stand for an operating system: without files, and output is dropped.
 (bytes) => {
   const view = () => new DataView(memory.buffer);
   const system = {
@@ -15,7 +15,7 @@
     },
     proc_exit(code) { throw new Error(`graphviz ended with code ${code}`); },
   };
-  const EBADF = 8; // to all that is asked of files
+  const EBADF = 8; // the result of every other system call
   const wasi_snapshot_preview1 = new Proxy(system, { get: (known, name) => known[name] ?? (() => EBADF) });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { wasi_snapshot_preview1 });
   const { memory, malloc, graphviz_free: free } = exports;
