@@ -1,8 +1,8 @@
-"""Which call of which module made a node: the engine does not note it, so the calls are watched while they happen.
+"""Which call of which module made a node: the engine does not record this, so we watch the calls as they happen.
 
-Every module gets a hook before and a hook after its forward pass, for the length of a `with`. Both note the moment: of
-a node that ran, the engine knows when it was born; in a graph that is being built, the names that were given so
-far tell the time, for each node adds one, at the end.
+Within a `with` block, every module has a hook before and a hook after its forward pass. Both note the time. In eager
+mode that is the engine's clock, which also stamps each node; in a graph that is being built it is the number of names
+so far, since each node appends one.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .listing import Path, Scope
 class Calls:
     """The calls of some modules, as they happen.
 
-    names     id of a module → what it is called
+    names     id of a module → its name
     places    node → the line that made it
     alive     node → a weak reference to its tensor
     """
 
     def __init__(self, modules: Mapping[str, Module]):
-        """modules    by name; those inside them are called name.0, name.1, …, and with the name "" 0, 1, …"""
+        """modules    by name; their submodules are named name.0, name.1, …; those of "" are named 0, 1, …"""
         self.names: dict[int, str] = {}
         self.modules: list[Module] = []
         for name, module in modules.items():
@@ -66,7 +66,7 @@ class Calls:
     def now(self, path: Path) -> None:
         builder = current.mode.builder
         if builder is not None and builder.outer is not None:
-            return  # in a branch or a loop, whose nodes are inside of one op
+            return  # in a branch or a loop: its nodes belong to one op of the outer graph
         self.builder = builder or self.builder
         self.moments.append(versions.now() if builder is None else len(builder.names))
         self.paths.append(path)

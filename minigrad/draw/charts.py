@@ -1,7 +1,7 @@
-"""Charts as SVG: axes with ticks, bars on bars, lanes, points; in the looks of svg.py.
+"""Charts as SVG: axes with ticks, stacked bars, lanes and points, in the style of svg.py.
 
-A chart is 430 pixels wide, so that a phone shows it whole. Series are told apart by stripes as well as by colour: a
-bar is a line as thick as the bar is wide, and dashed; so no pattern needs an id, and two charts may share a page.
+A chart is 430 pixels wide and so fits on a phone. Series differ in stripes as well as in colour. The stripes of a bar
+are a dashed line as thick as the bar, not an SVG pattern, which would need an id: so two charts may share a page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .svg import STYLE, text, text_width
 from .words import number
 
 WIDTH, HEIGHT = 430, 300
-LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the field between the axes
+LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the plot area
 
 LOOKS = """
 .mg-picture .mg-rule { stroke: var(--mg-line); stroke-width: 1; fill: none; }
@@ -46,7 +46,7 @@ BESIDE = """
 .mg-beside { display: flex; flex-wrap: wrap; gap: 8px 16px; }
 .mg-beside .mg-chart { flex: 1 1 340px; max-width: 430px; height: auto; }
 """
-# How the dashes of series 0, 1, … go: inked, left out.
+# The dashes of series 0, 1, …: lengths of dash and gap.
 STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8", "7 3", "4 6")
 
 
@@ -55,11 +55,11 @@ STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8", "7 3", "4 6")
 
 @dataclass(frozen=True)
 class Axis:
-    """From numbers to pixels: low is at the pixel `start`, high at `end`.
+    """A map from numbers to pixels: low is at the pixel `start`, high at `end`.
 
-    log      each power of ten is as long as the next; then low is above 0
-    words    how a tick is written
-    marks    where the ticks are; round numbers, if it is not said
+    log      logarithmic scale; low must be above 0
+    words    formats a tick's number
+    marks    the ticks; round numbers by default
     """
 
     low: float
@@ -72,7 +72,7 @@ class Axis:
     marks: Sequence[float] | None = None
 
     def at(self, x: float) -> float:
-        """The pixel."""
+        """The pixel of a number."""
         low, high, x = (log10(self.low), log10(self.high), log10(x)) if self.log else (self.low, self.high, x)
         return self.start + (x - low) / ((high - low) or 1.0) * (self.end - self.start)
 
@@ -89,7 +89,7 @@ class Axis:
 
 
 def round_step(least: float) -> float:
-    """1, 2 or 5 times a power of ten, at least as large."""
+    """The smallest of 1, 2 or 5 times a power of ten that is at least `least`."""
     if least <= 0:
         return 1.0
     power = 10.0 ** floor(log10(least))
@@ -97,17 +97,17 @@ def round_step(least: float) -> float:
 
 
 def across(low: float, high: float, label: str, log: bool = False, **more: object) -> Axis:
-    """The axis along the bottom of the field."""
+    """The horizontal axis, at the bottom of the plot."""
     return Axis(low, high, LEFT, RIGHT, label, log, **more)  # type: ignore[arg-type]
 
 
 def upwards(low: float, high: float, label: str, log: bool = False, **more: object) -> Axis:
-    """The axis on its left."""
+    """The vertical axis, at the left of the plot."""
     return Axis(low, high, BOTTOM, TOP, label, log, **more)  # type: ignore[arg-type]
 
 
 def decades(xs: Sequence[float], axis: Callable[..., Axis], label: str, words: Callable[[float], str] = number) -> Axis:
-    """An axis over the powers of ten around some numbers."""
+    """A logarithmic axis from the power of ten below these numbers to the one above."""
     low, high = floor(log10(min(xs) * 0.9)), ceil(log10(max(xs) * 1.1))
     return axis(10.0**low, 10.0**high, label, log=True, words=words)
 
@@ -124,10 +124,10 @@ def compact(x: float) -> str:
 
 
 def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below: int = 0) -> str:
-    """The axes, and the parts between them; `below` pixels under it all are left for a legend."""
+    """A chart of axes and SVG parts, with `below` pixels of space for a legend under it."""
     lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{RIGHT}"/>' for tick in y.ticks]
     words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]
-    for tick in x.ticks:  # the last of which may be at the edge
+    for tick in x.ticks:  # the last one may be at the edge
         said = x.words(tick)
         words.append(text("mg-sign mg-dim", min(x.at(tick), WIDTH - 3.5 * len(said)), BOTTOM + 18, said))
     lines += [f'<path class="mg-rule" d="M{x.at(tick):.1f},{BOTTOM}v4"/>' for tick in x.ticks]
@@ -137,14 +137,14 @@ def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below
 
 
 def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:
-    """Some parts as one SVG."""
+    """Combine parts into one SVG."""
     frame = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture mg-chart" role="img" {frame}>'
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
 class Report:
-    """What was found, in words, tables and charts: printed it is text, and in a notebook there are the charts, too."""
+    """A report of a text, tables and charts. Printed, it is the text and tables; a notebook shows the charts too."""
 
     title: Any
     said: Any
@@ -153,7 +153,7 @@ class Report:
 
     @property
     def svg(self) -> str:
-        """The charts below each other, as one picture for a file."""
+        """The charts, one below the other, as one SVG for a file."""
         placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(self.charts)]
         return picture(self.title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
 
@@ -170,12 +170,12 @@ class Report:
 
 
 def line(look: str, points: Sequence[tuple[float, float]]) -> str:
-    """Points, joined."""
+    """A polyline through points."""
     return f'<polyline class="{look}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
 def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) -> str:
-    """Bars of one series: (left, bottom, top) of each, in pixels, all of one width."""
+    """The bars of one series: (left, bottom, top) of each, in pixels; all have the same width."""
     at = [(left, bottom, top) for left, bottom, top in at if bottom - top > 0.05]
     if not at:
         return ""
@@ -183,7 +183,7 @@ def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) ->
     drawn = f'<path class="mg-bar mg-s{series}" d="{boxes}"/>'
     if dashes := STRIPES[series]:
         period = sum(map(int, dashes.split()))
-        # Each begins at a multiple of the period, so that the stripes of neighbours meet.
+        # Each begins at a multiple of the period, so that the stripes of adjacent bars line up.
         inside = ((left, floor(bottom / period) * period, top) for left, bottom, top in at)
         lines = "".join(f"M{left + width / 2:.1f},{low}V{top:.1f}" for left, low, top in inside if low > top)
         look = f'class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}"'
@@ -192,7 +192,7 @@ def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) ->
 
 
 def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
-    """The names of series with their bars, in rows from `top` down; and how many pixels they take."""
+    """A legend of series, in rows from `top` down, and its height in pixels."""
     parts, x, y = [], 4.0, top
     for series, name in names.items():
         wide = 30 + text_width(name, 12)
@@ -203,7 +203,7 @@ def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
 
 
 def swatch(series: int) -> str:
-    """What stands for a series in words beside a chart."""
+    """A small bar that stands for a series in text next to a chart."""
     box = bars(series, [(1, 13, 1)], 16)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" width="18" height="14" viewBox="0 0 18 14" '

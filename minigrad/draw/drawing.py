@@ -1,4 +1,4 @@
-"""`draw`: the computation graph behind a value, as a picture and as text that says the same."""
+"""`draw`: the computation graph behind a value, as a picture and as equivalent text."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from ..graph.trace import Trace
 
 
-LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out takes seconds
+LARGEST = 200  # boxes; a larger picture is unreadable, and its layout takes seconds
 LONGEST = 120  # characters that name the outputs
 
 
 def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes") -> Drawing:
-    """The graph that x came from, or several: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
+    """Draw the graph behind one or more values: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
 
-    names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them. A
-             dictionary behind what is drawn is names, too
-    ops      "nodes": an operation is drawn in the box of its result; "edges": it is written on the arrows
+    names    names of values, as {"x": x, "loss": loss}; by default, their variable names in the calling code. A
+             dictionary as last of several arguments is taken for names too
+    ops      "nodes": draw an operation in the box of its result; "edges": write it on the arrows
 
-    More than 200 Values are drawn in groups. Raises TypeError for what has no graph.
+    More than 200 Values are drawn in groups. Raises TypeError for a value without a graph.
     """
     if ops not in ("nodes", "edges"):
-        raise ValueError(f'ops says where operations are drawn: "nodes" or "edges", and not {ops!r}')
+        raise ValueError(f'ops, where to draw operations, must be "nodes" or "edges", got {ops!r}')
     if names is None and len(xs) > 1 and isinstance(xs[-1], dict):
         *xs, names = xs  # type: ignore[assignment]
     labels = {str(key): y for x in xs if isinstance(x, dict) for key, y in x.items()}
@@ -50,7 +50,7 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
 
 
 def picture_of(xs: Sequence[Any], namespace: Mapping[str, object]) -> Picture:
-    """The picture of any values of either engine."""
+    """The picture of values of either engine, or of graphs."""
     if xs and all(isinstance(x, Value) for x in xs):
         return picture_of_values(xs, namespace, LARGEST)
     if xs and all(map(is_tensor, xs)):
@@ -74,23 +74,23 @@ def picture_of(xs: Sequence[Any], namespace: Mapping[str, object]) -> Picture:
 
 
 def refusal(xs: Sequence[Any]) -> str:
-    """Why these have no picture."""
+    """The error message for values that have no picture."""
     kinds = dict.fromkeys("" if x is None else type(x).__name__ for x in xs)
     if len(xs) > 1 and "" not in kinds:
-        return f"only Values, only Tensors or tensors of one graph are drawn together, and got {listed([*kinds])}"
+        return f"only Values, only Tensors or tensors of one graph can be drawn together, got {listed([*kinds])}"
     x = next((x for x in xs if x is None), xs[0]) if xs else xs
     return (
-        "what has a graph that can be drawn is a Value, a Tensor, a Graph, tensors of one, or "
-        f"f.graph_for(…) of a traced function; {shorten(repr(x), 80)} of type {type(x).__name__} has none"
+        "expected a Value, a Tensor, a Graph, tensors of a Graph, or f.graph_for(…) of a traced function; "
+        f"{shorten(repr(x), 80)} of type {type(x).__name__} has no graph"
     )
 
 
 def only_trace(f: TracedFunction) -> Trace:
-    """The trace of a function that was traced once. Raises TypeError where there is none, or more than one."""
+    """The only trace of a function. Raises TypeError if it has none, or several."""
     if f.trace_count != 1 or len(f.history) != 1:
         raise TypeError(
-            f"{f.__name__} was traced {counted(f.trace_count, 'time', 'times')}, and its arguments say which graph is "
-            f"meant: draw({f.__name__}.graph_for(…))"
+            f"{f.__name__} was traced {counted(f.trace_count, 'time', 'times')}: say by its arguments which graph you "
+            f"mean, as in draw({f.__name__}.graph_for(…))"
         )
     return f.history[0]
 
@@ -103,30 +103,30 @@ def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
         from .tensors import replay_of_tensor
 
         return replay_of_tensor(y, namespace)
-    raise TypeError(f"a Value or a Tensor has a graph to step through; {y!r} of type {type(y).__name__} has none")
+    raise TypeError(f"only a Value or a Tensor has a graph to step through, not {y!r} of type {type(y).__name__}")
 
 
 def is_tensor(x: object) -> TypeGuard[Tensor]:
-    """Whether x is a Tensor, asked without importing NumPy: where nobody has, there are no tensors."""
+    """Whether x is a Tensor. This does not import NumPy: if nothing else has, there are no tensors."""
     engine = sys.modules.get("minigrad.engine.tensor.tensor")
     return engine is not None and isinstance(x, engine.Tensor)
 
 
 def is_session_graph(x: object) -> TypeGuard[Building]:
-    """Whether x is a Graph for sessions, asked without importing what builds graphs."""
+    """Whether x is a Graph for sessions. This does not import the modules that build graphs."""
     built = sys.modules.get("minigrad.graph.graph")
     return built is not None and isinstance(x, built.Graph)
 
 
 def is_traced(x: object) -> TypeGuard[TracedFunction]:
-    """Whether x is what mg.function or mg.jit makes, asked in the same way."""
+    """Whether x is a function traced by mg.function or mg.jit. This does not import them either."""
     traced = sys.modules.get("minigrad.graph.function")
     return traced is not None and isinstance(x, traced.TracedFunction)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture that notebooks show as SVG, and everything else as text.
+    """A picture, shown in notebooks as SVG and elsewhere as text.
 
     picture    the boxes and arrows
     ops        "nodes" or "edges": where the operations are drawn
@@ -146,7 +146,7 @@ class Drawing:
 
     @property
     def dot(self) -> str:
-        """The drawing in the language of Graphviz, with the words of the text twin in its boxes."""
+        """The drawing as a Graphviz graph in the DOT language; its boxes contain the same words as `text`."""
         from graphviz import Digraph, escape
 
         picture = self.picture if self.ops == "nodes" else self.picture.ops_on_arrows()
@@ -155,7 +155,7 @@ class Drawing:
         graph.attr("edge", fontname="Helvetica", fontsize="12")
         for box in picture.boxes:
             rows = phrases(picture, box)
-            width = max(text_width(row, 12) for row in rows) / 72  # which engines know of ASCII alone
+            width = max(text_width(row, 12) for row in rows) / 72  # engines can measure only ASCII
             looks = {"penwidth": "3"} if box in picture.outputs else {}
             looks |= {"fillcolor": "#e3f0fb"} if box.kind == "leaf" else {}
             graph.node(box.id, escape("\n".join(rows)), width=f"{width:.2f}", **looks)
@@ -186,15 +186,15 @@ class Drawing:
     @property
     def too_large(self) -> str:
         return (
-            f"{self.digest}. A picture of more than {LARGEST} boxes shows nothing, so this one is not drawn. "
-            "Draw a part: any value on the way there has a smaller graph of its own."
+            f"{self.digest}. A picture of more than {LARGEST} boxes is unreadable, so this one is not drawn. "
+            "Draw a part: any intermediate value has a smaller graph of its own."
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the drawing to a file: .svg or .png for a picture, .dot for Graphviz, .txt for the text.
 
-        A file of that name is replaced once the new one is whole. Raises ValueError for another ending, LayoutError
-        where no Graphviz that is here writes PNG, OSError where no file can be.
+        An existing file is replaced once the new one is complete. Raises ValueError for another ending, LayoutError
+        if no installed Graphviz writes PNG, OSError if the file cannot be written.
         """
         match Path(path).suffix.lower():
             case ".svg":
@@ -207,7 +207,7 @@ class Drawing:
                 data = f"{self.text}\n".encode()
             case _:
                 raise ValueError(
-                    f"a drawing is saved as .png, .dot, .svg or .txt, and not as {str(path)!r}: give a name such as "
+                    f"a drawing can be saved as .png, .dot, .svg or .txt, not as {str(path)!r}: give a name such as "
                     "graph.svg"
                 )
         replace_file(path, [data])
@@ -231,7 +231,7 @@ def line(picture: Picture, box: Box) -> str:
 
 
 def phrases(picture: Picture, box: Box) -> list[str]:
-    """What is said of one box, in parts."""
+    """The parts of a box's description."""
     said = f"{box.called} = {picture.formula(box)}" if box.kind == "op" else box.called
     if box.kind != "constant":
         said += (f" = {box.value}" if box.value else "") + (f" {box.spec}" if box.spec else "")

@@ -1,6 +1,6 @@
-"""Pictures of graphs that are built before they run: boxes with a shape, and a point where a value will be.
+"""Pictures of graphs that are built before they run: boxes with a shape, and a dot in place of the value.
 
-How nodes become boxes and arrows, `arrange` says for graphs that ran, too (tensors.py).
+`arrange` turns nodes into boxes and arrows; tensors.py uses it too, for graphs that ran.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
 
 def picture_of_graph(graph: Graph, namespace: Mapping[str, object], trace: Trace | None = None) -> Picture:
-    """The whole of a finished graph. A trace names its results, if there are several.
+    """The picture of a whole, finished graph. If it has several results, they are named by its trace.
 
-    Raises TypeError where it computes nothing.
+    Raises TypeError for an empty graph.
     """
     names = {} if trace is None else output_names(trace)
     given = [node for node in names if node in graph.inputs]
     outputs = [*dict.fromkeys([*(y for y in graph.outputs if y is not None), *given])] or [*graph.inputs]
     if not outputs:
-        raise TypeError("this graph has no picture: it takes nothing and computes nothing")
+        raise TypeError("this graph has no picture: it has no inputs and no outputs")
     return picture_of_nodes(outputs, namespace, names)
 
 
 def picture_of_session_graph(graph: Building, namespace: Mapping[str, object]) -> Picture:
-    """All that was built so far. Raises TypeError where that is nothing."""
+    """The picture of a session graph as built so far. Raises TypeError if it is empty."""
     if not graph.order:
-        raise TypeError(f"{graph!r} has no picture: nothing is in it yet")
+        raise TypeError(f"{graph!r} has no picture: it is still empty")
     return place_boxes(graph.unread(), namespace)[0]
 
 
 def output_names(trace: Trace) -> dict[Node, str]:
-    """Names of a trace's outputs: results by their path, edited tensors, gradients; none for a result alone."""
+    """The names of a trace's outputs: results by path, edited tensors, gradients. A single result gets no name."""
     tree, outputs = trace.template, trace.graph.outputs
     branches = tree.items() if isinstance(tree, dict) else [("output", tree)]
     results = [path for key, branch in branches for path in paths(branch, str(key))]
@@ -59,14 +59,14 @@ def output_names(trace: Trace) -> dict[Node, str]:
 
 
 def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) -> Picture:
-    """What some results will be computed from, gradients among them: these are nodes like all others."""
+    """The picture of the nodes behind some results. Gradients are nodes like all others."""
     return picture_of_nodes([y.node for y in ys], namespace)
 
 
 def picture_of_nodes(
     outputs: Sequence[Node], namespace: Mapping[str, object], own: Mapping[Node, str] | None = None
 ) -> Picture:
-    """Every node that the outputs need. A constant is drawn beside each of its users."""
+    """The picture of every node that the outputs need. A constant is drawn next to each of its users."""
     picture, place = place_boxes(outputs, namespace, own)
     return replace(picture, ends=tuple(dict.fromkeys(place[y] for y in outputs if y in place and not is_mark(y))))
 
@@ -74,9 +74,9 @@ def picture_of_nodes(
 def place_boxes(
     outputs: Sequence[Node], namespace: Mapping[str, object], own: Mapping[Node, str] | None = None
 ) -> tuple[Picture, dict[Node, str]]:
-    """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them.
+    """The picture, and node → the id of its box. All results of one op share the op's box.
 
-    own    names of nodes from their trace; those of the namespace take their place
+    own    names of nodes from their trace; names in the namespace take precedence
     """
     order = toposort(*outputs)
     boxed = [node for node in order if whole(node) is node]
@@ -90,14 +90,14 @@ def place_boxes(
 
 
 def ending(outputs: Sequence[Node], boxed: Sequence[Node]) -> Node:
-    """The last box: the last output of which nothing else is made; where there is none, the last effect."""
+    """The node of the last box: the last output that no other node reads; if there is none, the last effect."""
     used = {whole(x) for node in boxed for x in node.inputs}
     ends = [y for y in map(whole, (y for y in outputs if not is_mark(y))) if y not in used]
     return ends[-1] if ends else [node for node in boxed if node not in used and not is_constant(node)][-1]
 
 
 def is_mark(node: Node) -> bool:
-    """Whether an output only says that effects have happened: true, after that."""
+    """Whether an output only marks the end of effects: the constant True, which depends on them."""
     return isinstance(node.op, ControlDep) and isinstance(op := node.inputs[0].op, Const) and op.value is True
 
 
@@ -106,7 +106,7 @@ def arrange(
 ) -> tuple[Picture, dict[Node, str]]:
     """The picture of some nodes, inputs before users, the last output last; and node → the id of its box.
 
-    A constant is drawn beside each of its users, and so has no one box.
+    A constant is drawn next to each of its users, so it has no single box.
     """
     boxes: list[Box] = []
     arrows: list[Arrow] = []
@@ -129,15 +129,15 @@ def is_constant(node: Node) -> bool:
 
 
 def whole(node: Node) -> Node:
-    """The node whose value this is, or is one of: what only says "this one of several", or "after that", is no box."""
+    """The node that computes this value. A node that only picks a result or orders effects has no box of its own."""
     while isinstance(node.op, TupleGet | ControlDep):
         node = node.inputs[0]
     return node
 
 
 def pieces(order: Sequence[Node]) -> dict[Node, list[Node]]:
-    """A node of several results → those of them that are read, in their order: of a branch or a loop, what was asked of
-    it, and not what it keeps for itself.
+    """A node with several results → the nodes of the results that are read, in order. Results that a branch or a loop
+    keeps for backward alone are left out.
     """
     found: dict[Node, list[Node]] = {}
     for node in order:
@@ -147,12 +147,12 @@ def pieces(order: Sequence[Node]) -> dict[Node, list[Node]]:
 
 
 def named(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> str:
-    """What a node is called; one of several results, what these are called."""
+    """The name of a node; for a node with several results, the names of its results."""
     return names.get(node) or ", ".join(names[piece] for piece in read.get(node, ()) if piece in names)
 
 
 def box_of(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> Box:
-    """The box of a node, under the learner's name for it; of an input, under its own if there is no other."""
+    """The box of a node, labelled by the learner's name for it; an input without one keeps its own name."""
     return Box(
         id="",
         kind=kind_of(node),
@@ -171,12 +171,12 @@ def kind_of(node: Node) -> str:
 
 
 def worker(node: Node) -> str:
-    """The process that a node was put in, if there are many."""
+    """The worker process that a node is assigned to, as a suffix; "" if there is none."""
     return "" if node.worker is None else f" @ worker:{node.worker}"
 
 
 def own_name(node: Node) -> str:
-    """What an input or a variable was called by who made the graph; "" for all else."""
+    """The name of an input or a variable in its graph; "" for other nodes."""
     match node.op:
         case Input(name):
             return name
@@ -186,5 +186,5 @@ def own_name(node: Node) -> str:
 
 
 def constant(value: float | Formula) -> str:
-    """A constant as text; one made of lengths that only a run knows, as its formula."""
+    """A constant as text; a length that only a run knows, as its formula."""
     return repr(value) if isinstance(value, Formula | Length) else number(value)

@@ -1,5 +1,5 @@
-// (bytes of graphviz.wasm) => (dot) => svg: runs Graphviz in the browser's WebAssembly, synchronously, which only a worker
-// may do. Of WASI it needs memory and the calls below; it finds no files, and its output is dropped.
+// (bytes of graphviz.wasm) => (dot) => svg: Graphviz in the browser, compiled synchronously, which browsers
+// allow only in a worker. The functions below stand for an operating system: without files, and output is dropped.
 (bytes) => {
   const view = () => new DataView(memory.buffer);
   const system = {
@@ -15,7 +15,7 @@
     },
     proc_exit(code) { throw new Error(`graphviz ended with code ${code}`); },
   };
-  const EBADF = 8; // the answer to every file operation
+  const EBADF = 8; // the result of every other system call
   const wasi_snapshot_preview1 = new Proxy(system, { get: (known, name) => known[name] ?? (() => EBADF) });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { wasi_snapshot_preview1 });
   const { memory, malloc, graphviz_free: free } = exports;

@@ -1,7 +1,7 @@
-"""Small arrays as heat maps: a cell for each entry, shaded by its size.
+"""Small arrays as heat maps: a cell for each entry, shaded by its magnitude.
 
-The sign is a colour and a mark: a minus in a cell that is negative. So is what is no number: ∞, −∞, and ? for nan. The
-darkest cell is the largest of its own array, so what shades say is a pattern, and sizes are said in numbers.
+Colour and a mark show the sign: a negative cell has a minus. Marks also show ∞, −∞, and ? for NaN. The darkest cell is
+the largest of its own array, so shades show patterns; read magnitudes from the numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 from .words import number
 
-LARGEST = 8  # rows or columns; cells of more would be too small to read
+LARGEST = 8  # rows or columns; with more, cells would be too small to read
 LIGHT = "--mg-plus: #5cbf9a; --mg-minus: #c393dd;"
 DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
 STYLE = """.mg-picture .mg-cell rect { stroke: var(--mg-line); stroke-width: 0.6; fill: var(--mg-plus); }
@@ -60,7 +60,7 @@ class Heat:
 
 
 def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
-    """The heat map of an array of up to 8 × 8 entries; None for a single number, and for what is larger.
+    """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array.
 
     alike    arrays that share its scale
     """
@@ -76,7 +76,7 @@ def numbers(array: Any) -> list[float]:
 
 
 def cell(x: float, largest: float) -> Cell:
-    """An entry, beside the largest of its scale."""
+    """The cell of an entry, shaded relative to the largest entry of its scale."""
     if not isfinite(x):
         return number(x), "?" if isnan(x) else "∞" if x > 0 else "−∞", 0.0
     return number(x), "−" * (x < 0), round(x / largest, 2)

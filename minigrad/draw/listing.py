@@ -1,7 +1,7 @@
-"""A graph of any size as a list of entries: what is known of each node, beside the node itself.
+"""A graph of any size as a list of entries: each node with a description of it.
 
-A `Picture` is for graphs that are looked at whole; a listing is for those that are opened part by part. Each engine has
-its reader (listing_readers.py), and hierarchy.py puts the entries into groups.
+A `Picture` is for graphs that are shown whole, a listing for graphs that are opened part by part. Each engine has a
+reader (listing_readers.py), and hierarchy.py puts the entries into groups.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Path = tuple["Scope", ...]
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """Something that made nodes: one call of a module, or a name scope. Two calls of one module are two scopes.
+    """A call of a module, or a name scope, in which nodes were made. Two calls of one module are two scopes.
 
     kind     "module" or "scope"
-    label    as encoder.0
-    of       what it is, as TransformerEncoderLayer
-    thing    what Python calls it
+    label    its name, such as encoder.0
+    of       its type, such as TransformerEncoderLayer
+    thing    the Python object
     """
 
     kind: str
@@ -35,14 +35,14 @@ class Entry:
     """One node.
 
     kind       "leaf": given; "constant": a number written in an expression; "op": computed
-    sign       of its op; "" unless kind is "op"
+    sign       symbol of its op; "" unless kind is "op"
     spec       as in f64[3, 4]
-    thing      what Python calls it: a Tensor, a Node, a Value, a symbol of a Graph
-    nbytes     of its value; None where a length is not known before a run
+    thing      the Python object: a Tensor, a Node, a Value, a symbol of a Graph
+    nbytes     of its value; None if a length is not known before a run
     kept       whether backward will read its value again
     trouble    what is wrong with its value: 2 NaN
-    line       of the user's code that made it; "" where nobody noted it
-    path       the scopes it was made in, outermost first; None for where its users are
+    line       the line of user code that made it; "" if unknown
+    path       the scopes it was made in, outermost first; None: where its users are
     inputs     numbers of the entries it reads
     """
 
@@ -61,7 +61,7 @@ class Entry:
 
     @property
     def said(self) -> str:
-        """Its sign, its name and its spec: tanh → h, f64[3, 4]."""
+        """The symbol of its op, its name and its spec: tanh → h, f64[3, 4]."""
         title = " → ".join(filter(None, (self.sign, self.name))) or self.value or self.kind
         return f"{title}, {self.spec}" if self.spec else title
 
@@ -71,7 +71,7 @@ class Listing:
     """A graph.
 
     entries    inputs before users
-    notes      sentences about the whole of it
+    notes      sentences about the whole graph
     """
 
     output: str
@@ -85,7 +85,7 @@ def entries_of(
     is_constant: Callable[[N], bool],
     entry: Callable[[N], Entry],
 ) -> list[Entry]:
-    """Entries of the ops and of all they read, each leaf before its first user, a constant beside each of its users.
+    """Entries of ops and of all they read. A leaf precedes its first user; a constant is repeated for each user.
 
     ops    inputs before users; or a single leaf
     """

@@ -1,4 +1,4 @@
-"""`listing_of`: the listing of anything that has a graph. What has none before it is called, is called."""
+"""`listing_of`: the listing of anything that has a graph. Modules and traced functions are called to get one."""
 
 from __future__ import annotations
 
@@ -26,30 +26,32 @@ def listing_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) 
     if is_traced(x):
         return listing_of_traced(x, args, namespace)
     if args:
-        raise TypeError(f"example arguments are for a traced function or a Module, and {type(x).__name__} is neither")
+        raise TypeError(f"example arguments are for a traced function or a Module, but {type(x).__name__} is neither")
     if isinstance(x, Value):
         return listing_of_value(x, namespace)
     if is_session_graph(x):
         if not x.order:
-            raise TypeError(f"{x!r} has nothing to view: nothing is in it yet")
+            raise TypeError(f"{x!r} has nothing to view: it is still empty")
         return listing_of_session_graph(x, namespace)
     if isinstance(x, Graph):
         return listing_of_nodes([y for y in x.outputs if y is not None], namespace, given=x.inputs)
-    several = list(x) if isinstance(x, list | tuple) else [x]
-    tensors = [y for y in several if isinstance(y, Tensor)]
-    symbols = [y for y in several if isinstance(y, Symbol)]
-    if tensors and len(tensors) == len(several):
-        return listing_of_tensors(tensors, namespace)
-    if symbols and len(symbols) == len(several):
-        return listing_of_nodes([y.node for y in symbols], namespace)
+    return listing_of_several(list(x) if isinstance(x, list | tuple) else [x], x, namespace)
+
+
+def listing_of_several(xs: list[Any], given: object, namespace: Mapping[str, object]) -> Listing:
+    """The listing of Tensors, or of symbols, that are drawn together. `given` is what the user passed."""
+    if xs and all(isinstance(y, Tensor) for y in xs):
+        return listing_of_tensors(xs, namespace)
+    if xs and all(isinstance(y, Symbol) for y in xs):
+        return listing_of_nodes([y.node for y in xs], namespace)
     raise TypeError(
-        f"what has a graph is a Tensor, a Value, a Graph, symbols of one, a traced function or a Module; {x!r} of type "
-        f"{type(x).__name__} has none"
+        f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {given!r} of type "
+        f"{type(given).__name__} has no graph"
     )
 
 
 def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
-    """What a call of the module records. Raises TypeError without an example, or where nothing comes out of it."""
+    """The graph that a call of the module records. Raises TypeError without arguments, or if no tensor is returned."""
     if not args:
         raise TypeError(f"a module has a graph when it is called: GraphView({type(module).__name__.lower()}, x)")
     calls = Calls({"": module})
@@ -57,7 +59,7 @@ def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[st
         y = module(*args)
     ys: list[Tensor] = [each for each in leaves(y) if isinstance(each, Tensor)]
     if not ys:
-        raise TypeError(f"{type(module).__name__} gave {y!r}, in which there is no tensor")
+        raise TypeError(f"{type(module).__name__} returned {y!r}, which contains no tensor")
     given = [each for each in leaves(args) if isinstance(each, Tensor)]
     inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
     listing = listing_of_tensors(ys, {**named(module), **namespace, **inputs}, calls, given)
@@ -66,15 +68,13 @@ def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[st
 
 
 def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
-    """What a traced function is as a graph: traced once more, while the modules that it reaches are watched."""
+    """The graph of a traced function; with arguments, by tracing it again while watching the modules it uses."""
     if not args:
-        graph = only_trace(f).graph
-        listing = listing_of_nodes([y for y in graph.outputs if y is not None], namespace)
+        listing = listing_of_nodes([y for y in only_trace(f).graph.outputs if y is not None], namespace)
     else:
         calls = Calls(modules_of(f.python_function))
-        again = TracedFunction(f.python_function, f.input_signature, f.autograph)
         with calls.watched():
-            trace = again.trace_for(*args)
+            trace = TracedFunction(f.python_function, f.input_signature, f.autograph).trace_for(*args)
         outputs = [y for y in trace.graph.outputs if y is not None]
         own = dict(zip(trace.graph.inputs, trace.names, strict=True))
         listing = listing_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given], own)
@@ -83,7 +83,7 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
 
 
 def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
-    """The modules that a function reaches by a name of its own."""
+    """The modules that a function uses by its globals, its closure, or as self."""
     if isinstance(f, Module):
         return {"": f}
     inner = getattr(f, "__func__", f)

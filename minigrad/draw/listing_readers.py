@@ -1,4 +1,4 @@
-"""Readers: from each kind of graph to a listing."""
+"""Readers: each kind of graph as a listing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .listing import Entry, Listing, Path, Scope, entries_of
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
-from .scalars import reads_of
+from .scalars import kind_of_value, reads_of, value_names
 from .subgraphs import Opened
 from .tensors import described, read_by, values_of
 from .words import listed, number, shorten
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..graph import Graph as Building
 
 
-MOST_NUMBERS = 1_000_000  # in all values of a graph; more are not computed again in order to be shown
+MOST_NUMBERS = 1_000_000  # in all values of a graph; more are not recomputed to be shown
 LONGEST_LINE = 60  # characters
 
 
@@ -44,10 +44,10 @@ LONGEST_LINE = 60  # characters
 def listing_of_tensors(
     ys: Sequence[Tensor], namespace: Mapping[str, object], calls: Calls | None = None, given: Sequence[Tensor] = ()
 ) -> Listing:
-    """What was recorded behind some tensors.
+    """The graph recorded behind some tensors.
 
-    calls    of the modules that recorded it
-    given    tensors that are no part of a module, though one of them reads them
+    calls    the module calls that recorded it
+    given    arguments of those calls, which belong to no module
     """
     ends = [origin(y) for y in ys]
     order = toposort(*ends)
@@ -78,18 +78,18 @@ def listing_of_tensors(
 
 
 FREED = "A backward() has been through this graph and has freed what it had saved."
-LOST = "Leaves without a value were computed of what requires no gradient, and such ops are not recorded."
+LOST = "Leaves without a value were computed from tensors that require no gradient; such ops are not recorded."
 
 
 def alone(ys: Sequence[Tensor]) -> str:
     return (
-        f"{listed([str(y.spec) for y in ys])} has no history: it was made by hand, or computed while nothing it came "
-        "from required a gradient, or nothing was recorded."
+        f"{listed([str(y.spec) for y in ys])} has no history: it was given, or computed from tensors that require no "
+        "gradient, or computed under no_grad()."
     )
 
 
 def tensor_of(node: Node, ys: Sequence[Tensor], calls: Calls | None) -> Tensor | None:
-    """The tensor whose node it is, if somebody still has it."""
+    """The tensor of a node, if it is still alive."""
     if isinstance(node, Source):
         return node.tensor()
     found = [y for y in ys if y.node is node]
@@ -97,7 +97,7 @@ def tensor_of(node: Node, ys: Sequence[Tensor], calls: Calls | None) -> Tensor |
 
 
 def known_values(order: Sequence[Node]) -> tuple[dict[Node, Any], str]:
-    """The values of a graph, computed again; or, of a large one, of its leaves alone, and a sentence that says so."""
+    """The recomputed values of a graph and "". For a large graph, the values of its leaves and a note that says so."""
     if sum(node.spec.size for node in order) <= MOST_NUMBERS:
         with np.errstate(all="ignore"):  # NumPy warned of these numbers when the graph ran first
             return values_of(list(order)), ""
@@ -123,9 +123,9 @@ def listing_of_nodes(
     given: Sequence[Node] = (),
     own: Mapping[Node, str] | None = None,
 ) -> Listing:
-    """What some nodes are computed from, in the order in which it was built, where that is known.
+    """The graph behind some nodes, in the order in which it was built, if that is known.
 
-    own    what inputs are called by those who made the graph
+    own    the graph's own names of its inputs
     """
     births = {} if calls is None else calls.births()
     names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
@@ -148,7 +148,7 @@ def listing_of_nodes(
 
 
 def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -> Listing:
-    """All that was built so far in a graph for sessions, by name scopes."""
+    """A session graph as built so far, by name scopes."""
     scopes: dict[str, Scope] = {}
     names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
     order = [node for node in graph.order if whole(node) is node]
@@ -168,7 +168,7 @@ def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -
 
 
 def static(node: Node, name: str, path: Path | None, results: Sequence[Node] = ()) -> Entry:
-    """What is known of a node before a run; `results` are those of its results that are read, if it has several."""
+    """The entry of a node before a run; `results` are the results that are read, if it has several."""
     found = entry_of(node, name, None, path)
     if results:
         found.spec = " ".join(str(result.spec) for result in results)
@@ -184,7 +184,7 @@ def name_of(node: Node) -> str:
 
 
 def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:
-    """What is known of a node of the tensor engine."""
+    """The entry of a node of the tensor engine."""
     if isinstance(node.op, Const):
         return Entry("constant", "", name, "", node, value=constant(node.op.value), path=path)
     return Entry(
@@ -201,23 +201,23 @@ def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:
 
 
 def bytes_of(spec: Any) -> int | None:
-    """Of a value of that spec; of several together; None where a length is not known before a run."""
+    """The bytes of values of these specs; None if a length is not known before a run."""
     specs = [spec] if isinstance(spec, Spec) else list(spec)
     return sum(s.nbytes for s in specs) if all(s.is_known for s in specs) else None
 
 
 def line_of(at: Place | None) -> str:
-    """A line of the user's code, with what it says."""
+    """A place in the user's code, with the source line."""
     if at is None:
         return ""
-    is_file = spot(at.file, at.line).startswith(at.file)  # and no cell, which each kernel names in its own way
+    is_file = spot(at.file, at.line).startswith(at.file)  # not a cell, which every kernel names differently
     where = f"of {PurePath(at.file).name}" if is_file else "of a cell"
     source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST_LINE)
     return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")
 
 
 def called(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
-    """What the outputs are called; what they are, where they have no name."""
+    """The names of the outputs, or descriptions if they have none."""
     found = [entry.name or entry.said for entry in entries if any(entry.thing is end for end in ends)]
     return shorten(listed(found), LONGEST_LINE) if found else "a graph"
 
@@ -228,16 +228,14 @@ def called(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
 def listing_of_value(y: Value, namespace: Mapping[str, object]) -> Listing:
     """The graph of a Value."""
     order = values_before(y)
-    names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
-    constants: set[Value] = {v for v in order if isinstance(v, Constant)}
-    kept = {x for v in order for x in reads_of(v, constants)}
+    names = value_names(namespace)
+    kept = {x for v in order for x in reads_of(v)}
 
     def entry(v: Value) -> Entry:
         bad = {"nan": "1 NaN", "inf": "1 inf"}.get(str(abs(v.data)), "")
-        kind = "op" if v.parents else "constant" if v in constants else "leaf"
-        name = "" if v in constants else names.get(v, "")
+        name = "" if isinstance(v, Constant) else names.get(v, "")
         path = () if v.parents or v is y else None
-        return Entry(kind, v.op, name, "", v, None, v in kept, number(v.data), bad, path=path)
+        return Entry(kind_of_value(v), v.op, name, "", v, None, v in kept, number(v.data), bad, path=path)
 
     ops = [v for v in order if v.parents] or [y]
     entries = entries_of(ops, lambda v: [parent for parent, _ in v.parents], lambda v: isinstance(v, Constant), entry)

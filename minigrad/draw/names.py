@@ -1,7 +1,7 @@
-"""The learner's own variable names, found by looking where they keep them.
+"""The learner's own variable names, found in the calling code.
 
-A value does not know its name; the code that asked for the drawing does. We look through the variables of that code, in
-the order in which they were first assigned, for the very objects that are drawn.
+A value does not know its name, but the code that called draw does. We search the variables of that code, in the order
+of first assignment, for the objects that are drawn.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ T = TypeVar("T", bound=Hashable)
 
 @runtime_checkable
 class HasParameters(Protocol):
-    """A module, known by what it can do: to import it here would import NumPy."""
+    """A module, recognised by its methods: importing Module here would import NumPy."""
 
     def named_parameters(self) -> Iterable[tuple[str, object]]: ...
 
 
-LONGEST_LIST = 1000  # a longer list is data, not a handful of parameters: not worth a name for each item
+LONGEST_LIST = 1000  # a longer list is data, not parameters: its items get no names
 
 
 def names_in(namespace: Mapping[str, object], drawn: Callable[[object], T | None]) -> dict[T, str]:
-    """What `namespace` calls each thing that can be drawn, by its first name.
+    """The first name in `namespace` of each thing that can be drawn.
 
-    An item of a list or tuple is called x[3], a parameter of a module model.0.weight.
+    An item of a list or tuple is named x[3], a parameter of a module model.0.weight.
 
-    drawn   the thing behind an object that can be drawn; None for any other object
+    drawn   maps an object to the thing to draw; None for an object that cannot be drawn
     """
     names: dict[T, str] = {}
     for name, held in list(namespace.items()):
-        if name.startswith("_") or name in ("In", "Out"):  # IPython's own memories of past cells
+        if name.startswith("_") or name in ("In", "Out"):  # IPython's history of cells
             continue
         for candidate, item in candidates(name, held):
             thing = drawn(item)
@@ -42,7 +42,7 @@ def names_in(namespace: Mapping[str, object], drawn: Callable[[object], T | None
 
 
 def candidates(name: str, held: object) -> Iterable[tuple[str, object]]:
-    """The objects that a variable makes reachable, each with what it is called."""
+    """The objects reachable through a variable, each with its name."""
     if isinstance(held, list | tuple):
         return [(f"{name}[{i}]", item) for i, item in enumerate(held)] if len(held) <= LONGEST_LIST else []
     if isinstance(held, HasParameters) and not isinstance(held, type):
@@ -51,5 +51,5 @@ def candidates(name: str, held: object) -> Iterable[tuple[str, object]]:
 
 
 def variables(frame: FrameType | None) -> dict[str, object]:
-    """The variables that code running in `frame` can see: its locals, then its module's globals."""
+    """The variables visible in `frame`: its locals, then its module's globals."""
     return {} if frame is None else {**frame.f_locals, **frame.f_globals, **frame.f_locals}

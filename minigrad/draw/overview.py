@@ -1,4 +1,4 @@
-"""A hierarchy as far as it is opened: as a picture, and as an outline in words."""
+"""A hierarchy with some groups open: as a picture, and as an outline in words."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Overview:
     root: Group
 
     def opened(self, boxes: int) -> list[Group]:
-        """The groups that are open at first: from the outermost in, as long as there are no more boxes than that.
+        """The groups that are open at first: from the outermost inwards, up to that many boxes.
 
-        Repetitions stay closed: that is what they are for.
+        Repetitions stay closed, since their purpose is to save boxes.
         """
         found = [self.root]
         shown = len(self.root.children)
@@ -37,7 +37,7 @@ class Overview:
         return found[1:]
 
     def picture(self, boxes: int) -> Picture:
-        """The boxes that are shown while those groups are open, and an arrow wherever values go from one to another."""
+        """The boxes shown while those groups are open, and arrows between boxes that pass values."""
         is_open = {self.root, *self.opened(boxes)}
         shown: dict[int, str] = {}
         drawn: list[Box] = []
@@ -65,7 +65,7 @@ class Overview:
         return Box(id, entry.kind, entry.name, entry.sign, entry.spec, entry.value, "", entry.kept)
 
     def inside(self, child: int | Group) -> list[int]:
-        """The numbers of all entries in it."""
+        """The numbers of all entries in a node or group."""
         found = []
         stack = [child]
         while stack:
@@ -77,14 +77,14 @@ class Overview:
         return found
 
     def size(self, group: Group) -> str:
-        """What a group is and how much is in it: Linear, 1 op."""
+        """A group's type and number of ops: Linear, 1 op."""
         of = f"{group.of}, " if group.of and group.kind != "repeat" else ""
         return of + counted(len(group.ops(self.listing.entries)), "op", "ops")
 
     # -- in words ---------------------------------------------------------------------------------
 
     def outline(self) -> str:
-        """Every group and node, a line each, indented by what it is in; of a repetition, the first block."""
+        """A line for every group and node, indented by nesting; for a repetition, only its first block."""
         lines: list[str] = []
         for line in self.lines():
             if len(lines) == LONGEST:

@@ -1,7 +1,7 @@
-"""A computation graph as plain data: boxes and arrows, with nothing of the engine left in them.
+"""A computation graph as plain data: boxes and arrows, without objects of the engine.
 
-Both engines are read into this one form (`scalars.py`, `tensors.py`), and everything that shows a graph reads
-only this: the text twin, the SVG, the widgets. All numbers are already text, so that every view shows the same.
+Graphs of both engines are converted to this form (`scalars.py`, `tensors.py`), and every view reads only this: the
+text, the SVG, the widgets. All numbers are already text, so every view shows the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 from .heat import Heat
 from .words import written
 
-UNKNOWN = "·"  # stands for a number that nobody has computed yet: 0 would be a lie
+UNKNOWN = "·"  # stands for a number that has not been computed yet; 0 would be wrong
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Box:
 
     id      its name inside the picture: "b1", "b2", ... in topological order
     kind    "leaf": given; "constant": a number written in an expression; "op": computed
-    name    what the learner calls it; "" where no variable holds it
-    op      the sign of its operation; "" unless kind is "op"
+    name    the learner's name for it; "" if no variable holds it
+    op      the symbol of its operation; "" unless kind is "op"
     spec    shape and element type, as in f64[3, 4]; "" for a scalar of the scalar engine
     value   as text; "·" while unknown
-    grad    as text; "·" while unknown; "" where no gradient is wanted
+    grad    as text; "·" while unknown; "" if no gradient is computed
     kept    whether backward will read this value again
 
-    value_heat, grad_heat    the same as heat maps, where there is one
+    value_heat, grad_heat    value and gradient as heat maps; None if they are numbers or too large
     """
 
     id: str
@@ -49,7 +49,7 @@ class Box:
 
     @property
     def stated(self) -> str:
-        """What it is called and what it is: x = 2."""
+        """Its name and its value: x = 2."""
         return self.called if self.value in ("", self.called) else f"{self.called} = {self.value}"
 
 
@@ -67,7 +67,7 @@ class Arrow:
 class Picture:
     """Boxes, inputs before users, and the arrows between them.
 
-    ends    ids of the outputs, where they are not the last box alone
+    ends    ids of the outputs; () if the last box is the only output
     """
 
     boxes: tuple[Box, ...]
@@ -122,9 +122,9 @@ class Picture:
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a gradient on its way: what it was, what comes, and what it is then.
+    """One number of a gradient in a backward step: its value before, what is added, and its value after.
 
-    where    its place, as in [0, 1]; "" where the gradient is a number
+    where    its index, as [0, 1]; "" if the gradient is a number
     before   None for the first share
     """
 
@@ -136,22 +136,22 @@ class Entry:
 
 @dataclass(frozen=True)
 class Share:
-    """What one arrow carried backwards.
+    """What one arrow passes back in a backward step.
 
-    Mostly that is the gradient at its head times the local derivative; an op that mixes elements has a rule of its own.
+    Usually this is the gradient at its head times the local derivative; an op that mixes elements has its own rule.
 
     arrow      the arrow's id
     incoming   gradient of the output with respect to the arrow's head
-    rule       the local derivative in symbols: y for ∂(x × y)/∂x; "" where nobody told
-    is_whole   whether `rule` is all that is done to the gradient, which it calls g: g @ yᵀ
-    slope      the local derivative in numbers; "" where they are many
-    outgoing   what reaches the arrow's tail
-    before     what the tail had collected by then; "" for the first share
-    after      what it has collected now
-    entry      one number of it all, unrounded; None where the gradient is too large to be read
-    spread     the local derivative in numbers, where they are many: 0.1 … 0.9
-    heat       what the tail has collected now; None where there is no heat map
-    terms      before, outgoing and after on one scale; () for the first share
+    rule       the local derivative in symbols: y for ∂(x × y)/∂x; "" if unknown
+    is_whole   whether `rule` is the whole formula, in which g is the incoming gradient: g @ yᵀ
+    slope      the local derivative in numbers; "" if there are many
+    outgoing   what is added to the gradient of the arrow's tail
+    before     the tail's gradient before; "" for the first share
+    after      the tail's gradient after
+    entry      one element of these gradients, unrounded; None if the gradient is too large to show
+    spread     the range of the local derivative, if it has many numbers: 0.1 … 0.9
+    heat       the tail's gradient after, as a heat map; None if it has none
+    terms      before, outgoing and after as heat maps on one scale; () for the first share
     """
 
     arrow: str
@@ -174,10 +174,10 @@ class Replay:
 
     picture   every value and every final gradient filled in
     seed      the gradient that backward started from
-    shares    what the arrows carried, in the order of the backward pass
-    reads     by operation, the boxes whose values its derivative reads; missing where nobody told
-    frees     whether this engine lets go of what it kept once backward has read it
-    sizes     by box, the bytes of its value
+    shares    what the arrows passed back, in the order of the backward pass
+    reads     operation → the boxes whose values its derivative reads; unknown operations are missing
+    frees     whether this engine frees saved values once backward has read them
+    sizes     box → the bytes of its value
     """
 
     picture: Picture

@@ -1,6 +1,6 @@
-"""Derivative rules in words, read off the op table: nothing is said here that an op does not say itself.
+"""Derivative rules in words, taken from the op table: this module has no rules of its own.
 
-An op's rule is run on symbols that bear the learner's names; what it wrote down is then spelled out.
+An op's vjp runs on symbols with the learner's names; the graph that it builds is then written as a formula.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ TIGHTNESS = {
     "÷": 2,
     "@": 2,
     "neg": 3,
-}  # of operators, as in school; anything else is a function
+}  # precedence of operators, as in school; anything else is a function
 TIGHTEST = 9
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A derivative towards one operand.
+    """A derivative with respect to one operand.
 
     text        "" where there is none
-    is_whole    False: the local derivative, by which the arriving gradient is multiplied, as y for x × y;
-                True: all that is done to the arriving gradient g, as g @ yᵀ for x @ y
+    is_whole    False: `text` is the local derivative, to be multiplied by the arriving gradient, as y for x × y;
+                True: `text` is the whole formula with the arriving gradient g, as g @ yᵀ for x @ y
     """
 
     text: str
@@ -44,7 +44,7 @@ class Rule:
 
 
 def rules_of(node: Node, names: list[str]) -> list[Rule]:
-    """The derivative of a recorded op towards each operand.
+    """The derivatives of a recorded op with respect to each operand.
 
     names    of the result and of each operand
     """
@@ -53,7 +53,7 @@ def rules_of(node: Node, names: list[str]) -> list[Rule]:
     whole = op.vjp(placeholder(ARRIVING, node.spec), y, *xs)
     if not isinstance(op, Elementwise):
         return [Rule(text_of(gx), True) for gx in whole]
-    # Where an operand was broadcast, its gradient is a product and a sum: then too the whole rule is shown.
+    # The gradient of a broadcast operand is a product and a sum: then too the whole formula is shown.
     return [
         Rule(text_of(p), False) if x.shape == y.shape else Rule(text_of(gx), True)
         for x, p, gx in zip(xs, op.partials(y, *xs), whole, strict=True)
@@ -74,7 +74,7 @@ def _(rule: Symbol) -> str:
 
 
 def formula(node: Node) -> str:
-    """What a node computes, written out down to the placeholders."""
+    """A node as a formula of the placeholders."""
     match node.op:
         case Input(name):
             return name
@@ -85,7 +85,7 @@ def formula(node: Node) -> str:
 
 
 def bracketed(x: Node, sign: str, position: int) -> str:
-    """The formula of an operand, in brackets where it would fall apart without them."""
+    """The formula of an operand, in brackets if precedence requires them."""
     inner = TIGHTNESS.get(sign_of(x.op), TIGHTEST) if x.inputs else TIGHTEST
     outer = TIGHTNESS.get(sign, TIGHTEST if sign.startswith("^") or sign == "transpose" else 0)
     apart = inner < outer or (inner == outer and position > 0 and sign in ("−", "÷"))
@@ -93,5 +93,5 @@ def bracketed(x: Node, sign: str, position: int) -> str:
 
 
 def sign_of(op: Op) -> str:
-    """The sign that stands for an op in drawings."""
+    """The symbol of an op in drawings."""
     return op.label

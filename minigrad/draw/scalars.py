@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -14,7 +14,7 @@ from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
 from .words import counted, number
 
 # The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
-# itself stores numbers only; a test compares these words with its numbers.
+# stores only numbers; a test compares these formulas with them.
 RULES: dict[str, tuple[str, ...]] = {
     "+": ("1", "1"),
     "−": ("1", "−1"),
@@ -27,13 +27,12 @@ RULES: dict[str, tuple[str, ...]] = {
     "relu": ("1 if {a} > 0 else 0",),
 }
 POWER = re.compile(r"\^(-?[\d.]+(?:e[+-]?\d+)?)")
-GROUPS = 10  # of a graph that is too large to be drawn value by value
+GROUPS = 10  # into which a graph is split that is too large to be drawn value by value
 
 
 def rules(op: str) -> tuple[str, ...]:
-    """The local derivatives of an operation, one for each operand; () for a leaf, or where we have no words."""
-    power = POWER.fullmatch(op)
-    if power is not None:
+    """The local derivatives of an operation, one for each operand; () for a leaf or an unknown operation."""
+    if (power := POWER.fullmatch(op)) is not None:
         p = float(power[1])
         simple = {0.0: "0", 1.0: "1", 2.0: "2 × {a}"}
         return (simple.get(p, f"{number(p)} × {{a}}^{number(p - 1)}"),)
@@ -41,33 +40,34 @@ def rules(op: str) -> tuple[str, ...]:
 
 
 def picture_of_values(ys: Sequence[Value], namespace: Mapping[str, object], most: int | None = None) -> Picture:
-    """The graph that some values came from; of more than `most` values, in groups.
+    """The picture of the graph behind some values; a graph of more than `most` values is drawn in groups.
 
-    Gradients are unknown until some backward() has left a number in it.
+    Gradients are unknown until a backward() has set one that is not 0.
     """
     order = [*dict.fromkeys(v for y in ys for v in history(y))]
     if most is not None and len(order) > most:
         return picture_in_groups(order, ys, namespace)
-    names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
-    ids = {v: f"b{i}" for i, v in enumerate(order, 1)}
+    names, ids = value_names(namespace), {v: f"b{i}" for i, v in enumerate(order, 1)}
     known = any(v.grad != 0 for v in order)
-    constants: set[Value] = {v for v in order if isinstance(v, Constant)}
-    kept = {x for v in order for x in reads_of(v, constants)}
-    boxes = tuple(
-        Box(
-            id=ids[v],
-            kind="op" if v.parents else "constant" if v in constants else "leaf",
-            name="" if v in constants else names.get(v, ""),
-            op=v.op,
-            spec="",
-            value=number(v.data),
-            grad="" if v in constants else number(v.grad) if known else UNKNOWN,
-            kept=v in kept,
-        )
-        for v in order
-    )
-    uses = [(ids[parent], ids[v]) for v in order for parent, _ in v.parents]
+    kept = {x for v in order for x in reads_of(v)}
+    boxes = tuple(box_of(v, ids[v], names.get(v, ""), known, v in kept) for v in order)
+    uses = ((ids[parent], ids[v]) for v in order for parent, _ in v.parents)
     return Picture(boxes, arrows_of(uses), tuple(dict.fromkeys(ids[y] for y in ys)))
+
+
+def value_names(namespace: Mapping[str, object]) -> dict[Value, str]:
+    return names_in(namespace, lambda x: x if isinstance(x, Value) else None)
+
+
+def kind_of_value(v: Value) -> str:
+    return "op" if v.parents else "constant" if isinstance(v, Constant) else "leaf"
+
+
+def box_of(v: Value, id: str, name: str, known: bool, kept: bool) -> Box:
+    """The box of a value; `known` says whether the graph has gradients."""
+    if isinstance(v, Constant):
+        return Box(id, "constant", "", v.op, "", number(v.data), "", kept)
+    return Box(id, kind_of_value(v), name, v.op, "", number(v.data), number(v.grad) if known else UNKNOWN, kept)
 
 
 def arrows_of(uses: Iterable[tuple[str, str]]) -> tuple[Arrow, ...]:
@@ -75,21 +75,16 @@ def arrows_of(uses: Iterable[tuple[str, str]]) -> tuple[Arrow, ...]:
 
 
 def picture_in_groups(order: Sequence[Value], ys: Sequence[Value], namespace: Mapping[str, object]) -> Picture:
-    """A graph as runs of its values, in their order, between the leaves and the results."""
+    """The picture of a large graph: its leaves, groups of consecutive values, and the results."""
     read = {parent for v in order for parent, _ in v.parents}
     ends = [y for y in dict.fromkeys(ys) if y not in read]
-    inner = [v for v in order if v not in ends]
-    names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
-    leaves = [v for v in inner if not v.parents and not isinstance(v, Constant)]
-    computed = [v for v in inner if v.parents]
+    inner, names = [v for v in order if v not in ends], value_names(namespace)
+    leaves, computed = [v for v in inner if kind_of_value(v) == "leaf"], [v for v in inner if v.parents]
     boxes = [Box("b1", "leaf", counted(len(leaves), "leaf", "leaves"), "", "", "", "")] * bool(leaves)
     home = dict.fromkeys(leaves, "b1")
     for start, end in pairwise(sorted({0, *cuts(computed, ends), len(computed)})):
-        id, group = f"b{len(boxes) + 1}", computed[start:end]
-        counts = [f"{n:,} {op}" for op, n in Counter(v.op for v in group).most_common()]
-        spec = "of " + ", ".join([*counts[:3], *["…"] * (len(counts) > 3)])
-        boxes.append(Box(id, "op", f"{start + 1:,}–{end:,}", "group", spec, "", ""))
-        home |= dict.fromkeys(group, id)
+        boxes.append(group_box(f"b{len(boxes) + 1}", computed[start:end], start))
+        home |= dict.fromkeys(computed[start:end], boxes[-1].id)
     for y in ends:
         home[y] = f"b{len(boxes) + 1}"
         kind, op, spec = ("op", "group", f"of {len(order):,} values") if y.parents else ("leaf", "", "")
@@ -99,8 +94,15 @@ def picture_in_groups(order: Sequence[Value], ys: Sequence[Value], namespace: Ma
     return Picture(tuple(boxes), arrows_of(between), tuple(dict.fromkeys(home[y] for y in ys if y in home)))
 
 
+def group_box(id: str, group: Sequence[Value], start: int) -> Box:
+    """The box of a group whose first value is number `start`, with its most frequent operations."""
+    counts = [f"{n:,} {op}" for op, n in Counter(v.op for v in group).most_common()]
+    spec = "of " + ", ".join([*counts[:3], *["…"] * (len(counts) > 3)])
+    return Box(id, "op", f"{start + 1:,}–{start + len(group):,}", "group", spec, "", "")
+
+
 def cuts(computed: Sequence[Value], ends: Sequence[Value]) -> list[int]:
-    """Where to cut for GROUPS of about one size: where the fewest values are on their way to what comes later."""
+    """Where to cut into GROUPS of similar size: near each even cut, where the fewest values are used later."""
     place = {v: i for i, v in enumerate(computed)}
     last = {parent: i for i, v in enumerate([*computed, *ends]) for parent, _ in v.parents if parent in place}
     changes = [1] * len(computed) + [0] * len(ends)
@@ -108,18 +110,16 @@ def cuts(computed: Sequence[Value], ends: Sequence[Value]) -> list[int]:
         changes[i] -= 1
     passing = [0, *accumulate(changes)]
     size = len(computed) / GROUPS
-    middles = [size * k for k in range(1, GROUPS)]
-    near = [(m, range(int(m - size / 2), int(m + size / 2) + 1)) for m in middles]
+    near = [(m, range(int(m - size / 2), int(m + size / 2) + 1)) for m in (size * k for k in range(1, GROUPS))]
     return [min(places, key=lambda i: (passing[i], abs(i - m))) for m, places in near]
 
 
-def reads_of(v: Value, constants: set[Value]) -> list[Value]:
-    """The values that the derivative of v's operation mentions, towards those operands that are no constants."""
+def reads_of(v: Value) -> list[Value]:
+    """The values that the derivatives of v's operation with respect to its operands read, without constants."""
     operands = [parent for parent, _ in v.parents]
-    words = "".join(rule for rule, x in zip(rules(v.op), operands, strict=False) if x not in constants)
+    words = "".join(rule for rule, x in zip(rules(v.op), operands, strict=False) if not isinstance(x, Constant))
     slots = {"{a}": operands[:1], "{b}": operands[1:2], "{y}": [v]}
-    found = [x for slot, xs in slots.items() if slot in words for x in xs if x not in constants]
-    return list(dict.fromkeys(found))
+    return [*dict.fromkeys(x for k, xs in slots.items() if k in words for x in xs if not isinstance(x, Constant))]
 
 
 def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
@@ -130,36 +130,36 @@ def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
     for v in order:
         twin[v] = Value(v.data, tuple((twin[parent], slope) for parent, slope in v.parents), v.op)
     twin[y].backward()
-
     box = dict(zip(order, picture.boxes, strict=True))
-    constants = {v for v in order if box[v].kind == "constant"}
     collected: dict[Value, float] = {}
-    shares = []
-    for v in reversed(order):
-        operands = [box[parent].called for parent, _ in v.parents]
-        symbols = dict(zip("ab", operands, strict=False), y=box[v].called)
-        words = [rule.format(**symbols) for rule in rules(v.op)]
-        if len(words) != len(operands):  # an operation of the learner's own, which we have no words for
-            words = [""] * len(operands)
-        for arrow, (parent, slope), rule in zip(picture.arrows_into[box[v].id], v.parents, words, strict=True):
-            if parent in constants:
-                continue
-            outgoing = twin[v].grad * slope
-            before = collected.get(parent)
-            collected[parent] = outgoing if before is None else before + outgoing
-            shares.append(
-                Share(
-                    arrow=arrow.id,
-                    incoming=number(twin[v].grad),
-                    rule=rule,
-                    is_whole=False,
-                    slope=number(slope),
-                    outgoing=number(outgoing),
-                    before="" if before is None else number(before),
-                    after=number(collected[parent]),
-                    entry=Entry("", before, outgoing, collected[parent]),
-                )
-            )
+    shares = [share for v in reversed(order) for share in shares_of(v, twin[v].grad, picture, box, collected)]
     boxes = tuple(replace(box[v], grad=box[v].grad and number(twin[v].grad)) for v in order)
-    reads = {box[v].id: tuple(box[x].id for x in reads_of(v, constants)) for v in order if rules(v.op)}
+    reads = {box[v].id: tuple(box[x].id for x in reads_of(v)) for v in order if rules(v.op)}
     return Replay(Picture(boxes, picture.arrows), seed="1", shares=tuple(shares), reads=reads, frees=False)
+
+
+def shares_of(
+    v: Value, incoming: float, picture: Picture, box: Mapping[Value, Box], collected: dict[Value, float]
+) -> Iterator[Share]:
+    """What v passes back to each of its operands; adds it to `collected`."""
+    symbols = dict(zip("ab", (box[parent].called for parent, _ in v.parents), strict=False), y=box[v].called)
+    words = [rule.format(**symbols) for rule in rules(v.op)]
+    if len(words) != len(v.parents):  # the learner's own operation, whose rule we do not know
+        words = [""] * len(v.parents)
+    for arrow, (parent, slope), rule in zip(picture.arrows_into[box[v].id], v.parents, words, strict=True):
+        if isinstance(parent, Constant):
+            continue
+        outgoing = incoming * slope
+        before = collected.get(parent)
+        after = collected[parent] = outgoing if before is None else before + outgoing
+        yield Share(
+            arrow=arrow.id,
+            incoming=number(incoming),
+            rule=rule,
+            is_whole=False,
+            slope=number(slope),
+            outgoing=number(outgoing),
+            before="" if before is None else number(before),
+            after=number(after),
+            entry=Entry("", before, outgoing, after),
+        )

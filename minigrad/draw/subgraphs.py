@@ -1,10 +1,10 @@
-"""Branches and loops opened: what they are made of, as entries among the others.
+"""Branches and loops, expanded: the nodes inside them, as entries of the listing.
 
-    p, k → the nodes of both branches → if             the if takes one of two
-    c → carry → the nodes of test and body → while     the carry takes, from the second turn on, what the body gave
+    p, k → the nodes of both branches → if             the if selects one branch's results
+    c → carry → the nodes of test and body → while     the carry is the body's result from the second turn on
 
-What a branch or a body reads from outside, it reads from there. Arrows go forward alone: that what a body gives is
-carried into the next turn, the word "carry" says.
+A value that a branch or a body reads from outside is an arrow from outside. All arrows point forward; only the word
+"carry" shows that a body's results go into the next turn.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ WORDS = {"true": "if it holds", "false": "if not", "test": "before each turn", "
 
 
 class Inside(NamedTuple):
-    """A node, and the graph of a branch or a loop that it is in; None outside of all."""
+    """A node, and the part of a branch or a loop that it is in; None if it is in none."""
 
     node: Node
     part: Part | None = None
 
 
 class Part(NamedTuple):
-    """One of the graphs of a branch or a loop, by its name."""
+    """One of the graphs of a branch or a loop: true, false, test or body."""
 
     control: Inside
     name: str
@@ -43,12 +43,12 @@ class Part(NamedTuple):
 
 
 class Opened:
-    """Entries of some ops, and of all that is inside of them.
+    """Entries of some ops and of everything inside them.
 
-    outside    a node outside → its entry
-    inside     a node inside, its name, the scopes that it is in, its results that are read → its entry
-    names      what values are called
-    read       a node of several results → those that are read
+    outside    function of a node that is in no part → its entry
+    inside     function of a node in a part, its name, its scopes, its results that are read → its entry
+    names      node → its name
+    read       a node with several results → those that are read
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Opened:
         return entries_of(nodes, self.operands, lambda each: is_constant(each.node), self.entry)
 
     def unfolded(self, at: Inside) -> Iterator[Inside]:
-        """The op, after all that is inside of it."""
+        """Everything inside the op, then the op."""
         for part in parts_of(at):
             if part.name == "body":
                 used = {x for other in parts_of(at) for x in self.needed(other)}
@@ -80,7 +80,7 @@ class Opened:
         yield at
 
     def results(self, part: Part) -> list[Node]:
-        """What a part gives that somebody reads: what is carried on, too, and not what is saved for backward."""
+        """The results of a part that are read or carried to the next turn, without those saved for backward."""
         op, count = part.control.node.op, len(part.graph.outputs)
         read = self.read.get(part.control.node)
         some = range(count - 1) if read is None else [piece.op.i for piece in read]  # type: ignore[attr-defined]
@@ -88,7 +88,7 @@ class Opened:
         return [y for i, y in enumerate(part.graph.outputs) if y is not None and i in wanted]
 
     def needed(self, part: Part) -> list[Node]:
-        """The nodes that these need, and those that do more than give a result."""
+        """The nodes that the part's results and effects need."""
         ends = [*self.results(part), *(node for node in part.graph.nodes if node.op.effect)]
         return toposort(*ends) if ends else []
 
@@ -101,7 +101,7 @@ class Opened:
         return first + [self.source(y, part) for part in parts_of(at) for y in self.results(part)]
 
     def source(self, node: Node, part: Part | None) -> Inside:
-        """Where a value comes from that is read in a part: from outside, unless it is made there, or at each turn."""
+        """The origin of a value read in a part: a node of the part, a carry or row of the loop, or a node outside."""
         node = whole(node)
         if part is None or node not in part.graph.inputs:
             return Inside(node, part)
@@ -113,10 +113,10 @@ class Opened:
 
     def given(self, part: Part, i: int) -> Inside:
         """The operand that a part's input stands for."""
-        first = isinstance(part.control.node.op, Cond)  # the condition is given to no branch
+        first = isinstance(part.control.node.op, Cond)  # branches do not get the condition
         return self.source(part.control.node.inputs[i + first], part.control.part)
 
-    # -- what they are called -----------------------------------------------------------------------------
+    # -- names and scopes ---------------------------------------------------------------------------------
 
     def entry(self, at: Inside) -> Entry:
         if at.part is None:
@@ -135,7 +135,7 @@ class Opened:
         return found
 
     def result(self, control: Inside, i: int) -> str:
-        """What the i-th result is called."""
+        """The name of the i-th result."""
         read = self.read.get(control.node, ())
         return next((self.names.get(piece, "") for piece in read if piece.op.i == i), "")  # type: ignore[attr-defined]
 
@@ -158,6 +158,6 @@ def parts_of(at: Inside) -> list[Part]:
 
 
 def turning(control: Inside) -> int:
-    """How many of the inputs of its parts are another value at each turn."""
+    """How many inputs of a loop's parts change at each turn: its carries and rows."""
     op: Any = control.node.op
     return 0 if isinstance(op, Cond) else op.carried + op.sliced

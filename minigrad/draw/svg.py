@@ -1,8 +1,8 @@
-"""A picture as SVG: Graphviz says where, this file says what it looks like.
+"""A picture as SVG: Graphviz computes the layout, this module draws.
 
-Every box is measured here, laid out as an empty rectangle, and then drawn: so that the picture is the same to the last
-byte on every machine, whatever its fonts. Colours are CSS variables with a light and a dark set. No element has an id
-(two pictures may share a page); boxes and arrows carry `data-id` for those who animate them.
+Each box is measured here, laid out as an empty rectangle, and then drawn, so the picture is the same to the last byte
+on every machine, whatever its fonts. Colours are CSS variables with a light and a dark set. No element has an id: two
+pictures may share a page. Boxes and arrows have a `data-id` for animations.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ ROW = 17  # height of a line of text, in pixels
 PAD = 8
 GAP = 6  # around a heat map
 LABEL = 38  # width of the words "value" and "grad" with the space after them
-ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: what is wider is drawn smaller
-LEAST = 0.75  # of its size, where text has 9 pixels
-BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes that no arrow joins; from top to bottom width is dear
+ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
+LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
+BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of one rank; top to bottom, width is scarce
 PHONE = 260  # width of a notebook's output on a phone
-BOLD = 1.1  # how many times as wide a text is in bold type: a name, and a number at the step that changes it
+BOLD = 1.1  # width of bold text relative to normal: names, and numbers at the step that changes them
 EMS = {
     **dict.fromkeys("ijl.,:;'|!· ", 0.34),
     **dict.fromkeys("ftr[]()/", 0.41),
     **dict.fromkeys("#−+×=<>→", 0.84),
     **dict.fromkeys("mwMW@%…", 1.0),
 }
-LONGEST_NAME = 24  # characters; longer names end in an ellipsis here, and are whole in the text twin
+LONGEST_NAME = 24  # characters; longer names end in an ellipsis, but are complete in Drawing.text
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
 LIGHT = """--mg-ink: #1f2328; --mg-dim: #59636e; --mg-paper: #ffffff; --mg-line: #6e7781;
@@ -43,9 +43,9 @@ DARK = """--mg-ink: #e6edf3; --mg-dim: #a8b1bb; --mg-paper: #111418; --mg-line: 
 
 
 def colours(light: str, dark: str, by_day: str = LIGHT, by_night: str = DARK) -> str:
-    """Two sets of colours as CSS: on a page of JupyterLab its theme decides, elsewhere the reader's system does.
+    """Two sets of colours as CSS. JupyterLab's theme selects the set; elsewhere the reader's system setting does.
 
-    light, dark    selectors of what the colours are for
+    light, dark    CSS selectors of the elements that get the colours
     """
     return f"""{light} {{ {by_day} }}
 @media (prefers-color-scheme: dark) {{ {dark} {{ {by_night} }} }}
@@ -81,9 +81,9 @@ HEAT_STYLE = colours(*PLACES, heat.LIGHT, heat.DARK) + "\n" + heat.STYLE
 
 
 def across_and_down(picture: Picture, title: str, description: str, room: dict[str, str] | None = None) -> str:
-    """The picture from left to right, and behind it from top to bottom, if it is too wide for a phone otherwise.
+    """The picture from left to right; if that is too wide for a phone, followed by one from top to bottom.
 
-    A widget shows one of the two: stepper.js sees which has room.
+    A widget shows one of the two: stepper.js picks the one that fits.
     """
     across = svg(picture, title, description, room)
     if LEAST * natural_width(across) <= PHONE:
@@ -101,10 +101,10 @@ def natural_width(drawn: str) -> float:
 def svg(
     picture: Picture, title: str, description: str, room: dict[str, str] | None = None, direction: str = "LR"
 ) -> str:
-    """The picture, drawn.
+    """Draw the picture as SVG.
 
-    title, description    what a screen reader says
-    room                  by arrow id, the longest label that an animation will write there
+    title, description    for screen readers
+    room                  arrow id → the longest label that an animation will write there
     direction             Graphviz's: LR is from left to right, TB from top to bottom
     """
     room = {arrow.id: arrow.label for arrow in picture.arrows} if room is None else room
@@ -148,7 +148,7 @@ def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str,
         width, height = sizes[box.id]
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
     for arrow in picture.arrows:
-        # The engines measure ASCII alike, and warn of anything else: so the label's room is booked in zeros.
+        # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="0" * len(room.get(arrow.id, "")))
     return graph.source
 
@@ -175,12 +175,12 @@ def chip_width(box: Box) -> float:
 
 
 def sign_size(op: str) -> int:
-    """The font size of an operation's sign: a word is smaller than a sign."""
+    """The font size of an operation's symbol: smaller for a word."""
     return 18 if len(op) <= 3 else 14
 
 
 def text_width(text: str, font_size: float) -> float:
-    """How wide a text is in DejaVu Sans, or a little more: no common font is wider, and Helvetica leaves some room."""
+    """An upper bound of a text's width in any common font: the width in DejaVu Sans, the widest, or a little more."""
     return sum(ems(c) for c in text) * font_size
 
 
@@ -197,7 +197,7 @@ def corner(group: ElementTree.Element) -> tuple[float, float]:
 
 
 def draw_box(box: Box, x: float, y: float, width: float, height: float, is_output: bool) -> str:
-    """One box: the operation's sign on the left, the name and the numbers on the right."""
+    """One box: the operation's symbol on the left, the name and the numbers on the right."""
     classes = f"mg-box mg-{box.kind}" + " mg-output" * is_output
     round_corners = "" if box.kind in ("leaf", "constant") else ' rx="8"'
     chip = chip_width(box)
@@ -227,7 +227,7 @@ def draw_box(box: Box, x: float, y: float, width: float, height: float, is_outpu
 
 
 def rows(box: Box, left: float, right: float, top: float) -> list[str]:
-    """The name, the spec, the value and the gradient, one under the other."""
+    """The rows of a box: its name, spec, value and gradient."""
     baseline = top + PAD / 2 + 13
     lines = [text("mg-name" if box.name else "mg-name mg-dim", left, baseline, shorten(box.called, LONGEST_NAME))]
     if box.spec:
@@ -249,7 +249,7 @@ def text(css: str, x: float, y: float, words: str) -> str:
 
 
 def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
-    """One arrow: its line, its tip, a second tip at its tail for the way back, and its label."""
+    """One arrow: its line, its tip, a second tip at its tail for backward, and its label."""
     path, tip = group.find("svg:path", NAMESPACE), group.find("svg:polygon", NAMESPACE)
     assert path is not None
     assert tip is not None

@@ -1,8 +1,8 @@
 """Pictures and replays of the tensor engine's graphs.
 
-A recorded node keeps no value that backward does not read. So a value is shown by running the recorded ops again, and a
-gradient by running the engine's own backward loop and compiled rules over what that gave. The graph itself, what it has
-kept or freed, and every .grad stay as they are.
+A recorded node keeps only values that backward reads. So values are recomputed by running the recorded ops again, and
+gradients by running the engine's backward loop and compiled rules on them. The graph, its saved values and every .grad
+stay unchanged.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from .picture import UNKNOWN, Box, Entry, Picture, Replay, Share
 from .rules import rules_of, sign_of
 from .words import number
 
-FEW = 4  # elements; so many are shown one by one
+FEW = 4  # elements; arrays of up to this size are shown in full
 
 
 def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
-    """The graph recorded behind ys, values computed again. Gradients are known at leaves that backward() reached."""
+    """The picture of the graph recorded behind ys, with recomputed values. Gradients are known at leaves with .grad."""
     return Drawn(ys, namespace).picture
 
 
 def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
-    """The forward and backward pass over the graph recorded behind y. Raises NoGradientError where backward() would."""
+    """The forward and backward pass over the graph recorded behind y. Raises NoGradientError if backward() would."""
     if not y.requires_grad:
         raise NoGradientError(
             f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
@@ -47,7 +47,7 @@ def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
 
 
 class Drawn:
-    """A recorded graph and its picture, side by side: which box is which node."""
+    """A recorded graph, its recomputed values and its picture, with the box of each node."""
 
     @np.errstate(all="ignore")  # NumPy warned of these numbers when the graph ran first
     def __init__(self, ys: Sequence[Tensor], namespace: Mapping[str, object]):
@@ -75,10 +75,10 @@ class Drawn:
 
     @np.errstate(all="ignore")
     def replay(self, seed: Any) -> Replay:
-        """What backpropagation does, told share by share."""
+        """Run backpropagation and record each share of it."""
         missing = [box.called for node, box in self.box_of.items() if node not in self.values]
         if missing:
-            raise ValueError(f"the value of {missing[0]} is gone, so its graph cannot run again: redo the forward pass")
+            raise ValueError(f"the value of {missing[0]} is gone, so the graph cannot run again: redo the forward pass")
         shares: list[Share] = []
         collected: dict[Node, Any] = {}
 
@@ -106,7 +106,7 @@ class Drawn:
         return Replay(picture, described(seed), tuple(shares), reads, frees=True, sizes=sizes)
 
     def pulled(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
-        """The gradients that a node sends on, by its compiled rule, and the story of each; adds them to `collected`."""
+        """The gradients of a node's operands by its compiled rule, and their shares; adds them to `collected`."""
         assert node.rule is not None
         kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
         gxs = node.rule.pull(gy, *kept)
@@ -138,7 +138,7 @@ class Drawn:
         return gxs, shares
 
     def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:
-        """The local derivatives of an elementwise op, where nothing was broadcast; None elsewhere."""
+        """The local derivative of an elementwise op for each operand; None for broadcast operands and other ops."""
         if not isinstance(node.op, Elementwise):
             return [None] * len(node.inputs)
         assert node.rule is not None
@@ -151,7 +151,7 @@ class Drawn:
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
-    """The number itself, or the second entry of what can be seen as a heat map; None of what is larger."""
+    """The number itself, or the second entry of an array with a heat map; None for a larger array."""
     if after.size == 1:
         where, at = "", (0,) * after.ndim
     elif heat_of(after) is not None:
@@ -163,7 +163,7 @@ def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
 
 
 def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
-    """What is added up, and the sum, on one scale; () where nothing is added, or seen."""
+    """The summands and the sum as heat maps on one scale; () for a first share, or without heat maps."""
     if before is None:
         return ()
     arrays = (before, gx, after)
@@ -171,13 +171,13 @@ def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
 
 
 def spread(array: Any) -> str:
-    """Its least and its largest number."""
+    """The range of an array: its minimum … its maximum."""
     ends = dict.fromkeys((number(float(array.min())), number(float(array.max()))))
     return " … ".join(ends)
 
 
 def read_by(node: Node) -> list[Node]:
-    """The nodes whose values the derivative of `node` reads: what forward keeps for it. Constants need no keeping."""
+    """The nodes whose values the derivative of `node` reads, which forward saves. Constants need no saving."""
     if node.rule is None:
         return []
     slots = (node, *node.inputs)
@@ -192,7 +192,7 @@ def grad_of(node: Node) -> str:
 
 
 def values_of(order: list[Node]) -> dict[Node, Any]:
-    """The value of every node, as far as its leaves are still there."""
+    """The value of every node whose leaves are still alive."""
     values: dict[Node, Any] = {}
     for node in order:
         if isinstance(node.op, Const):
@@ -208,7 +208,7 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
 
 
 def described(array: Any) -> str:
-    """An array in a few characters: its number, its few numbers, or its norm."""
+    """An array in a few characters: its elements if there are few, else its range for integers or its norm."""
     if array.dtype.kind == "b" and array.size == 1:
         return str(array.reshape(())[()]).lower()
     if array.size == 1:

@@ -1,4 +1,4 @@
-"""How graphs are put into words: numbers, formulas, lists."""
+"""Formatting for drawings and reports: numbers, formulas, lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_number(text: str) -> bool:
 
 
 def written(op: str, operands: list[str]) -> str:
-    """An operation as people write it: x × y, x^2, −x, tanh(x), 2 × (−3)."""
+    """An operation in mathematical notation: x × y, x^2, −x, tanh(x), 2 × (−3)."""
     if op == "neg":
         return f"−{guarded(operands[0])}"
     if op == "transpose":
@@ -39,7 +39,7 @@ def written(op: str, operands: list[str]) -> str:
 
 
 def guarded(operand: str) -> str:
-    """In brackets where a minus sign would meet another sign."""
+    """The operand, in brackets if it starts with a minus sign."""
     return f"({operand})" if operand.startswith("−") else operand
 
 
@@ -54,5 +54,5 @@ def counted(n: int, one: str, many: str) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """The text, ending in an ellipsis where it would be longer."""
+    """The text, cut and ended with an ellipsis if it is longer than that."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -347,7 +347,7 @@ def test_a_png_is_bounded_however_long_the_graph_is(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["graph", "graph.pdf", "graph.html", ".svg", "graph.svg.bak", ""])
 def test_another_ending_is_refused_with_those_there_are(tmp_path: Path, name: str):
-    with pytest.raises(ValueError, match=r"saved as \.png, \.dot, \.svg or \.txt, and not as"):
+    with pytest.raises(ValueError, match=r"saved as \.png, \.dot, \.svg or \.txt, not as"):
         draw(product_and_sum()).save(tmp_path / name)
 
     assert [*tmp_path.iterdir()] == []
@@ -398,15 +398,15 @@ def test_a_link_stays_a_link_to_what_is_replaced(tmp_path: Path):
 
 
 def test_what_has_no_graph_is_refused_with_what_came():
-    with pytest.raises(TypeError, match="3 of type int has none"):
+    with pytest.raises(TypeError, match="3 of type int has no graph"):
         draw(3)
-    with pytest.raises(TypeError, match="None of type NoneType has none"):
+    with pytest.raises(TypeError, match="None of type NoneType has no graph"):
         draw(Value(1.0), None)
-    with pytest.raises(TypeError, match="tensors of one graph are drawn together, and got Value and int"):
+    with pytest.raises(TypeError, match="tensors of one graph can be drawn together, got Value and int"):
         draw(Value(1.0), 3)
-    with pytest.raises(TypeError, match=r"\[\] of type list has none"):
+    with pytest.raises(TypeError, match=r"\[\] of type list has no graph"):
         draw()
-    with pytest.raises(ValueError, match='"nodes" or "edges", and not \'arrows\''):
+    with pytest.raises(ValueError, match='"nodes" or "edges", got \'arrows\''):
         draw(Value(1.0), ops="arrows")
 
 

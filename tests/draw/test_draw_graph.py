@@ -49,7 +49,7 @@ def test_a_finished_graph_is_drawn_whole():
 
 
 def test_what_has_no_graph_is_told_what_has():
-    with pytest.raises(TypeError, match="what has a graph that can be drawn"):
+    with pytest.raises(TypeError, match="expected a Value, a Tensor, a Graph"):
         mg.draw([])
 
 
@@ -66,13 +66,13 @@ def test_a_graph_is_drawn_with_all_that_nothing_else_reads():
 
 
 def test_an_empty_graph_has_no_picture():
-    with pytest.raises(TypeError, match="nothing is in it yet"):
+    with pytest.raises(TypeError, match="it is still empty"):
         mg.draw(mg.Graph())
 
 
 def test_a_function_that_was_traced_once_is_drawn_as_its_graph():
     f = mg.function(lambda x: (x * 2).sum())
-    with pytest.raises(TypeError, match=r"was traced 0 times, and .*draw\(<lambda>\.graph_for\(…\)\)"):
+    with pytest.raises(TypeError, match=r"was traced 0 times: .*draw\(<lambda>\.graph_for\(…\)\)"):
         mg.draw(f)
 
     f(mg.ones(3))

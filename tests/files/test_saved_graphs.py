@@ -253,9 +253,9 @@ def test_a_plain_function_is_traced_for_its_inputs_and_refused_without(tmp_path)
     mg.save(tmp_path / "f.mg", lambda a: a * 2, mg.TensorSpec((None,)))
 
     assert mg.load(tmp_path / "f.mg")(mg.ones(3)).numpy().tolist() == [2.0] * 3
-    with pytest.raises(StateError, match=r"mg.save\(path, model, inputs\); or .* what mg.function made of a f"):
+    with pytest.raises(StateError, match=r"mg.save\(path, model, inputs\); or .* that mg.function has traced"):
         mg.save(tmp_path / "f.mg", lambda a: a * 2)
-    with pytest.raises(StateError, match=r"inputs are of a model or a function, and mg\.save got them with"):
+    with pytest.raises(StateError, match=r"mg\.save takes inputs only with a model or a function, but got them with"):
         mg.save(tmp_path / "f.mg", {"w": mg.ones(2)}, mg.TensorSpec((None,)))
 
 
@@ -493,7 +493,7 @@ def test_what_a_graph_alone_does_not_do_again_is_refused(tmp_path):
 
     for f, before in ((trained, mg.tensor(2.0)), (forgot, None), (said, None), (asks, mg.tensor(1.0))):
         w.grad = before
-        with pytest.raises(StateError, match=r"adds to a .grad that is there, or sets one otherwise than by back"):
+        with pytest.raises(StateError, match=r"adds to an existing .grad, or sets one other than by back"):
             mg.save(tmp_path / "f", f, mg.ones(3))
     with pytest.raises(StateError, match="edits its argument x"):
         mg.save(tmp_path / "f", mg.function(lambda x: x.add_(1)), mg.ones(3))

@@ -78,7 +78,7 @@ def test_names_that_meet_are_kept_apart(tmp_path):
         ({"net": {"f": len}}, StateError, r"^net\.f is <built-in function len>"),
         ([Counter("a")], StateError, "a Counter"),
         ([namedtuple("P", "x")(1)], StateError, "a P, which"),
-        ([2**64], StateError, "numbers of 64 bits"),
+        ([2**64], StateError, "64-bit numbers"),
         ([np.array([None])], StateError, "a ndarray"),
         ([np.array([1j])], DTypeError, "0 holds complex128"),
         ([mg.nn.Linear(1, 1)], StateError, "state_dict"),

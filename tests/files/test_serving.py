@@ -226,22 +226,22 @@ def test_tensors_stand_behind_the_json_in_the_order_they_have_there(client):
 
 
 LENGTHS = [
-    (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS)[:-1]), "and what it says of binary_data_size take "),
-    (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS) + b"\0"), "and what it says of binary_data_size take "),
-    (behind({"inputs": [TOKEN]}, ELEMENTS[0], 9999), f"{LENGTH} is that of the JSON in "),
-    (behind({"inputs": [TOKEN]}, ELEMENTS[0], "9" * 5000), f"{LENGTH} is that of the JSON in "),
-    (behind({"inputs": [TOKEN]}, ELEMENTS[0], -1), f"{LENGTH} is that of the JSON in "),
-    (behind({"inputs": [TOKEN]}, ELEMENTS[0], 20), "a table in JSON is wanted"),
-    (behind({"inputs": [TOKEN | {"shape": [3]}]}, ELEMENTS[0]), "token came with shape [3], and with values of sha"),
-    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": 15}}]}, bytes(15)), "and came as 15 bytes"),
-    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": True}}]}, b"\0"), "is wanted as int, and this"),
-    (behind({"inputs": [TOKEN | {"parameters": 7}]}, b""), "is wanted as int, and this came: 7"),
-    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": -1}}]}, b""), "an input is wanted with name, s"),
-    (behind({"inputs": [TOKEN | {"data": [1, 2]}]}, ELEMENTS[0]), "and what it says of binary_data_size take "),
-    (behind({"inputs": [3]}, b""), "an input is wanted with name, shape, datatype and data"),
-    (behind({"inputs": 3}, b""), "no list of inputs came"),
-    ({"json": {"inputs": [TOKEN, WEIGHT]}}, "an input is wanted with name, shape, datatype and data"),
-    (behind({"inputs": [TOKEN, WEIGHT], "parameters": {"binary_data_output": 1}}, b"".join(ELEMENTS)), "as bool"),
+    (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS)[:-1]), "the JSON and its binary_data_size add up to "),
+    (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS) + b"\0"), "the JSON and its binary_data_size add up to "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], 9999), f"{LENGTH} must be the length of the JSON in "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], "9" * 5000), f"{LENGTH} must be the length of the JSON in "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], -1), f"{LENGTH} must be the length of the JSON in "),
+    (behind({"inputs": [TOKEN]}, ELEMENTS[0], 20), "expected a JSON object"),
+    (behind({"inputs": [TOKEN | {"shape": [3]}]}, ELEMENTS[0]), "token has shape [3], but its data has sha"),
+    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": 15}}]}, bytes(15)), "got 15 bytes"),
+    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": True}}]}, b"\0"), "must be of type int, got "),
+    (behind({"inputs": [TOKEN | {"parameters": 7}]}, b""), "must be of type int, got 7"),
+    (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": -1}}]}, b""), "an input needs name, s"),
+    (behind({"inputs": [TOKEN | {"data": [1, 2]}]}, ELEMENTS[0]), "the JSON and its binary_data_size add up to "),
+    (behind({"inputs": [3]}, b""), "an input needs name, shape, datatype and data"),
+    (behind({"inputs": 3}, b""), "got no list of inputs"),
+    ({"json": {"inputs": [TOKEN, WEIGHT]}}, "an input needs name, shape, datatype and data"),
+    (behind({"inputs": [TOKEN, WEIGHT], "parameters": {"binary_data_output": 1}}, b"".join(ELEMENTS)), "of type bool"),
 ]
 
 
@@ -256,7 +256,7 @@ def test_a_byte_that_is_no_bool_is_refused(client):
     answers = [client.post("/v2/models/yes/infer", **behind({"inputs": [x]}, bytes(pair))) for pair in ([0, 1], [0, 2])]
 
     assert [answer.status_code for answer in answers] == [200, 400]
-    assert "is boolean, and holds the byte 2" in answers[1].json()["error"]
+    assert "is boolean but holds the byte 2" in answers[1].json()["error"]
 
 
 # -- what is refused --------------------------------------------------------------------------------
@@ -264,47 +264,47 @@ def test_a_byte_that_is_no_bool_is_refused(client):
 ROW = [0.0] * 4
 TWO = "/v1/models/two:predict"
 REFUSED = [
-    (PREDICT, {"instances": [[1, 2]]}, "float32 of shape [None, 4] (None: any length), and came with shape [1, 2]"),
-    (PREDICT, {"instances": [ROW, [1]]}, "input is wanted as float32, and came as lists of different lengths"),
-    (PREDICT, {"instances": [["1"] * 4]}, "input is wanted as float32, and came as texts"),
-    (PREDICT, {"instances": [[True] * 4]}, "came as true or false"),
-    (PREDICT, {"instances": [[1, True, 2.5, 3]]}, "input is wanted as float32, and came as true or false"),
-    (PREDICT, {"instances": [[None, "1", 1, 1]]}, "input is wanted as float32, and came as other values and texts"),
-    (PREDICT, {"instances": [[10**400] * 4]}, "0000… does not fit in there"),
-    ("/v1/models/brief:predict", {"inputs": [10**400]}, "x is wanted as bfloat16, and 1000"),
-    (PREDICT, b'{"inputs": [[1, 2, 3, 4]], "inputs": [[5, 6, 7, 8]]}', "a name is said twice among ['inputs']"),
-    (PREDICT, b'{"instances": [{"input": [1, 2, 3, 4], "input": 1}]}', "a name is said twice among ['input']"),
+    (PREDICT, {"instances": [[1, 2]]}, "float32 of shape [None, 4] (None: any length), got shape [1, 2]"),
+    (PREDICT, {"instances": [ROW, [1]]}, "input must be float32, got lists of different lengths"),
+    (PREDICT, {"instances": [["1"] * 4]}, "input must be float32, got strings"),
+    (PREDICT, {"instances": [[True] * 4]}, "got true or false"),
+    (PREDICT, {"instances": [[1, True, 2.5, 3]]}, "input must be float32, got true or false"),
+    (PREDICT, {"instances": [[None, "1", 1, 1]]}, "input must be float32, got other values and strings"),
+    (PREDICT, {"instances": [[10**400] * 4]}, "0000… does not fit"),
+    ("/v1/models/brief:predict", {"inputs": [10**400]}, "x must be bfloat16, into which 1000"),
+    (PREDICT, b'{"inputs": [[1, 2, 3, 4]], "inputs": [[5, 6, 7, 8]]}', "a name occurs twice among ['inputs']"),
+    (PREDICT, b'{"instances": [{"input": [1, 2, 3, 4], "input": 1}]}', "a name occurs twice among ['input']"),
     (PREDICT, {"instances": [[1e300] * 4]}, "1e+300 does not fit"),
-    (PREDICT, {"instances": []}, "no instances"),
-    (PREDICT, {"instances": [ROW], "inputs": [ROW]}, "both came"),
-    (PREDICT, {"instances": [{"x": ROW}]}, "the inputs ['input'] are wanted, and ['x'] came"),
-    (PREDICT, {"instances": [{"input": ROW}, ROW]}, "others differ"),
-    (PREDICT, {"inputs": [ROW], "signature_name": "train"}, "one signature, serving_default, and train"),
-    (PREDICT, [ROW], "a table in JSON is wanted"),
-    (PREDICT, b"\xff", "this is none"),
-    (PREDICT, b"[" * 60_000, "this is none"),
-    (PREDICT, b'{"inputs": ' + b"[" * 50 + b"1" + b"]" * 50 + b"}", "and came with shape [1, 1, 1, "),
-    (PREDICT, b'{"inputs": ' + b"[" * 70 + b"1" + b"]" * 70 + b"}", "came as lists of different lengths"),
-    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [1] * 70 + [12]}]}, "with shape [1, 1, 1, "),
-    (INFER, {"inputs": [tensor("input", "FP32", X[:0]) | {"shape": [0, 1 << 70]}]}, "with shape [0, 1180591620717411"),
-    (INFER, {"inputs": [tensor("input", "FP32", X[:0]) | {"shape": [0, 1 << 62]}]}, "with shape [0, 46116860184273"),
-    (PREDICT, {"inputs": []}, "came with shape [0]"),
-    (TWO, {"instances": [1]}, "are wanted by name"),
-    (TWO, {"inputs": {"token": [1.5], "weight": [[1, 2]]}}, "token is wanted as int64, and came as numbers with a"),
-    (TWO, {"inputs": {"token": [1, 2], "weight": [[1, 2]]}}, "these came: {'token': 2, 'weight': 1}"),
-    (TWO, {"inputs": {"token": [], "weight": [[1, 2]]}}, "one at least, and these came: {'token': 0, "),
+    (PREDICT, {"instances": []}, "with at least one row"),
+    (PREDICT, {"instances": [ROW], "inputs": [ROW]}, "not both"),
+    (PREDICT, {"instances": [{"x": ROW}]}, "expected the inputs ['input'], got ['x']"),
+    (PREDICT, {"instances": [{"input": ROW}, ROW]}, "as the first one has"),
+    (PREDICT, {"inputs": [ROW], "signature_name": "train"}, "only the signature serving_default, not train"),
+    (PREDICT, [ROW], "expected a JSON object"),
+    (PREDICT, b"\xff", "expected a JSON object"),
+    (PREDICT, b"[" * 60_000, "expected a JSON object"),
+    (PREDICT, b'{"inputs": ' + b"[" * 50 + b"1" + b"]" * 50 + b"}", "got shape [1, 1, 1, "),
+    (PREDICT, b'{"inputs": ' + b"[" * 70 + b"1" + b"]" * 70 + b"}", "got lists of different lengths"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [1] * 70 + [12]}]}, "has shape [1, 1, 1, "),
+    (INFER, {"inputs": [tensor("input", "FP32", X[:0]) | {"shape": [0, 1 << 70]}]}, "has shape [0, 1180591620717411"),
+    (INFER, {"inputs": [tensor("input", "FP32", X[:0]) | {"shape": [0, 1 << 62]}]}, "has shape [0, 46116860184273"),
+    (PREDICT, {"inputs": []}, "got shape [0]"),
+    (TWO, {"instances": [1]}, "name the inputs"),
+    (TWO, {"inputs": {"token": [1.5], "weight": [[1, 2]]}}, "token must be int64, got numbers with a"),
+    (TWO, {"inputs": {"token": [1, 2], "weight": [[1, 2]]}}, "got {'token': 2, 'weight': 1}"),
+    (TWO, {"inputs": {"token": [], "weight": [[1, 2]]}}, "at least one; got {'token': 0, "),
     (TWO, {"inputs": {"token": [7], "weight": [[1, 2]]}}, "two refuses these values"),
-    (TWO, {"inputs": {"token": [1 << 70], "weight": [[1, 2]]}}, "wanted as int64, and 1180591620717411303424 does"),
-    (TWO, {"inputs": {"token": [1, True], "weight": [[1, 2]] * 2}}, "token is wanted as int64, and came as true or f"),
-    ("/v1/models/yes:predict", {"inputs": [1, 0]}, "x is wanted as bool, and came as integers"),
-    ("/v1/models/whole:predict", {"instances": [1.0]}, "no rows: send its inputs as columns"),
-    (INFER, {}, "no list of inputs came"),
+    (TWO, {"inputs": {"token": [1 << 70], "weight": [[1, 2]]}}, "must be int64, into which 118059162071741130342"),
+    (TWO, {"inputs": {"token": [1, True], "weight": [[1, 2]] * 2}}, "token must be int64, got true or f"),
+    ("/v1/models/yes:predict", {"inputs": [1, 0]}, "x must be bool, got integers"),
+    ("/v1/models/whole:predict", {"instances": [1.0]}, "not rows: send columns"),
+    (INFER, {}, "got no list of inputs"),
     (INFER, {"inputs": [{"name": "input"}]}, "name, shape, datatype and data"),
-    (INFER, {"inputs": [tensor("input", "FP64", X)]}, "input is wanted as FP32, and came as FP64"),
-    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [2, 4]}]}, "[2, 4], and with values of shape [12]"),
-    (INFER, {"inputs": [tensor("input", "FP32", X) | {"data": X.T.tolist()}]}, "with values of shape [4, 3]"),
-    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [True, 12]}]}, "with shape [True, 12], and"),
-    (INFER, {"inputs": [tensor("input", "FP32", X)] * 2}, "came twice"),
+    (INFER, {"inputs": [tensor("input", "FP64", X)]}, "input must be FP32, got FP64"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [2, 4]}]}, "[2, 4], but its data has shape [12]"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"data": X.T.tolist()}]}, "its data has shape [4, 3]"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [True, 12]}]}, "has shape [True, 12], but"),
+    (INFER, {"inputs": [tensor("input", "FP32", X)] * 2}, "occurs twice"),
     (INFER, {"inputs": [tensor("input", "FP32", X)], "outputs": [{"name": "z"}]}, "the outputs are ['output']"),
 ]  # fmt: skip
 
@@ -317,16 +317,16 @@ def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
 @pytest.mark.parametrize(
     ("body", "kind", "why"),
     [
-        (npy(X.astype("f8")), NPY, "came as float64"),
-        (npy(X)[:-1], NPY, "and 47 bytes follow"),
+        (npy(X.astype("f8")), NPY, "got float64"),
+        (npy(X)[:-1], NPY, "but 47 bytes follow"),
         (npy(np.array([{}])), NPY, "npy says object"),
-        (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "this is none"),
-        (long_npy(b"1," * 70, 1), NPY, "that is no array of numbers"),
-        (long_npy(b"0,%d" % (1 << 62), 0), NPY, "that is no array of numbers"),
-        (npy(np.array([True]))[:-1] + b"\x02", NPY, "that is no array of numbers"),
-        (long_npy(b"0,%d" % (1 << 70), 0), NPY, "that is no array of numbers"),
+        (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "expected an npy file"),
+        (long_npy(b"1," * 70, 1), NPY, "this is no array of numbers"),
+        (long_npy(b"0,%d" % (1 << 62), 0), NPY, "this is no array of numbers"),
+        (npy(np.array([True]))[:-1] + b"\x02", NPY, "this is no array of numbers"),
+        (long_npy(b"0,%d" % (1 << 70), 0), NPY, "this is no array of numbers"),
         (b"\x93NUMPY\x09\x00", NPY, "version 1 or 2"),
-        (save({"x": X}), SAFETENSORS, "the inputs ['input'] are wanted, and ['x'] came"),
+        (save({"x": X}), SAFETENSORS, "expected the inputs ['input'], got ['x']"),
         (save({"input": X})[:-1], SAFETENSORS, "its arrays take 48 bytes, and 47 are there"),
     ],
 )
@@ -360,7 +360,7 @@ def test_what_is_not_there_is_said(client):
             "/v1/models/nett",
             "there is no model 'nett' here; there are ['brief', 'net', 'two', 'whole', 'whole64', 'yes']",
         ),
-        ("/v2/models/net/versions/2", "net has the versions 1, and no '2'"),
+        ("/v2/models/net/versions/2", "net has the versions 1, but no '2'"),
         ("/v2/models/net/versions/x/ready", "no 'x'"),
         ("/v1/models/net/versions/01", "no '01'"),
         (f"/v1/models/net/versions/{'9' * 5000}", "no '999"),
@@ -373,7 +373,7 @@ def test_what_is_not_there_is_said(client):
     assert client.get(INFER).status_code == 405
     state = client.get("/v1/models/state").json()["model_version_status"][0]
     assert state["state"] == "END"
-    assert "holds values and no graph" in state["status"]["error_message"]
+    assert "holds values but no graph" in state["status"]["error_message"]
 
 
 def test_a_body_that_is_too_long_is_refused_announced_or_not(client):
@@ -409,7 +409,7 @@ def test_time_and_the_queue_have_limits(tmp_path):
 
     assert {status for status, *_ in answers} == {503, 504}
     assert answers[0] == (503, "2 requests wait for net already: try again later", "1")
-    assert answers[-1][1] == "0.3 s went by before net had answered"
+    assert answers[-1][1] == "0.3 s passed before net had answered"
     assert head.startswith(b"HTTP/1.1 408 ")
 
 
@@ -735,7 +735,7 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
         for model, arguments, why in [
             ("nothing.mg", [], "nothing.mg"),
             ("empty", [], "has no model to serve: no file is there"),
-            ("state.mg", [], "holds values and no graph"),
+            ("state.mg", [], "holds values but no graph"),
             ("state.mg", ["--port", port], "in use"),
             ("state.mg", ["--page", str(tmp_path / "nothing.html")], "nothing.html"),
         ]:

@@ -111,7 +111,7 @@ def test_what_is_said_to_be_a_text_is_held_to_it(client):
     x = {"name": "x", "shape": [3], "datatype": "BOOL", "data": [True, False, True]}
     for more in ({"id": 7}, {"id": None}, {"outputs": 0}, {"outputs": None}, {"parameters": [1]}):
         answer = client.post("/v2/models/yes/infer", json={"inputs": [x]} | more)
-        assert (answer.status_code, f"{next(iter(more))} is wanted as" in answer.text) == (400, True)
+        assert (answer.status_code, f"{next(iter(more))} must be of type" in answer.text) == (400, True)
 
 
 def test_instances_that_are_no_list_are_refused(client):

@@ -1,18 +1,18 @@
-"""Graphs for other engines, and from them: `mg.onnx.export` writes the files that ONNX Runtime, Netron and many others
-read, and `mg.onnx.load` makes a function of such a file.
+"""ONNX files: `mg.onnx.export` writes a file that ONNX Runtime, Netron and many others read; `mg.onnx.load` returns a
+function that runs such a file.
 
-The onnx package, which they need, is loaded when it is first used.
+Both need the onnx package, which is imported on first use.
 """
 
 from importlib import import_module
 from typing import Any
 
-NAMES = {"export": "export", "load": "function"}  # name → the module that has it
+NAMES = {"export": "export", "load": "function"}  # name → the module that defines it
 
 
 def __getattr__(name: str) -> Any:
     if name not in NAMES:
-        raise AttributeError(f"mg.onnx has {' and '.join(NAMES)}, and no {name}")
+        raise AttributeError(f"mg.onnx has no {name}, only {' and '.join(NAMES)}")
     try:
         module = import_module(f".{NAMES[name]}", __name__)
     except ModuleNotFoundError as missing:

@@ -1,8 +1,8 @@
-"""What stands for an array while a graph is written for ONNX: a name, a shape and a dtype; no elements.
+"""The placeholder for an array while an ONNX graph is written: a name, a shape and a dtype, but no elements.
 
-An edit in place, as `y += b` in a forward, has no counterpart there: a value is computed once. So an array that is
-edited takes another name, and a view, which is made again when it is read after an edit, writes into the memory that it
-looks at by the places of its elements there: the view of 0, 1, 2, … in that memory's shape.
+ONNX has no in-place edits such as `y += b` in a forward: each value is computed once. So an edited array takes a new
+name. A view is computed again when it is read after an edit of its base. A write to a view is a scatter into the base;
+viewing 0, 1, 2, … in the base's shape gives the positions to scatter to.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ...graph.compiler.program.abstract_array import Unrecordable
 if TYPE_CHECKING:
     from .recorder import OnnxNumPy
 
-Look = Callable[[Any], Any]  # what a view is of an array, be it of NumPy or one of these
+Look = Callable[[Any], Any]  # array → its view; works on NumPy arrays and on NamedArrays
 
 
 def reduction(kind: str) -> Callable[..., NamedArray]:
-    """The method that reduces an array by an ONNX op."""
+    """A method that reduces an array by the ONNX op of this kind."""
 
     def method(self: NamedArray, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> NamedArray:
         return self.recorder.reduce(kind, self, axis, keepdims, dtype)
@@ -33,9 +33,9 @@ def reduction(kind: str) -> Callable[..., NamedArray]:
 
 
 class NamedArray(NDArrayOperatorsMixin):
-    """A value of the graph that is written.
+    """A value of the graph that is being written.
 
-    base    what it looks at: (an array, how, and the name of that then)
+    base    of a view: (the array viewed, the view as a function, that array's name when the view was last computed)
     """
 
     __slots__ = ("base", "dtype", "shape", "value", "recorder")
@@ -58,7 +58,7 @@ class NamedArray(NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def unknown(self, *_: Any, **__: Any) -> NoReturn:
-        raise Unrecordable("a question about elements, which are known only when the graph runs")
+        raise Unrecordable("it reads elements, which are known only when the graph runs")
 
     __bool__ = __int__ = __float__ = __index__ = __array__ = item = tolist = unknown
 
@@ -69,7 +69,7 @@ class NamedArray(NDArrayOperatorsMixin):
 
     @property
     def name(self) -> str:
-        """The name of its value; a view's is made again where what it looks at was edited."""
+        """The name of its value. A view is computed again if its base has been edited."""
         if self.base is not None:
             array, look, before = self.base
             if array.name != before:
@@ -81,7 +81,7 @@ class NamedArray(NDArrayOperatorsMixin):
         return NamedArray(self.recorder, self.name, self.shape, self.dtype)
 
     def seen(self, look: Look) -> NamedArray:
-        """A view."""
+        """Return a view of this array."""
         y = look(self.as_it_is())
         y.base = self, look, self.name
         return y  # type: ignore[no-any-return]
@@ -164,17 +164,17 @@ class NamedArray(NDArrayOperatorsMixin):
 
 
 def is_array(part: Any) -> bool:
-    """Whether a part of an index is an array of places."""
+    """Whether a part of an index is an array."""
     return hasattr(part, "dtype")
 
 
 def is_empty(shape: Sequence[Any]) -> bool:
-    """Whether arrays of that shape have no elements in any run."""
+    """Whether arrays of this shape never have elements."""
     return 0 in shape and not any(map(is_unknown, shape))
 
 
 def ends(p: slice) -> tuple[Any, Any, Any]:
-    """Where a slice starts, stops, and its step, as ONNX writes them: the end of the axis is a very large number."""
+    """Start, stop and step of a slice as ONNX writes them: a huge number stands for the end of the axis."""
     step = 1 if p.step is None else p.step
     far = np.iinfo(np.int64)
     start = (0 if step > 0 else int(far.max)) if p.start is None else p.start

@@ -1,6 +1,6 @@
-"""Readings of ONNX's control flow, and of sequences and optional values, which are lists and None.
+"""Readings of ONNX's control flow, sequences (as lists) and optional values (as None or the value).
 
-On values that are known a branch is Python's; in a traced function it is an op of the graph, as mg.cond has it.
+Where the condition is known, a branch is a Python branch; in a traced function it is an op of the graph, like mg.cond.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def branch(condition: Any, then_branch: Any, else_branch: Any) -> Any:
 
 @reads("Loop")
 def loop(most: Any, going: Any, *states: Any, body: Any, outputs: int = 0) -> Any:
-    """States, carried from turn to turn; then what each turn gives besides, stacked."""
+    """Returns the last states, which each turn passes to the next, then the other outputs of all turns, stacked."""
     n = len(states)
     going = constant(True) if going is None else going
     if not all(map(is_known, (most, going, *states))) and outputs <= n and all(isinstance(x, Operand) for x in states):
@@ -37,12 +37,12 @@ def loop(most: Any, going: Any, *states: Any, body: Any, outputs: int = 0) -> An
         states, turn = tuple(ys[:n]), turn + 1
         for rows, y in zip(stacks, ys[n:]):
             rows.append(y)
-    wanted(all(stacks), "a loop of no turns that would give rows")
+    wanted(all(stacks), "a loop of no turns with stacked outputs")
     return (*states, *map(stack, stacks))
 
 
 def whiled(most: Any, going: Any, states: Sequence[Any], body: Any) -> Any:
-    """A loop that says after each turn whether there is another."""
+    """A while loop in the graph being traced; the body returns whether to go on."""
 
     def test(turn: Any, going: Any, *_: Any) -> Any:
         return going if most is None else going & (turn < most.reshape(()))

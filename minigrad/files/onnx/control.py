@@ -1,4 +1,4 @@
-"""Branches and loops: If, Loop and Scan, whose graphs are written inside; and recurrent networks, each a Scan."""
+"""Control flow: If, Loop and Scan, each with subgraphs, and recurrent networks, each written as a Scan."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .writer import typed
 
 
 def written(g: Any, name: str, inputs: Sequence[NamedArray], body: Callable[[], Sequence[NamedArray]]) -> Any:
-    """A graph inside: its inputs, and what the body says of them."""
+    """Write a subgraph with these inputs and the results of body(); return it and the results."""
     with g.writer.inside() as nodes:
-        # What comes from outside is handed on by a node: results are made inside.
+        # A subgraph must compute its outputs, so a value from outside passes through an Identity node.
         results = [g.call("Identity", [y], y.shape, y.dtype) for y in body()]
         given, made = ([typed(x.name, x.dtype, x.shape) for x in xs] for xs in (inputs, results))
         return helper.make_graph(nodes, g.writer.fresh(name), given, made), results
 
 
 def fresh(g: Any, like: NamedArray, shape: Any = None) -> Any:
-    """An input of a graph inside."""
+    """A new input of a subgraph, with the dtype of `like`."""
     return NamedArray(g, g.writer.fresh("given"), like.shape if shape is None else shape, like.dtype)
 
 
@@ -65,7 +65,7 @@ def while_loop(g: Any, op: While, *xs: NamedArray) -> Any:
 @spells(Scan)
 def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
     n, m = op.carried, op.carried + op.sliced
-    counter = () if op.sliced else (g.lifted(np.zeros(op.length or 0, np.int64)),)  # something to be as long as
+    counter = () if op.sliced else (g.lifted(np.zeros(op.length or 0, np.int64)),)  # only sets the number of steps
     return scanned(
         g,
         xs[:n],
@@ -82,7 +82,7 @@ def scanned(
     step: Callable[..., Sequence[NamedArray]],
     reverse: bool = False,
 ) -> Any:
-    """The last carries, and stacks of what else step(carries, slices) gives, along the first axis of xs."""
+    """Scan step(carries, slices) over the first axis of xs; return the last carries and the other results, stacked."""
     n, T = len(carries), xs[0].shape[0]
     inner, slices = [fresh(g, x) for x in carries], [fresh(g, x, x.shape[1:]) for x in xs]
     graph, ys = written(g, "body", (*inner, *slices), lambda: step(inner, slices))
@@ -94,7 +94,7 @@ def scanned(
 
 @spells(ops.Elman, ops.ElmanRelu, ops.Gru, ops.Lstm)
 def recurrent(g: Any, op: Any, a: NamedArray, U: NamedArray, start: NamedArray, *c: NamedArray) -> Any:
-    """One step of the op, again and again; sequences of several lengths step by step, as `forward` has it."""
+    """A Scan whose body is one step of the op; for sequences of different lengths, the unrolled `forward`."""
     if op.batch_sizes is not None:
         return op.forward(g, a, U, start, *c)
     dtype = g.result_type(a, U, start, *c)

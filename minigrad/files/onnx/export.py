@@ -2,9 +2,8 @@
 
     mg.onnx.export(net, (x,), "net.onnx", input_names=["image"], output_names=["logits"], dynamic_axes={"image": [0]})
 
-The graph is the traced one, before any pass of the compiler. Parameters become initializers under their names in
-`state_dict`; every node is written by what its op says: by its spelling, if ONNX has a word for it, by the parts that
-it is made of, or by its `forward`.
+The graph is the trace, before any compiler pass. Parameters become initializers under their names in `state_dict`. Each
+op is written by its spelling if ONNX has an equivalent op, else by its decomposition, else by running its `forward`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.compiler.program.abstract_array import Unrecordable
 from ...graph.function import TracedFunction, is_tensor
 from ...graph.trace import Trace, identifier
-from . import control as control  # whose spellings join the table
+from . import control as control  # registers its spellings
 from .array import NamedArray, is_empty
 from .function import OnnxFunction
 from .quantized import written
@@ -45,15 +44,10 @@ from .recorder import OnnxNumPy
 from .spellings import SPELLINGS
 from .writer import PARAMETERS, NodeWriter, typed
 
-IR_VERSION = 10  # what opset 21 came with: engines refuse files that are newer than they are
-OPSETS = range(20, 25)  # of which the spellings are
-FAILURES = (
-    NotImplementedError,
-    TypeError,
-    AttributeError,
-    ValueError,
-    IndexError,
-)  # of a forward, on what has no elements
+IR_VERSION = 10  # released with opset 21: engines refuse files newer than themselves
+OPSETS = range(20, 25)  # that the spellings are written for
+# What a forward may raise when it needs elements.
+FAILURES = (NotImplementedError, TypeError, AttributeError, ValueError, IndexError)
 
 
 def export(
@@ -65,18 +59,18 @@ def export(
     dynamic_axes: Mapping[str, Any] | None = None,
     opset: int = 21,
 ) -> None:
-    """Writes a module or a function of tensors to an ONNX file: what it does with arguments such as these.
+    """Export a module or a function of tensors, traced with example arguments, to an ONNX file.
 
-    args            a tensor, or a tuple of arguments; what is no tensor is a constant of the graph
-    output_names    what the results are called; else the keys of a dictionary, or output, output_1, …
-    dynamic_axes    name of an input → its axes whose length differs from run to run: [0], or {0: "batch"}
+    args            a tensor or a tuple of arguments; arguments that are not tensors become constants of the graph
+    output_names    names of the results; by default the keys of the returned dictionary, or output, output_1, …
+    dynamic_axes    name of an input → its axes of variable length: [0], or {0: "batch"}
 
-    A function that returns gradients is exported with them. Dropout and batch norm are those of the module's mode.
-    The file is checked by onnx.checker, and then takes the place of an older one at once. Raises GraphError for what
-    ONNX has no word for, with the line that asked for it.
+    Gradients that the function returns are exported too. Dropout and batch norm follow the module's mode.
+    onnx.checker checks the model; only then does the file replace an older one, in one step. Raises GraphError for an
+    op that ONNX cannot express, with the line that called it.
     """
     if type(opset) is not int or opset not in OPSETS:
-        raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, and {opset} was asked")
+        raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, got {opset}")
     args = args if isinstance(args, tuple) else (args,)
     func = written(func.python_function if isinstance(func, TracedFunction) else func)
     trace, names = traced(func, args, input_names, dynamic_axes or {})
@@ -90,7 +84,7 @@ def export(
 
 
 def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]) -> tuple[Trace, Any]:
-    """The function's trace, and the names of its inputs. Raises GraphError where a run changes more than it returns."""
+    """Return the trace and the input names. Raises GraphError if a run changes anything besides what it returns."""
     f = TracedFunction(func)
     tensors: list[Tensor] = []
     args, options = f.parameters.bound(args, {})
@@ -100,40 +94,40 @@ def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Map
         said = [*func.inputs]
     names = said_names("input_names", input_names, said)
     if unknown := set(dynamic_axes) - {*names}:
-        raise ValueError(f"dynamic_axes names {', '.join(sorted(unknown))}, and the inputs are {', '.join(names)}")
+        raise ValueError(f"dynamic_axes names {', '.join(sorted(unknown))}, but the inputs are {', '.join(names)}")
     specs = [opened(x.spec, name, dynamic_axes.get(name, [])) for x, name in zip(tensors, names)]
     trace = f.trace(args, options, tensors, specs)
     if trace.changed():
         raise GraphError(
-            f"{f.__name__} changes {', '.join(trace.changed())} besides what it returns, for which ONNX has no "
-            "place: export net.eval(), or return the new values, and gradients as mg.autograd.grad gives them"
+            f"{f.__name__} changes {', '.join(trace.changed())} besides what it returns, which ONNX cannot express: "
+            "export net.eval(), or return the new values, and gradients as mg.autograd.grad returns them"
         )
     return trace, names
 
 
 def opened(spec: Spec, name: str, axes: Any) -> Spec:
-    """The spec with unknown lengths on these axes. Raises ValueError where they are no axes of it."""
+    """Return the spec with unknown lengths on these axes. Raises ValueError for an axis that it does not have."""
     called = axes if isinstance(axes, Mapping | list | tuple) else None
     if called is None or any(type(a) is not int or not -spec.ndim <= a < spec.ndim for a in called):
         raise ValueError(
-            f'dynamic_axes are axes as in [0], or named as in {{0: "batch"}}; for {name}, {spec}, came {axes}'
+            f'dynamic_axes must be axes, [0], or named axes, {{0: "batch"}}; for {name}, {spec}, got {axes}'
         )
     shape: list[Any] = list(spec.shape)
     for axis in called:
         length = called[axis] if isinstance(called, Mapping) else f"{name}_axis_{axis % spec.ndim}"
         if not isinstance(length, str) or not length.isidentifier():
-            raise ValueError(f"the name of a length is a word, and dynamic_axes of {name} has {length!r}")
+            raise ValueError(f"dynamic_axes must name a length by an identifier; for {name}, got {length!r}")
         shape[axis] = named(length)
     return spec.with_shape(tuple(shape))
 
 
 def said_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> list[str]:
-    """The names that were said, one for each of ours; ours, if none were."""
+    """The user's names, one for each of our own; our own names if the user gave none."""
     if said is None:
         return list(own)
     words = isinstance(said, list | tuple) and all(isinstance(name, str) and name for name in said)
     if not words or len(said) != len(own) or len({*said}) != len(own):
-        raise ValueError(f"{what} needs {len(own)} names, all different, and got {said!r}")
+        raise ValueError(f"{what} needs {len(own)} different names, got {said!r}")
     return list(said)
 
 
@@ -147,33 +141,16 @@ def parameter_names(func: Any) -> dict[int, str]:
 
 
 def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], output_names: Any, opset: int) -> Any:
-    """The trace as a model."""
+    """Build the ONNX model of a trace."""
     g = Exporting(NodeWriter(names))
-    given = []
-    for name, node in zip(names, trace.graph.inputs):
-        given.append(NamedArray(g, name, node.spec.shape, node.spec.dtype))
-        for axis, n in enumerate(node.spec.shape):
+    given = [NamedArray(g, name, x.spec.shape, x.spec.dtype) for name, x in zip(names, trace.graph.inputs)]
+    for x in given:
+        for axis, n in enumerate(x.shape):
             if is_unknown(n):
-                g.lengths.setdefault(str(n), (name, axis))
+                g.lengths.setdefault(str(n), (x.name, axis))
     inputs = [typed(x.name, x.dtype, x.shape) for x in given]
-    learned = []
-    for name, tensor in zip(trace.names[trace.given :], trace.captured):
-        array = np.asarray(tensor.value)
-        name = g.writer.constant(array, called.get(id(tensor), name))
-        given.append(NamedArray(g, name, array.shape, array.dtype))
-        learned += [name] if tensor.requires_grad else []
-    results = g.run(trace.graph, given)
-    ys = [found(g, place, results, given) for place in trace.places]
-    if not ys:
-        raise GraphError("an ONNX graph gives tensors, and the function returns none: return what is wanted of it")
-    own = [f"output_{i}" if i else "output" for i in range(len(ys))]
-    if isinstance(trace.template, dict):
-        own = [identifier(path) for path in paths(trace.template, "")]
-    said = said_names("output_names", output_names, own)
-    for i, name in enumerate(said):
-        said[i] = g.writer.fresh(name)
-        g.writer.nodes.append(helper.make_node("Identity", [ys[i].name], [said[i]]))
-    outputs = [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
+    captured, learned = write_captured(g, trace, called)
+    outputs = write_results(g, trace, given + captured, output_names)
     graph = helper.make_graph(g.writer.nodes, "minigrad", inputs, outputs, list(g.writer.constants.values()))
     g.writer.constants, g.writer.nodes = {}, []
     opsets = [helper.make_opsetid("", opset)]
@@ -188,18 +165,43 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
     return model
 
 
+def write_captured(g: Exporting, trace: Trace, called: Mapping[int, str]) -> tuple[list[NamedArray], list[str]]:
+    """Write the captured tensors as initializers; returns them, and the names of the trainable ones."""
+    arrays, learned = [], []
+    for name, tensor in zip(trace.names[trace.given :], trace.captured):
+        array = np.asarray(tensor.value)
+        name = g.writer.constant(array, called.get(id(tensor), name))
+        arrays.append(NamedArray(g, name, array.shape, array.dtype))
+        learned += [name] if tensor.requires_grad else []
+    return arrays, learned
+
+
+def write_results(g: Exporting, trace: Trace, given: Sequence[NamedArray], output_names: Any) -> list[Any]:
+    """Write the nodes of the trace and name its results; returns the declarations of the outputs."""
+    results = g.run(trace.graph, given)
+    ys = [found(g, place, results, given) for place in trace.places]
+    if not ys:
+        raise GraphError("an ONNX graph must return a tensor, but the function returns none: return its results")
+    own = [f"output_{i}" if i else "output" for i in range(len(ys))]
+    if isinstance(trace.template, dict):
+        own = [identifier(path) for path in paths(trace.template, "")]
+    said = [g.writer.fresh(name) for name in said_names("output_names", output_names, own)]
+    g.writer.nodes += [helper.make_node("Identity", [y.name], [name]) for name, y in zip(said, ys)]
+    return [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
+
+
 def checked(model: Any, places: Mapping[str, Any]) -> None:
-    """Raises GraphError, with the line that asked for it, for what the standard has not, as most words for integers."""
+    """Raises GraphError, with the line that called it, for a node that ONNX forbids, as most ops on integers are."""
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as reason:
         found = [name for name in places if re.search(rf"\b{re.escape(name)}\W", str(reason))]
         where = "".join(f"{name} ({places[name]}): " for name in found[:1])
-        raise GraphError(f"{where}ONNX does not allow what this graph would be: {reason}") from reason
+        raise GraphError(f"{where}ONNX does not allow this graph: {reason}") from reason
 
 
 def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
-    """A part of what the function returns: computed, an argument, what it captured, or a view of one of these."""
+    """One output of the function: a computed result, an argument, a captured tensor, or a view of one of these."""
     kind, there = place
     if kind == "result":
         return results[there]
@@ -209,15 +211,15 @@ def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: S
         x, op, _ = there
         return g.spelled(op, None, [found(g, x, results, given)])
     if not isinstance(there, Tensor):
-        raise GraphError(f"an ONNX graph gives tensors, and the function returns {there!r}: return tensors alone")
+        raise GraphError(f"an ONNX graph can only return tensors, but the function returns {there!r}: leave it out")
     return g.lifted(np.asarray(there.value))
 
 
 class Exporting(OnnxNumPy):
-    """The recorder, and a walk over a graph that it writes."""
+    """The recorder, extended to write whole graphs node by node."""
 
     def run(self, graph: Graph, xs: Sequence[NamedArray]) -> tuple[Any, ...]:
-        """What the graph gives for these; the True that follows upon its effects is not among it."""
+        """The graph's outputs for these inputs."""
         return walked(graph, xs, self.written)
 
     def written(self, node: Node, xs: Sequence[NamedArray]) -> Any:
@@ -230,40 +232,37 @@ class Exporting(OnnxNumPy):
         if isinstance(y, NamedArray) and y.dtype != node.spec.dtype and not isinstance(node.op, Within):
             where = f" ({place})" if (place := getattr(node, "place", None)) else ""
             raise GraphError(
-                f"{node.op}{where} gives {node.spec.dtype}, and {y.dtype} as ONNX is written: convert before"
+                f"{node.op}{where} returns {node.spec.dtype}, but {y.dtype} in ONNX: convert its operands first"
             )
         return y
 
     def spelled(self, op: Any, node: Any, xs: Sequence[Any]) -> Any:
-        """What an op makes of its operands: by its spelling, by its parts, or by its `forward`."""
+        """Write an op by its spelling, its decomposition or its `forward`, and return its result."""
         if isinstance(op, TupleGet):
             return xs[0][op.i]
         try:
             if isinstance(op, Effect):
-                raise Unrecordable("it does more than give its result")
+                raise Unrecordable("it has side effects")
             if (spelling := SPELLINGS.get(type(op))) is not None:
                 with suppress(NotImplementedError):
                     return spelling(self, op, *xs)
             if hasattr(op, "decomposed"):
                 return self.run(*parts(op, xs))[0]
-            y = op.forward(
-                copy(self), *xs
-            )  # a copy: tables that forwards remember for a module are nodes of this op here
+            # A copy: forwards cache tables by array module, and here such a table consists of this op's nodes.
+            y = op.forward(copy(self), *xs)
             return y if isinstance(y, tuple) else self.lifted(y).as_it_is()
         except (Unrecordable, MinigradError, *FAILURES) as reason:
             place = getattr(node, "place", None)
             where = f" ({place})" if place else ""
             open_ = [n for x in xs for n in getattr(x, "shape", ()) if is_unknown(n)]
-            why = (
-                f"it needs the length {open_[0]}, which a run tells"
-                if open_ and isinstance(reason, FAILURES)
-                else reason
-            )
-            raise GraphError(f"{op}{where} has no spelling in ONNX: {why}") from reason
+            why: Any = reason
+            if open_ and isinstance(reason, FAILURES):
+                why = f"it needs the length {open_[0]}, which is known only at run time"
+            raise GraphError(f"{op}{where} cannot be written in ONNX: {why}") from reason
 
 
 def empty_result(node: Node, xs: Sequence[Any]) -> Any:
-    """The result of an op if it, or each operand, has no elements, where engines disagree; else None."""
+    """The result if it or every operand has no elements, a case in which engines disagree; else None."""
     if type(node.spec) is not Spec or isinstance(node.op, Effect):
         return None
     if is_empty(node.spec.shape):
@@ -275,6 +274,6 @@ def empty_result(node: Node, xs: Sequence[Any]) -> Any:
 
 
 def parts(op: Any, xs: Sequence[NamedArray]) -> tuple[Graph, Sequence[NamedArray]]:
-    """What an op says it is made of, as a graph, and the operands again."""
+    """The op's decomposition as a graph, and the operands unchanged."""
     inputs = tuple(Node(Const(i, 1.0), (), Spec(x.shape, x.dtype)) for i, x in enumerate(xs))
     return Graph(inputs, (op.decomposed(*map(Symbol, inputs)).node,)), xs

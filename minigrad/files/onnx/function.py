@@ -3,12 +3,12 @@
     net = mg.onnx.load("net.onnx")
     logits = net(image)
 
-Each node is what `readings.py` says its op means: operations on tensors, so that the function can be differentiated,
-trained, traced, drawn, compiled and exported again. An op without a reading is made of others, where the model or the
-ONNX standard says of which; any other is refused by its name when the file is loaded.
+Each node runs as the tensor operations that `readings.py` gives for its op, so the function can be differentiated,
+trained, traced, drawn, compiled and exported again. An op without a reading is expanded into other ops if the model or
+the ONNX standard defines it as a function; any other op is refused by name when the file is loaded.
 
-A file is only data. Loading computes nothing, and takes no more memory than the file has bytes; what it says is checked
-by onnx.checker first. A run is a run of whatever program the file holds: as long, and as large, as that says.
+A file is only data. Loading computes nothing and takes no more memory than the file has bytes; onnx.checker checks the
+model first. A run, however, takes whatever time and memory the program in the file needs.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from ...engine.core.modes import current, in_mode
 from ...engine.methods import Operand
 from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
-from . import branches, networks, shapes  # noqa: F401  (whose readings join the table)
+from . import branches, networks, shapes  # noqa: F401  (these register their readings)
 from .readings import READINGS, is_known
 from .writer import PARAMETERS, dtype_of, element
 
 NEWEST = 28  # the opset up to which the readings were compared with the standard
-HINT = "consumed_inputs"  # of opset 1: which operands may be overwritten
-STATISTICS = {"BatchNormalization": slice(3, 5)}  # inputs that are measured, and not learned
+HINT = "consumed_inputs"  # an attribute of opset 1: the operands that may be overwritten
+STATISTICS = {"BatchNormalization": slice(3, 5)}  # inputs that are measured, not trained
 Scope = Mapping[str, Any]
 
 
 def load(source: str | os.PathLike[str] | bytes) -> OnnxFunction:
-    """The function that an ONNX file, or the bytes of one, describes.
+    """Load an ONNX file, or the bytes of one, as a function.
 
-    Raises SavedFileError where it is no valid model, and GraphError where it uses what has no reading here.
+    Raises SavedFileError if it is no valid model, and GraphError if it uses an op that has no reading here.
     """
     try:
         model = onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(Path(source))
@@ -91,14 +91,14 @@ def sort_nodes(graph: Any) -> None:
 
 
 class OnnxFunction(Module):
-    """A loaded model: called with its inputs, in their order or by name. One tensor comes out, or a tuple.
+    """A loaded model. Call it with its inputs, by place or by name; it returns a tensor, or a tuple of several.
 
-    inputs       name → (dtype, shape), in which a length that is not fixed is None or a name
+    inputs       name → (dtype, shape); a length that is not fixed is None or a name
     outputs      names
-    variables    name → tensor: those that learn are parameters, the others buffers
+    variables    name → tensor: trainable ones are parameters, the others buffers
     """
 
-    unnoted = frozenset({"body"})  # nothing edits it, and a traced function would go through it at each call
+    unnoted = frozenset({"body"})  # never edited, so a traced function need not check it at each call
 
     def __init__(self, model: onnx.ModelProto) -> None:
         graph = model.graph
@@ -124,7 +124,7 @@ class OnnxFunction(Module):
         given = dict(zip(names, xs)) | named
         if len(xs) > len(self.inputs) or {*given} != {*self.inputs} or {*names} & {*named}:
             came = f"{len(xs)} by place{', and ' if named else ''}{', '.join(named)}"
-            raise TypeError(f"{self.name} takes {', '.join(self.inputs) or 'no inputs'}, and was called with {came}")
+            raise TypeError(f"{self.name} takes {', '.join(self.inputs) or 'no inputs'}, but was called with {came}")
         found = {name: fitting(name, x, *self.inputs[name]) for name, x in given.items()}
         ys = self.body({**self.variables, **found})
         return ys[0] if len(ys) == 1 else ys
@@ -134,19 +134,19 @@ class OnnxFunction(Module):
 
 
 def learned(model: onnx.ModelProto) -> set[str]:
-    """The arrays that learn: those of which an exported model says so; else all but numbers and statistics."""
+    """The names of trainable arrays: those that an exported model lists; else all but scalars and statistics."""
     said = next((p.value for p in model.metadata_props if p.key == PARAMETERS), None)
     if said is not None:
         try:
             return set(map(str, json.loads(said)))
         except (ValueError, TypeError, RecursionError):
-            raise SavedFileError(f"{PARAMETERS} of the model is no list of names: {said[:80]!r}") from None
+            raise SavedFileError(f"{PARAMETERS} of the model must be a list of names, got {said[:80]!r}") from None
     still = {name for node in model.graph.node for name in node.input[STATISTICS.get(node.op_type, slice(0))]}
     return {x.name for x in model.graph.initializer if x.dims} - still
 
 
 def announced(x: onnx.ValueInfoProto) -> tuple[Any, Any]:
-    """The dtype and the shape of an input; None, None of sequences and optional values."""
+    """The dtype and the shape of an input; None, None for a sequence or an optional value."""
     dtype, said = dtype_in(x.type, x.name), x.type.tensor_type
     if not x.type.HasField("tensor_type"):
         return None, None
@@ -156,39 +156,39 @@ def announced(x: onnx.ValueInfoProto) -> tuple[Any, Any]:
 
 
 def dtype_in(said: onnx.TypeProto, name: str) -> Any:
-    """The dtype of a tensor, or of those in a sequence. Raises GraphError for any other type."""
+    """The dtype of a tensor, or of the tensors in a sequence. Raises GraphError for any other type."""
     kind = said.WhichOneof("value")
     if kind == "tensor_type":
         return dtype_of(said.tensor_type.elem_type, name)
     if kind in ("sequence_type", "optional_type"):
         return dtype_in(getattr(said, kind).elem_type, name)
-    raise GraphError(f"{name} is a {kind}, and tensors and sequences are what mg.onnx.load reads")
+    raise GraphError(f"{name} is a {kind}, but mg.onnx.load reads only tensors and sequences")
 
 
 def tensor(x: onnx.TensorProto) -> Tensor:
-    """An array of the file. Raises SavedFileError where there are more or fewer bytes than its shape needs."""
+    """An array of the file. Raises SavedFileError if it has more or fewer bytes than its shape needs."""
     dtype_of(x.data_type, x.name)
-    if x.data_location == x.EXTERNAL:  # of a file that was named, onnx.load has read it, from beside that file alone
-        raise SavedFileError(f"the array {x.name} lies in another file: load the model by its path, and not its bytes")
+    if x.data_location == x.EXTERNAL:  # given a path, onnx.load has read it already, from the model's folder only
+        raise SavedFileError(f"the array {x.name} lies in another file: load the model by its path, not from its bytes")
     try:
         array = numpy_helper.to_array(x)
     except (ValueError, TypeError, OverflowError) as reason:
-        raise SavedFileError(f"the array {x.name} of {[*x.dims][:8]} is not there: {reason}") from None
+        raise SavedFileError(f"cannot read the array {x.name} of shape {[*x.dims][:8]}: {reason}") from None
     return Tensor(np.array(array))
 
 
 def fitting(name: str, x: Any, dtype: Any, shape: Any) -> Any:
-    """An input. Raises DTypeError and ShapeError where it is not what the file announces."""
+    """An input as a tensor. Raises DTypeError or ShapeError if it does not match the file's declaration."""
     if dtype is None:
         if isinstance(x, list | tuple):
             return [fitting(name, part, None, None) for part in x]
         return x if x is None or isinstance(x, Operand) else Tensor(x)
     x = x if isinstance(x, Operand) else Tensor(x)
     if x.dtype != dtype:
-        raise DTypeError(f"the input {name} is of {dtype}, and {x.dtype} came: convert it, as with x.astype({dtype})")
+        raise DTypeError(f"the input {name} must be {dtype}, got {x.dtype}: convert it, as with x.astype({dtype})")
     fits = shape is None or (len(shape) == x.ndim and all(m == n for m, n in zip(shape, x.shape) if type(m) is int))
     if not fits:
-        raise ShapeError(f"the input {name} is of shape {shape}, and {x.spec} came")
+        raise ShapeError(f"the input {name} must have shape {shape}, got {x.spec}")
     return x
 
 
@@ -196,7 +196,7 @@ def fitting(name: str, x: Any, dtype: Any, shape: Any) -> Any:
 
 
 class Body(NamedTuple):
-    """A graph, ready to run: that of a model, of a function, or of a branch inside of one."""
+    """A graph that is ready to run: a model's, a function's, or a subgraph of a branch or a loop."""
 
     steps: list[Step]
     inputs: list[str]
@@ -204,7 +204,7 @@ class Body(NamedTuple):
     arrays: dict[str, Tensor]
 
     def __call__(self, around: Scope, *xs: Any) -> tuple[Any, ...]:
-        """Its results, given what can be seen from where it stands, and its inputs."""
+        """Run the graph on its inputs and on the values of the graph around it."""
         values: dict[str, Any] = {**self.arrays, **dict(zip(self.inputs, xs, strict=False))}
         scope: Any = ChainMap(values, around)  # type: ignore[arg-type]
         for step in self.steps:
@@ -229,7 +229,7 @@ class Step(NamedTuple):
         xs = [scope[name] if name else None for name in self.node.input]
         options = self.options | {name: inside(body, scope) for name, body in self.bodies.items()}
         try:
-            # What is known while a graph is being traced, such as a shape, is worked out and not traced.
+            # While tracing, a node whose inputs are all known, such as a shape, is computed and not traced.
             if current.mode.builder is not None and not self.bodies and all(map(is_known, xs)):
                 with in_mode(builder=None, recording=False):
                     return self.typed(xs, self.results(xs, options))
@@ -245,13 +245,13 @@ class Step(NamedTuple):
         return ys if isinstance(ys, tuple) else (ys,)
 
     def typed(self, xs: Sequence[Any], ys: Sequence[Any]) -> Sequence[Any]:
-        """The results in the dtypes that the op's schema gives them, of which readings need not think."""
+        """Cast the results to the dtypes of the op's schema, so that readings need not do it."""
         if self.schema is None:
             return ys
         said = dict(FIXED)
         for i, x in zip(places(self.schema.inputs, len(xs)), xs):
             if i.is_homogeneous and isinstance(x, Operand) and said.setdefault(i.type_str, x.dtype) != x.dtype:
-                raise GraphError(f"operands of {said[i.type_str]} and {x.dtype}, which the standard has of one type")
+                raise GraphError(f"operands of {said[i.type_str]} and {x.dtype}, but the standard wants one dtype")
         made = []
         for o, y in zip(places(self.schema.outputs, len(ys)), ys):
             dtype = said.get(o.type_str) if o.is_homogeneous else None
@@ -260,7 +260,7 @@ class Step(NamedTuple):
 
 
 def places(parameters: Sequence[Any], n: int) -> Sequence[Any]:
-    """What a schema says of each of n operands, the last of which may be many."""
+    """The schema's parameter for each of n operands; a variadic last parameter repeats."""
     return [*parameters, *[p for p in parameters[-1:] if p.option.name == "Variadic"] * n]
 
 
@@ -269,7 +269,7 @@ FIXED = {"tensor(int64)": np.dtype(np.int64), "tensor(bool)": np.dtype(bool), "t
 
 
 def inside(body: Body, scope: Scope) -> Any:
-    """A branch, or the body of a loop, as a function."""
+    """A branch or a loop body as a function, which reads the values around it from the scope."""
     return lambda *xs: body(scope, *xs)
 
 
@@ -278,7 +278,7 @@ def title(node: onnx.NodeProto) -> str:
 
 
 class Reader:
-    """Finds what ops mean: in the table, among the model's own functions, or in the standard.
+    """Turns nodes into steps: by the table of readings, the model's own functions, or the standard.
 
     opsets       domain → version
     functions    (domain, name, overload) → a function of the model
@@ -288,10 +288,10 @@ class Reader:
         self.opsets = {**around} | {"" if o.domain == "ai.onnx" else o.domain: o.version for o in opsets}
         self.functions = functions
         if self.opsets.get("", 1) > NEWEST:
-            raise GraphError(f"the model is of opset {self.opsets['']}, and opsets up to {NEWEST} are read")
+            raise GraphError(f"the model has opset {self.opsets['']}, and mg.onnx.load reads opsets up to {NEWEST}")
 
     def body(self, graph: onnx.GraphProto) -> Body:
-        """A graph. What it announces of its inner values is not believed, and not needed."""
+        """A graph, ready to run. Declared types of inner values are ignored: nothing needs them."""
         if graph.sparse_initializer:
             raise GraphError("sparse initializers have no reading in mg.onnx.load")
         arrays = {x.name: tensor(x) for x in graph.initializer}
@@ -299,12 +299,12 @@ class Reader:
         return Body(self.steps(graph.node, outputs, {}), inputs, outputs, arrays)
 
     def steps(self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], said: Mapping[str, Any]) -> list[Step]:
-        """Nodes, of whose results those that nobody reads are not asked for."""
+        """The steps of these nodes, without trailing results that nothing reads."""
         used = {*outputs, *read_by(nodes)}
         return [self.step(trimmed(node, used), said) for node in nodes]
 
     def step(self, node: onnx.NodeProto, said: Mapping[str, Any]) -> Step:
-        """A node; said are the attributes of the function around it, to which its own may refer."""
+        """The step of one node. `said` holds the enclosing function's attributes, to which the node's may refer."""
         node = resolved(node, said)
         bodies = {a.name: self.body(a.g) for a in node.attribute if a.type == a.GRAPH}
         options = {a.name: value(a) for a in node.attribute if a.name not in bodies and a.name != HINT}
@@ -323,7 +323,7 @@ class Reader:
         return Step(node, options, bodies, schema, reading)
 
     def schema(self, node: onnx.NodeProto) -> Any:
-        """What the standard says of the op; None of what is not in it."""
+        """The op's schema in the standard; None if the standard has no such op."""
         domain = "" if node.domain == "ai.onnx" else node.domain
         try:
             return defs.get_schema(node.op_type, self.opsets.get(domain, 1), domain)
@@ -335,7 +335,7 @@ class Reader:
         return self.functions.get((node.domain, node.op_type, node.overload))
 
     def expanded(self, node: onnx.NodeProto, xs: Sequence[Any]) -> tuple[Any, ...]:
-        """A node by its function: with the attributes that it has, or that the function has for want of them."""
+        """Run the function that defines a node's op, with the node's attributes, or else the function's defaults."""
         own, schema = self.function(node), self.schema(node)
         function = own or standard(schema, node, xs)
         said = {a.name: a for a in function.attribute_proto}
@@ -349,7 +349,7 @@ class Reader:
         return body({}, *xs, *[None] * (len(function.input) - len(xs)))
 
     def unread(self, nodes: Iterable[onnx.NodeProto], seen: set[Any]) -> set[str]:
-        """The ops among these, and in what they are made of, that have no meaning here. seen: functions looked into."""
+        """The ops without a reading in these nodes and the functions they use. seen: functions checked already."""
         found: set[str] = set()
         for node in nodes:
             key, schema = (node.domain, node.op_type, node.overload), self.schema(node)
@@ -368,13 +368,13 @@ class Reader:
 
 
 def refuse(name: str, ops: Iterable[str]) -> None:
-    """Raises GraphError if there are any."""
+    """Raises GraphError that names these ops, if there are any."""
     if unread := sorted(ops):
-        raise GraphError(f"{name} needs {', '.join(unread)}, of which mg.onnx.load has no reading")
+        raise GraphError(f"{name} needs {', '.join(unread)}, which mg.onnx.load cannot read")
 
 
 def read_by(nodes: Iterable[onnx.NodeProto]) -> set[str]:
-    """The names that these read, and the graphs inside them."""
+    """The names that these nodes and their subgraphs read."""
     found: set[str] = set()
     for node in nodes:
         found.update(node.input)
@@ -384,7 +384,7 @@ def read_by(nodes: Iterable[onnx.NodeProto]) -> set[str]:
 
 
 def trimmed(node: onnx.NodeProto, used: set[str]) -> onnx.NodeProto:
-    """The node without its last results, as far as they are not used."""
+    """The node without its trailing unused results."""
     n = max((i + 1 for i, name in enumerate(node.output) if name in used), default=1)
     if n >= len(node.output):
         return node
@@ -395,7 +395,7 @@ def trimmed(node: onnx.NodeProto, used: set[str]) -> onnx.NodeProto:
 
 
 def resolved(node: onnx.NodeProto, said: Mapping[str, Any]) -> onnx.NodeProto:
-    """The node with the attributes that it refers to in the place of the references."""
+    """The node with each reference to an attribute replaced by that attribute."""
     if not any(a.ref_attr_name for a in node.attribute):
         return node
     made = onnx.NodeProto()
@@ -409,7 +409,7 @@ def resolved(node: onnx.NodeProto, said: Mapping[str, Any]) -> onnx.NodeProto:
 
 
 def standard(schema: Any, node: onnx.NodeProto, xs: Sequence[Any]) -> onnx.FunctionProto:
-    """What the ONNX standard says an op is made of; it may depend on the types of the operands."""
+    """The ONNX standard's function body of an op, which may depend on the operands' types."""
     function = onnx.FunctionProto()
     if schema.has_function:
         function.ParseFromString(schema.get_function_with_opset_version(schema.function_opset_versions[-1]))
@@ -429,7 +429,7 @@ def type_of(x: Any) -> onnx.TypeProto:
 
 
 def value(a: onnx.AttributeProto) -> Any:
-    """An attribute as Python has it: numbers, texts, and arrays as tensors."""
+    """An attribute as a Python value; an array becomes a tensor."""
     if a.type == a.TENSOR:
         return tensor(a.t)
     if a.type in (a.STRING, a.STRINGS):
@@ -440,4 +440,4 @@ def value(a: onnx.AttributeProto) -> Any:
         return [*found] if a.type in (a.INTS, a.FLOATS) else found
     if a.type == a.TYPE_PROTO:
         return None
-    raise GraphError(f"the attribute {a.name} is of a kind that has no reading in mg.onnx.load")
+    raise GraphError(f"mg.onnx.load cannot read the attribute {a.name}: its type is not supported")

@@ -1,6 +1,6 @@
-"""Readings of ONNX's ops of layers: windows, normalisation, recurrence, pictures in other sizes, integers.
+"""Readings of ONNX's layers: convolution, pooling, normalisation, recurrence, resizing, quantization.
 
-They join the table of `readings.py`, and are of any number of axes where the standard is.
+They join the table of `readings.py`, and take any number of axes if the standard does.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def window(x: Any, kernel: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: i
 
 
 def halves(n: int, upper: bool) -> tuple[int, int]:
-    """n in two parts, of which the larger one is the second, if upper."""
+    """Split n into two halves; if n is odd, the second is larger if `upper`, else the first."""
     return (n // 2, n - n // 2) if upper else (n - n // 2, n // 2)
 
 
 def channels(b: Any, x: Any) -> Any:
-    """One number for each channel of x, beside x."""
+    """One number for each channel, in a shape that broadcasts with x."""
     return b.reshape(-1, *[1] * (x.ndim - 2))
 
 
@@ -65,7 +65,7 @@ def conv(x: Any, w: Any, b: Any = None, group: int = 1, **geometry: Any) -> Any:
 @reads("ConvTranspose")
 def conv_transpose(x: Any, w: Any, b: Any = None, group: int = 1, output_padding: Any = None, output_shape: Any = None,
                    auto_pad: str = "NOTSET", **geometry: Any) -> Any:  # fmt: skip
-    """What is left of the whole result without its margins; where a size is said, the margins follow from it."""
+    """The full result cropped by its padding; if an output size is given, the padding follows from it."""
     seen = window(x, w.shape[2:], auto_pad if auto_pad == "VALID" else "NOTSET", **geometry)
     n, more = x.ndim - 2, per_axis(output_padding, x.ndim - 2, 0)
     axes = zip(x.shape[2:], seen.stride, seen.dilation, seen.kernel, more)
@@ -81,14 +81,14 @@ def conv_transpose(x: Any, w: Any, b: Any = None, group: int = 1, output_padding
 
 @reads("MaxPool")
 def max_pool(x: Any, kernel_shape: Any, storage_order: int = 0, outputs: int = 1, **geometry: Any) -> Any:
-    """The maxima, and their places in x, all of whose elements are counted."""
+    """The maxima, and their flat indices into x, counted over all its axes."""
     seen, size = window(x, kernel_shape, **geometry), x.shape[2:]
     y = x.apply(ops.MaxPool(seen))
     if outputs == 1:
         return y
     place = x.apply(ops.ArgMaxPool(seen), y).apply(ops.TapPlaces(seen, size))
     if storage_order:
-        wanted(len(size) == 2, "storage_order=1 of other than two axes")
+        wanted(len(size) == 2, "storage_order=1 with other than two spatial axes")
         place = place % size[1] * size[0] + place // size[1]
     plane = constant(np.arange(prod(x.shape[:2])) * prod(size)).reshape(*x.shape[:2], *[1] * len(size))
     return y, place + plane
@@ -102,7 +102,7 @@ def average_pool(x: Any, kernel_shape: Any, ceil_mode: int = 0, count_include_pa
 
 @reads("LpPool")
 def lp_pool(x: Any, kernel_shape: Any, p: float = 2, **geometry: Any) -> Any:
-    """(Σ |x|ᵖ)^1/p: a mean over all taps, times their number."""
+    """(Σ |x|ᵖ)^1/p: the mean over all taps times their number."""
     seen = window(x, kernel_shape, **geometry)
     everywhere = tuple((n + sum(m), n + sum(m)) for n, m in zip(x.shape[2:], seen.padding))
     return ((x.abs() ** p).apply(ops.AvgPool(seen, everywhere)) * seen.taps) ** (1 / p)
@@ -121,7 +121,7 @@ def max_unpool(x: Any, i: Any, shape: Any = None, kernel_shape: Any = (), **geom
 
 @reads("Col2Im")
 def col2im(x: Any, image_shape: Any, block_shape: Any, **geometry: Any) -> Any:
-    """Windows, side by side, added up where they overlap: each tap of a window is a channel that stamps one place."""
+    """Add windows into an image: a transposed convolution in which each tap is a channel that writes one pixel."""
     size, kernel = tuple(ints(image_shape)), tuple(ints(block_shape))
     taps, seen = prod(kernel), window(x, kernel, **geometry)
     C = x.shape[1] // taps
@@ -152,10 +152,8 @@ READINGS |= {
 def batch_norm(x: Any, scale: Any, shift: Any, mean: Any, var: Any, epsilon: float = 1e-5, momentum: float = 0.9,
                training_mode: int = 0, is_test: int = 0, outputs: int = 1, version: int = 14,
                **old: Any) -> Any:  # fmt: skip
-    wanted(
-        old.get("spatial", 1) and (version >= 7 or is_test) and (version >= 14 or outputs == 1),
-        "training, before opset 14,",
-    )
+    infers = (version >= 7 or is_test) and (version >= 14 or outputs == 1)
+    wanted(old.get("spatial", 1) and infers, "training, before opset 14,")
     last: tuple[Any, ...] = ()
     if training_mode:
         axes = (0, *spatial(x))
@@ -201,7 +199,7 @@ def lp_normalization(x: Any, axis: int = -1, p: int = 2) -> Any:
 @reads("Dropout")
 def dropout(x: Any, ratio: Any = 0.5, training_mode: Any = False, seed: Any = None, is_test: int = 0,
             outputs: int = 1, version: int = 13) -> Any:  # fmt: skip
-    """All of it, when nothing is dropped; what would be is chance, for which a file has no key."""
+    """x unchanged. A node that does drop elements is refused: the file stores no random key."""
     drops = (not is_test) if version < 7 else training_mode is not None and number(training_mode)
     wanted(not drops or not (0.5 if ratio is None else number(ratio)), "training")
     return (x, ones_like(x, dtype=bool))[:outputs]
@@ -211,15 +209,13 @@ def dropout(x: Any, ratio: Any = 0.5, training_mode: Any = False, seed: Any = No
 
 
 def activation(names: Any, alphas: Any, betas: Any, usual: Sequence[str]) -> Any:
-    """The functions of that name, with their numbers: (for one direction, for the other)."""
+    """The activation functions of these names with their alphas and betas: one direction's, then the other's."""
     alphas, betas = list(alphas or []), list(betas or [])
 
     def function(name: str) -> Any:
         reading = READINGS[name]
-        slots = {"LeakyRelu": (0.01,), "ThresholdedRelu": (1.0,), "Elu": (1.0,), "HardSigmoid": (0.2, 0.5)}.get(
-            name, ()
-        )
-        pairs = zip(("alpha", "beta"), slots, (alphas, betas))
+        slots = {"LeakyRelu": (0.01,), "ThresholdedRelu": (1.0,), "Elu": (1.0,), "HardSigmoid": (0.2, 0.5)}
+        pairs = zip(("alpha", "beta"), slots.get(name, ()), (alphas, betas))
         return partial(reading, **{word: rest.pop(0) if rest else usual for word, usual, rest in pairs})
 
     kinds = {kind.lower(): kind for kind in KINDS}
@@ -231,7 +227,7 @@ KINDS = ["Relu", "Tanh", "Sigmoid", "LeakyRelu", "ThresholdedRelu", "HardSigmoid
 
 
 def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[..., Any]) -> Callable[..., Any]:
-    """A recurrent network: its step from states and one element of the sequence to states.
+    """A reading of a recurrent network; `step` maps the states and one sequence element to the next states.
 
     x (T, N, I)   W (D, gH, I)   R (D, gH, H)   b (D, 2gH)   →   y (T, D, N, H), and each state's last (D, N, H)
     """
@@ -246,16 +242,16 @@ def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[...,
             x, starts = x.swapaxes(0, 1), [s if s is None else s.swapaxes(0, 1) for s in starts]
         N, D, H = x.shape[1], W.shape[0], R.shape[-1]
         functions = activation(activations, activation_alpha, activation_beta, [*usual] * D)
-        sides = []
-        for d in range(D):
-            back = direction == "reverse" or d == 1
+
+        def side(d: int) -> Any:
             bias = zeros(2 * gates * H, dtype=x.dtype) if b is None else b[d]
-            own = functions[d * len(usual) : (d + 1) * len(usual)]
             given = [zeros(N, H, dtype=x.dtype) if s is None else s[d] for s in starts]
+            own = functions[d * len(usual) : (d + 1) * len(usual)]
             one = partial(step, R=R[d], bias=bias[gates * H :], f=own, clip=clip, linear=linear_before_reset,
                           peephole=None if peepholes is None else peepholes[d])  # fmt: skip
-            a = x @ W[d].T + bias[: gates * H]
-            sides.append(steps(one, a, given, lengths, back))
+            return steps(one, x @ W[d].T + bias[: gates * H], given, lengths, direction == "reverse" or d == 1)
+
+        sides = [side(d) for d in range(D)]
         y = stack([y for y, _ in sides], 1)
         last = [stack([state[i] for _, state in sides]) for i in range(states)]
         if layout:
@@ -266,12 +262,11 @@ def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[...,
 
 
 def steps(step: Callable[..., Any], a: Any, states: Sequence[Any], lengths: Any, back: bool) -> Any:
-    """(states h after each step, the last states); of a sequence that is shorter, the states stay and h is 0."""
+    """(state h after each step, last states). Beyond the end of a shorter sequence, states stay and h is 0."""
     T = a.shape[0]
     turn = constant(np.arange(T)).reshape(T, 1, 1)
     going = ones_like(turn, dtype=bool) if lengths is None else turn < lengths.reshape(1, -1, 1)
-    if back:
-        a, going = a.flip(0), going.flip(0)
+    a, going = (a.flip(0), going.flip(0)) if back else (a, going)
 
     def one(states: Any, row: Any) -> Any:
         now, on = row
@@ -293,7 +288,7 @@ def elman(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, **_: Any) -> Any
 
 
 def gru(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, linear: int, **_: Any) -> Any:
-    """Gates z, r, and the candidate; r multiplies h, or what is made of h if linear."""
+    """Gates z, r, and the candidate; r multiplies h, or the recurrent product with h if `linear`."""
     H = h.shape[-1]
     u = h @ R[: 2 * H].T + bias[: 2 * H] + a[:, : 2 * H]
     z, r = (f[0](clipped(part, clip)) for part in u.chunk(2, -1))
@@ -303,7 +298,7 @@ def gru(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, linear: int, **_: 
 
 
 def lstm(a: Any, h: Any, c: Any, R: Any, bias: Any, f: Any, clip: Any, peephole: Any, **_: Any) -> Any:
-    """Gates i, o, f and the candidate; through a peephole i and f see the cell before, and o the one after."""
+    """Gates i, o, f and the candidate; by a peephole i and f also read the old cell state, and o the new one."""
     i, o, forget, g = (a + h @ R.T + bias).chunk(4, -1)
     pi, po, pf = (0, 0, 0) if peephole is None else peephole.chunk(3, -1)
     i, forget = f[0](clipped(i + pi * c, clip)), f[0](clipped(forget + pf * c, clip))
@@ -318,7 +313,7 @@ READINGS |= {
 }  # fmt: skip
 
 
-# -- pictures in other sizes ------------------------------------------------------------------------
+# -- resizing ---------------------------------------------------------------------------------------
 
 
 @reads("Resize", "Upsample")
@@ -326,23 +321,16 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
            coordinate_transformation_mode: Any = None, cubic_coeff_a: float = -0.75, exclude_outside: int = 0,
            extrapolation_value: float = 0.0, keep_aspect_ratio_policy: str = "stretch", mode: str = "nearest",
            nearest_mode: Any = None, version: int = 13) -> Any:  # fmt: skip
-    """Each axis by a matrix, from its elements to those of the other size."""
+    """Multiply each resized axis by a matrix of interpolation weights."""
     roi, scales, sizes = (*given, None, None, None)[:3] if version >= 11 else (None, scales or given[0], None)
-    wanted(scales is None or not isinstance(scales, float), "a scale for each axis by its own name")
+    wanted(scales is None or not isinstance(scales, float), "a single number as scales")
     old = version < 11
     place = coordinate_transformation_mode or ("asymmetric" if old else "half_pixel")
     rounding = nearest_mode or ("floor" if old else "round_prefer_floor")
     along = [a % x.ndim for a in axes or range(x.ndim)]
     corners = [] if roi is None or place != "tf_crop_and_resize" else [*map(float, known(roi))]
     lengths = [x.shape[a] for a in along]
-    if factors := floats(scales):
-        wished = [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, factors)]  # as onnx infers the shape
-    else:
-        wished = ints(sizes)
-        factors = [m / n for m, n in zip(wished, lengths)]
-        if keep_aspect_ratio_policy != "stretch":
-            one = (min if keep_aspect_ratio_policy == "not_larger" else max)(factors)
-            factors, wished = [one] * len(along), [floor(one * n + 0.5) for n in lengths]
+    wished, factors = target_lengths(lengths, floats(scales), sizes, keep_aspect_ratio_policy)
     outside: Any = False
     for i, (axis, n, m, factor) in enumerate(zip(along, lengths, wished, factors)):
         if n == m and factor == 1 and not corners:
@@ -357,25 +345,37 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
     return x.where(~outside, extrapolation_value) if corners else x
 
 
+def target_lengths(lengths: Sequence[int], scales: list[float], sizes: Any, policy: str) -> tuple[Any, list[float]]:
+    """The output lengths of a Resize and its scale factors, from its scales, or from its sizes and policy."""
+    if scales:
+        return [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, scales)], scales  # as onnx infers shapes
+    wished = ints(sizes)
+    factors = [m / n for m, n in zip(wished, lengths)]
+    if policy == "stretch":
+        return wished, factors
+    factor = (min if policy == "not_larger" else max)(factors)
+    return [floor(factor * n + 0.5) for n in lengths], [factor] * len(lengths)
+
+
 def floats(x: Any) -> list[float]:
     return [] if x is None else x if isinstance(x, list) else [*map(float, np.ravel(known(x)))]
 
 
 def places(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) -> Any:
-    """Where the m elements of the result lie on an axis of n. Raises GraphError where the standard says two things:
-    its text counts with m, its tests with n times the scale, which need not be whole.
+    """The m output elements' coordinates on an axis of length n. Raises GraphError if the standard contradicts itself:
+    its text uses the length m, its tests n times the scale, which need not be an integer.
     """
     length = float(np.float32(factor) * np.float32(n))
     at = laid(mode, n, m, length, factor, ends)
     wanted(
         mode == "half_pixel_symmetric" or np.allclose(at, laid(mode, n, m, m, factor, ends)),
-        f"Resize in {mode} by a scale to {length:g} elements (the text counts {m}, the tests do not: give sizes)",
+        f"Resize in mode {mode} by a scale to {length:g} elements (by the standard's text {m}: give sizes)",
     )
     return at
 
 
 def laid(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[float, float]) -> Any:
-    """The same, the result being as long as that."""
+    """The m output elements' coordinates on an axis of length n, if the output is `length` long."""
     i, factor = np.arange(m, dtype=np.float32), np.float32(factor)  # type: ignore[assignment]
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and length > 1):
         return (i + 0.5) / factor - 0.5
@@ -398,7 +398,7 @@ NEAREST: dict[str, Any] = {
 
 
 def matrix(at: Any, n: int, factor: float, mode: str, rounding: str, a: float, exclude_outside: int) -> Any:
-    """(m, n): how much each of n elements counts for the values at m places. Elements beyond the ends are the last."""
+    """(m, n): the weight of each of n elements for m output coordinates. Elements past the ends repeat the last."""
     if mode == "nearest":
         return np.eye(n)[np.clip(NEAREST[rounding](at), 0, n - 1).astype(int)]
     shrink = min(factor, 1.0)
@@ -423,7 +423,7 @@ def cubic(t: Any, a: float) -> Any:
 
 @reads("AffineGrid")
 def affine_grid(theta: Any, size: Any, align_corners: int = 0) -> Any:
-    """Not as the standard spells it, which squeezes a batch of one away."""
+    """Not by the standard's function body, which drops the batch axis of a batch of one."""
     return F.affine_grid(theta, ints(size), bool(align_corners))
 
 
@@ -437,7 +437,7 @@ def grid_sample(x: Any, grid: Any, align_corners: int = 0, mode: str = "linear",
 
 
 def beside(scale: Any, x: Any, axis: int, block_size: int = 0) -> Any:
-    """A scale, or a zero point, for all of x, for each place of an axis, or for each block of places."""
+    """A scale or zero point, given per tensor, per axis or per block, in a shape that broadcasts with x."""
     if block_size:
         return scale.repeat_interleave(block_size, axis).narrow(axis, 0, x.shape[axis])
     if scale.size == 1:
@@ -449,7 +449,7 @@ def beside(scale: Any, x: Any, axis: int, block_size: int = 0) -> Any:
 def quantize(x: Any, scale: Any, zero: Any = None, axis: int = 1, block_size: int = 0, output_dtype: int = 0,
              precision: int = 0, saturate: int = 1) -> Any:  # fmt: skip
     dtype = zero.dtype if zero is not None else dtype_of(output_dtype, "the result") if output_dtype else np.dtype("u1")
-    wanted(dtype.kind in "iu", f"a quantisation to {dtype}")
+    wanted(dtype.kind in "iu", f"quantization to {dtype}")
     ends = np.iinfo(dtype)
     y = (x / beside(scale, x, axis, block_size).astype(x.dtype)).round()
     y = y if zero is None else y + beside(zero, x, axis, block_size).astype(y.dtype)
@@ -463,7 +463,7 @@ def dequantize(x: Any, scale: Any, zero: Any = None, axis: int = 1, block_size: 
 
 
 def whole(x: Any, zero: Any) -> Any:
-    """x − its zero point, in 32 bits."""
+    """x minus its zero point, in int32."""
     return x.astype(np.int32) if zero is None else x.astype(np.int32) - zero.astype(np.int32)
 
 
@@ -472,7 +472,7 @@ def columns(zero: Any) -> Any:
 
 
 def requantized(y: Any, a: Any, b: Any, scale: Any, zero: Any) -> Any:
-    """An exact product as it is written in 8 bits."""
+    """Quantize an exact product to 8 bits."""
     return quantize(y.astype(np.float32) * (a * b / scale), constant(1.0, np.float32), zero)
 
 
@@ -492,7 +492,7 @@ def qlinear_conv(
 
 @reads("ConvInteger")
 def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any) -> Any:
-    """Products of small integers are exact in double precision."""
+    """Computed in float64, in which products of small integers are exact."""
     first = None if zw is None else zw.reshape(-1, *[1] * (w.ndim - 1))
     return conv(whole(x, zx).astype(np.float64), whole(w, first).astype(np.float64), **options).astype(np.int32)
 

@@ -1,7 +1,7 @@
-"""int8 layers as engines look for them, QDQ: QuantizeLinear and DequantizeLinear around the layer in floats.
+"""int8 layers in QDQ form, which engines recognise: QuantizeLinear and DequantizeLinear around a float layer.
 
-An engine with products of integers puts one in place of these nodes; to any other they are products of floats, with the
-same numbers but for the last bits.
+An engine with integer kernels replaces these nodes by one of them. Any other engine multiplies floats and gets the same
+numbers up to the last bits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .spellings import spells
 
 @dataclass(frozen=True)
 class QuantizeLinear(Op):
-    """q = x / s to the nearest whole number, plus z, moved into the range of z's dtype"""
+    """q = x / s rounded to the nearest integer, plus z, clipped to the range of z's dtype"""
 
     axis: int = 0
 
@@ -38,7 +38,7 @@ class QuantizeLinear(Op):
 
 @dataclass(frozen=True)
 class DequantizeLinear(Op):
-    """x = (q − z) s, with one s and z, or one for each index along the axis; z = 0 unless given"""
+    """x = (q − z) s, with one s and z for all, or one per index along the axis; z is 0 by default"""
 
     axis: int = 0
 
@@ -56,16 +56,16 @@ def of_the_same_name(g: Any, op: Any, x: NamedArray, s: NamedArray, *z: NamedArr
 
 
 def again(g: Any, x: NamedArray) -> NamedArray:
-    """An initializer once more: where a processor wants weights of uint8, ONNX Runtime changes each at its one use."""
+    """Copy an initializer: on CPUs that need uint8 weights, ONNX Runtime converts each initializer at its only use."""
     array = numpy_helper.to_array(g.writer.constants[x.name])
     return NamedArray(g, g.writer.constant(array, x.name), x.shape, x.dtype)
 
 
 class Written(Quantized):
-    """A layer of integers whose product is that of what they stand for; zero points have the dtypes of the integers.
+    """An integer layer that multiplies dequantized values; zero points have the dtypes of the integers.
 
-    bias_int, bias_scale    the bias as int32 in steps of the product, s_x s_w, without which ONNX Runtime leaves a last
-                            layer in floats; None where there is no bias
+    bias_int, bias_scale    the bias as int32 with the scale of the product, s_x s_w, without which ONNX Runtime
+                            computes a last layer in floats; None without a bias
     """
 
     input_scale: Any
@@ -93,7 +93,7 @@ class Written(Quantized):
         s, z = self.input_scale, self.input_zero_point
         with in_mode(autocast=None):
             y = x.astype(np.float32)
-            if (low, high) != limits(dtype):  # QuantizeLinear knows the ends of a dtype only
+            if (low, high) != limits(dtype):  # QuantizeLinear clips to the dtype's range only
                 y = y.clamp(*((end - int(z.item())) * s.item() for end in (low, high)))
             y = y.apply(QuantizeLinear(), s, z).apply(DequantizeLinear(), s, z)
             w = self.weight_int.apply(DequantizeLinear(), self.weight_scale, self.weight_zero_point)
@@ -105,7 +105,7 @@ WRITTEN = kinds(Written)
 
 
 class Kept(Step):
-    """A node of a loaded file that leaves as it came, so that its integers stay integers."""
+    """A QDQ node of a loaded file that is exported unchanged, so that its integers stay integers."""
 
     def __call__(self, scope: Any) -> Any:
         xs = [scope[name] for name in self.node.input]
@@ -117,7 +117,7 @@ class Kept(Step):
 
 
 def is_kept(step: Step) -> bool:
-    """Whether it is one of these two, and says no more than they do."""
+    """Whether the node is a QuantizeLinear or DequantizeLinear with no attribute beyond those of our ops."""
     node, few = step.node, {"QuantizeLinear": 3, "DequantizeLinear": 2}
     return (
         len(node.input) >= few.get(node.op_type, 4)
@@ -128,9 +128,9 @@ def is_kept(step: Step) -> bool:
 
 
 def is_static(layer: Any) -> bool:
-    """Whether it is a layer of integers whose input has one scale for good, and whose sums, bias and all, int32 holds.
+    """Whether this is an integer layer with a fixed input scale whose sums, including the bias, fit in int32.
 
-    An engine does not look, and wraps round. A layer with a larger bias is written by its forward.
+    An engine does not check and wraps around. A layer with a larger bias is written by its forward.
     """
     if not isinstance(layer, Quantized) or layer.activation is not None:
         return False
@@ -141,7 +141,7 @@ def is_static(layer: Any) -> bool:
 
 
 def written(func: Any) -> Any:
-    """The module, or a copy of it whose layers of integers are QDQ; what is no module, as it is."""
+    """A copy of the module with its integer layers in QDQ form; a function or module without such layers as it is."""
     if isinstance(func, OnnxFunction):
         made = copy(func)
         made.body = func.body._replace(steps=[Kept(*s) if is_kept(s) else s for s in func.body.steps])

@@ -1,10 +1,10 @@
-"""What ONNX's ops mean, in operations on tensors: the table that `mg.onnx.load` reads by.
+"""The table of readings that `mg.onnx.load` uses: each ONNX op as operations on tensors.
 
-A reading takes the inputs of a node, None where one is left out, and its attributes by their names. What was an
-attribute once and is an input now has one name, so most readings are those of every opset. `version` is that in which
-the op last changed; `outputs` how many results are asked for. Results need not have the right dtype: the op's schema
-says it, and function.py sees to it. Elementwise ops, reductions and products are here; the others are in shapes.py,
-branches.py and networks.py.
+A reading takes a node's inputs, None for one left out, and its attributes by name. What older opsets pass as an
+attribute and newer ones as an input has one parameter, so most readings serve every opset. `version` is the opset in
+which the op last changed, `outputs` the number of results that are used. Results may have any dtype: function.py casts
+them to that of the op's schema. Elementwise ops, reductions and products are here, the others in shapes.py, branches.py
+and networks.py.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Reading = Callable[..., Any]
 READINGS: dict[str, Reading] = {}
 SELU = 1.67326319217681884765625, 1.05070102214813232421875  # α and γ, as the standard has them
 TYPES = {"FLOAT": 1, "UINT8": 2, "INT8": 3, "UINT16": 4, "INT16": 5, "INT32": 6, "INT64": 7, "BOOL": 9, "FLOAT16": 10,
-         "DOUBLE": 11, "UINT32": 12, "UINT64": 13}  # before opset 6 they were said by name  # fmt: skip
+         "DOUBLE": 11, "UINT32": 12, "UINT64": 13}  # before opset 6, Cast gives the dtype by name  # fmt: skip
 
 
 def reads(*names: str) -> Callable[[Reading], Reading]:
-    """Says that ops of these names mean this."""
+    """Register the decorated function as the reading of these ops."""
 
     def say(f: Reading) -> Reading:
         READINGS.update(dict.fromkeys(names, f))
@@ -44,28 +44,28 @@ def reads(*names: str) -> Callable[[Reading], Reading]:
     return say
 
 
-# -- what is known while a graph is written ---------------------------------------------------------
+# -- values that are known while tracing ------------------------------------------------------------
 
 
 def is_known(x: Any) -> bool:
-    """Whether its elements are known now, and are nothing that learns."""
+    """Whether its elements are known now and need no gradient."""
     if isinstance(x, list):
         return all(map(is_known, x))
     return x is None or (isinstance(x, Tensor) and not x.requires_grad)
 
 
 def known(x: Any) -> Any:
-    """The elements. Raises GraphError of what only a run tells."""
+    """The elements. Raises GraphError if they are known only at run time."""
     if not isinstance(x, Tensor):
         raise GraphError(
-            "what decides a shape, or an order, is computed from the inputs, and in a traced function these have no "
-            "elements yet: call the loaded function without mg.function"
+            "a shape or an order depends on elements of the inputs, which are unknown in a traced function: call the "
+            "loaded function without mg.function"
         )
     return x.numpy()
 
 
 def ints(x: Any) -> Any:
-    """A list of integers, from an attribute or an input; None stays."""
+    """A list of integers, from an attribute or an input; None stays None."""
     if x is None or isinstance(x, list):
         return x
     return [x] if isinstance(x, int) else [int(n) for n in np.ravel(known(x))]
@@ -77,7 +77,7 @@ def number(x: Any) -> Any:
 
 
 def wanted(holds: Any, what: str) -> None:
-    """Raises GraphError for what is not read."""
+    """Raises GraphError unless the condition holds: this kind of node has no reading."""
     if not holds:
         raise GraphError(f"{what} has no reading in mg.onnx.load")
 
@@ -94,7 +94,7 @@ def is_float(x: Any) -> bool:
 
 
 def binary(f: Reading) -> Reading:
-    """f of operands that broadcast; before opset 7 the second one's axes began at a stated one of the first."""
+    """f of operands that broadcast; before opset 7, `axis` says at which axis of x those of y begin."""
 
     def reading(x: Any, y: Any, axis: Any = None, broadcast: int = 0) -> Any:
         if axis is not None and y.ndim:
@@ -110,7 +110,7 @@ def many(f: Reading) -> Reading:
 
 
 def divided(x: Any, y: Any) -> Any:
-    """x / y; of integers what is left of it without its fraction."""
+    """x / y; for integers, truncated towards zero."""
     return x / y if is_float(x) else x.div(y, rounding_mode="trunc")
 
 
@@ -136,7 +136,7 @@ def infinite(x: Any, detect_negative: int = 1, detect_positive: int = 1) -> Any:
 
 
 def prelu(x: Any, slope: Any, version: int = 7) -> Any:
-    """Before opset 7 a row of slopes was one for each channel; now it broadcasts."""
+    """Before opset 7, a 1-D slope has one number per channel; since then it broadcasts."""
     row = version < 7 and slope.ndim == 1
     return x.where(x >= 0, x * (slope.reshape(-1, *[1] * (x.ndim - 2)) if row else slope))
 
@@ -190,7 +190,7 @@ def reduction(f: Reading, before: Reading = lambda x: x, after: Reading = lambda
 
 
 def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
-    """The largest or the smallest; of no elements, none(dtype)."""
+    """The reduction by this method; over no elements, none(dtype)."""
 
     def found(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
         if 0 not in [n for n in x.shape if isinstance(n, int)]:
@@ -249,7 +249,7 @@ def running(method: str, none: int) -> Reading:
 
 
 def along(f: Reading, since: int = 13) -> Reading:
-    """f along an axis; before opset 13 along that one and all that follow, as one, and by default from the second."""
+    """f along an axis; before opset 13, along that axis and all later ones as one, by default from axis 1."""
 
     def reading(x: Any, axis: Any = None, version: int = 13) -> Any:
         if version >= since:
@@ -261,7 +261,7 @@ def along(f: Reading, since: int = 13) -> Reading:
 
 
 def hardmax(x: Any, axis: int) -> Any:
-    """1 at the first of the largest, 0 elsewhere."""
+    """1 at the first maximum, 0 elsewhere."""
     places = constant(np.arange(x.shape[axis])).reshape(-1, *[1] * (x.ndim - 1 - axis % x.ndim))
     return (x.argmax(axis, True) == places).astype(x.dtype)
 
@@ -280,7 +280,7 @@ READINGS |= {
 @reads("Gemm")
 def gemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0,
          broadcast: int = 0) -> Any:  # fmt: skip
-    """α a b + β c; with a row for c, a linear layer."""
+    """α a b + β c; if c is a row, a linear layer."""
     a = a.T if transA else a
     if alpha == 1.0 and (c is None or (beta == 1.0 and c.ndim == 1 and c.shape[0] == b.shape[0 if transB else 1])):
         return a.linear(b if transB else b.T, c)

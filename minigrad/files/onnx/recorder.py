@@ -1,7 +1,7 @@
-"""The array module that writes ONNX: `forward` runs on it, and what it calls becomes nodes.
+"""An array module that writes ONNX: an op's `forward` runs on it, and each call becomes a node.
 
-So an op says its ONNX spelling where it says everything else: in `forward`. What is known here are NumPy's functions,
-not ops. An op for which ONNX has a word of its own, as it has Conv, is in the table of spellings.py besides.
+So most ops need no ONNX code beyond their `forward`: this module knows NumPy's functions, not ops. Ops for which ONNX
+has an op of its own, such as Conv, are in the table of spellings.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .array import Look, NamedArray, ends, is_array, is_empty
 from .ufuncs import OF_BOOLEANS, UFUNCS
 from .writer import IN_SINGLE, NodeWriter, element
 
-NARROW = {"i1", "i2", "u1", "u2"}  # with which few engines calculate: done in 32 bits, and rounded off as NumPy does
+NARROW = {"i1", "i2", "u1", "u2"}  # few engines compute in these: compute in 32 bits, then cast back
 CALCULATED: dict[Any, Any] = {
     clamped: lambda n, low, high: n.recorder.minimum(
         n.recorder.maximum(n, low), n.recorder.int64(min(high, 2**63 - 1))
@@ -37,10 +37,10 @@ CALCULATED: dict[Any, Any] = {
 
 
 class OnnxNumPy:
-    """NumPy's functions on arrays that are names; anything else of NumPy's as it is.
+    """NumPy's functions on NamedArrays; NumPy's types and constants unchanged.
 
-    lengths    name of an unknown length → the input and the axis that tell it
-    records    says so to forwards that cut large arrays into blocks
+    lengths    name of an unknown length → the input and the axis that have it
+    records    tells forwards that they are being recorded, so that they do not cut large arrays into blocks
     """
 
     records = True
@@ -50,7 +50,7 @@ class OnnxNumPy:
         self.lengths: dict[str, tuple[str, int]] = {}
 
     def call(self, kind: str, xs: Sequence[Any], shape: Sequence[Any], dtype: Any, **attributes: Any) -> NamedArray:
-        """A node with one result. A result without elements becomes a constant, so that no engine gets it wrong."""
+        """Add a node with one result. An empty result becomes a constant, since engines disagree on empty arrays."""
         if is_empty(shape):
             return self.lifted(np.zeros(shape, dtype))
         names = [x if isinstance(x, str) else x.name for x in xs]
@@ -61,7 +61,7 @@ class OnnxNumPy:
     # -- constants and lengths --------------------------------------------------------------------
 
     def lifted(self, x: Any, dtype: Any = None) -> NamedArray:
-        """An operand: an array, a number, or one that is made of lengths."""
+        """Make an operand of an array, a number, or an expression of lengths."""
         if isinstance(x, NamedArray):
             return x
         if isinstance(x, Unknown):
@@ -72,11 +72,11 @@ class OnnxNumPy:
         return NamedArray(self, self.writer.constant(array), array.shape, array.dtype)
 
     def number(self, n: Any) -> Any:
-        """A number made of lengths, calculated in the graph. Raises Unrecordable where that cannot be said."""
+        """An expression of lengths, computed in the graph. Raises Unrecordable if no input has such a length."""
         match n:
             case str():
                 if n not in self.lengths:
-                    raise Unrecordable(f"the length {n}, which no input tells")
+                    raise Unrecordable(f"it needs the length {n}, which no input has")
                 name, axis = self.lengths[n]
                 length = self.call("Shape", [name], (1,), np.int64, start=axis, end=axis + 1)
                 return self.call("Squeeze", [length], (), np.int64)
@@ -88,7 +88,7 @@ class OnnxNumPy:
         return n if isinstance(n, float) else np.int64(n)
 
     def dims(self, shape: Sequence[Any]) -> str:
-        """The name of a row of lengths."""
+        """The name of a 1-D int64 array with these lengths."""
         if not any(map(is_unknown, shape)):
             return self.writer.constant(np.array(shape, np.int64).reshape(-1))
         rows = [self.call("Unsqueeze", [self.lifted(n, np.int64), self.dims((0,))], (1,), np.int64) for n in shape]
@@ -97,10 +97,9 @@ class OnnxNumPy:
     # -- elementwise ------------------------------------------------------------------------------
 
     def ufunc(self, f: np.ufunc, *xs: Any, out: Any = None) -> NamedArray:
-        """f(*xs), in the dtypes that NumPy takes."""
+        """f(*xs), computed in the dtypes that NumPy would choose."""
         if f is np.matmul:
-            x, y = xs
-            return self.matmul(x, y, out)
+            return self.matmul(*xs, out)
         said, xs = UFUNCS.get(f.__name__), tuple(map(unsaid, xs))
         if said is None or f.nout != 1:
             raise Unrecordable(f"np.{f.__name__}")
@@ -108,24 +107,25 @@ class OnnxNumPy:
         *wanted, made = resolved(f, tuple(kinds))
         boolean = OF_BOOLEANS.get(f.__name__) if wanted[0].kind == "b" else None
         narrow = boolean is None and any(d.str[1:] in NARROW or d.kind == "b" for d in wanted)
-        kind = [np.dtype(np.int32) if narrow and d.kind != "f" else d for d in wanted]
-        arrays = [
-            self.cast(self.lifted(x, d if not isinstance(x, NamedArray) else None), d) for x, d in zip(xs, wanted)
-        ]
-        arrays = [self.cast(x, d) for x, d in zip(arrays, kind)]
+        arrays = [self.ufunc_operand(x, d, narrow and d.kind != "f") for x, d in zip(xs, wanted)]
         said = boolean or said
         if isinstance(said, str):
-            y = self.call(said, arrays, self.broadcast_of(*arrays), made if made.kind == "b" else kind[0])
+            y = self.call(said, arrays, self.broadcast_of(*arrays), made if made.kind == "b" else arrays[0].dtype)
         else:
             y = said(self, *arrays)
         y = self.cast(y, made)
         return y if out is None else out.write(self.broadcast_to(y, out.shape))
 
+    def ufunc_operand(self, x: Any, dtype: np.dtype, narrow: bool) -> NamedArray:
+        """x in the dtype that NumPy would convert it to, then in int32 if that is narrow."""
+        y = self.cast(self.lifted(x, None if isinstance(x, NamedArray) else dtype), dtype)
+        return self.cast(y, np.dtype(np.int32)) if narrow else y
+
     def broadcast_of(self, *xs: NamedArray) -> tuple[Any, ...]:
-        """The shape that they broadcast to."""
+        """The shape that these arrays broadcast to."""
         shape = broadcast_shape(*(x.shape for x in xs))
         if shape is None:
-            raise Unrecordable(f"shapes that do not broadcast: {[x.shape for x in xs]}")
+            raise Unrecordable(f"shapes do not broadcast: {[x.shape for x in xs]}")
         return shape
 
     def where(self, c: Any, x: Any, y: Any) -> NamedArray:
@@ -135,7 +135,7 @@ class OnnxNumPy:
         return self.cast(self.call("Where", (c, x, y), self.broadcast_of(c, x, y), x.dtype), dtype)
 
     def cast(self, x: NamedArray, dtype: np.dtype) -> NamedArray:
-        """x in that dtype; what is no number is true, as in NumPy."""
+        """x in that dtype; NaN becomes True, as in NumPy."""
         if x.dtype == dtype:
             return x
         return self.call("Cast", [x], x.shape, dtype, to=element(dtype))
@@ -158,14 +158,14 @@ class OnnxNumPy:
     # -- reductions -------------------------------------------------------------------------------
 
     def reduce(self, kind: str, x: NamedArray, axis: Any, keepdims: bool = False, dtype: Any = None) -> NamedArray:
-        """x reduced along axes, which go; all of them for None."""
+        """x reduced along axes; along all of them for None."""
         axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         along = [a % x.ndim for a in axes]
         shape = [1 if a in along else n for a, n in enumerate(x.shape) if keepdims or a not in along]
-        if kind in ("all", "any"):  # as the least and the largest of 0 and 1
+        if kind in ("all", "any"):  # as the minimum and the maximum of 0 and 1
             extreme = self.cast(self.cast(x, np.dtype(bool)), np.dtype(np.int32))
             found = self.reduce("ReduceMin" if kind == "all" else "ReduceMax", extreme, tuple(along), keepdims)
-            return found > 0  # type: ignore[no-any-return]  # of no elements the extreme is a bound of int32
+            return found > 0  # type: ignore[no-any-return]  # without elements, the extreme is a limit of int32
         if dtype is None:
             like = np.ones((), x.dtype)
             dtype = (like.sum() if kind in ("ReduceSum", "ReduceProd") else like).dtype
@@ -182,7 +182,7 @@ class OnnxNumPy:
         return self.reduce(kinds[f.__name__], x, axis, keepdims)
 
     def wide(self, dtype: np.dtype) -> np.dtype:
-        """The dtype to calculate in."""
+        """The dtype to compute in: int32 for narrow integers and booleans, else the dtype itself."""
         return np.dtype(np.int32) if dtype.str[1:] in NARROW or dtype.kind == "b" else dtype
 
     def cumsum(self, x: NamedArray, axis: int) -> NamedArray:
@@ -221,7 +221,7 @@ class OnnxNumPy:
     dot = matmul
 
     def einsum(self, text: str, *xs: Any) -> NamedArray:
-        """A sum of elements, or of elementwise products, which all engines have in all dtypes."""
+        """A sum of elements or of elementwise products, without Einsum, which not all engines have in all dtypes."""
         left, _, right = text.partition("->")
         letters, *others = left.split(",")
         if {*others} - {letters} or len({*letters}) < len(letters) or [c for c in letters if c in right] != [*right]:
@@ -389,7 +389,7 @@ class OnnxNumPy:
         return y
 
     def spelled_out(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """An index with a part for each axis, a slice of all of one as that."""
+        """An index with one part per axis; a slice that covers its axis becomes slice(None)."""
         missing = (slice(None),) * (x.ndim - sum(p is not None and p is not Ellipsis for p in parts))
         at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
         lengths = iter(x.shape)
@@ -402,16 +402,16 @@ class OnnxNumPy:
         )
 
     def parted(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], list[int], bool]:
-        """An index without its arrays, the arrays, the axes they choose along then, and if these stand together."""
+        """The index with slices for its arrays, the arrays, the axes they index, and whether these are adjacent."""
         if any(isinstance(p, int | Length) for p in parts):
-            raise Unrecordable("an index of integers beside arrays")
+            raise Unrecordable("an index mixes integers and arrays")
         parts = self.spelled_out(x, parts)
         basic = tuple(slice(None) if is_array(p) else p for p in parts)
         at = [i for i, p in enumerate(parts) if is_array(p)]
         return basic, [self.lifted(parts[i]) for i in at], at, at == [*range(at[0], at[-1] + 1)]
 
     def chosen(self, x: NamedArray, parts: tuple[Any, ...]) -> NamedArray:
-        """x[parts], with arrays of integers among them, of which negative ones count from the end."""
+        """x[parts], where some parts are arrays of integers; negative integers count from the end."""
         basic, arrays, axes, together = self.parted(x, parts)
         x = self.sliced(x, basic)
         if len(arrays) == 1:
@@ -432,7 +432,7 @@ class OnnxNumPy:
         return self.call("GatherElements", [x, self.whole(index)], index.shape, x.dtype, axis=axis)
 
     def indices(self, arrays: Sequence[NamedArray]) -> NamedArray:
-        """Arrays of integers as one, whose last axis tells them apart."""
+        """Broadcast index arrays and stack them along a new last axis, as GatherND and ScatterND want them."""
         shape = self.broadcast_of(*arrays)
         return self.stack([self.broadcast_to(self.whole(a), shape) for a in arrays], len(shape))
 
@@ -444,8 +444,8 @@ class OnnxNumPy:
         return x.transpose([*axes, *(a for a in range(x.ndim) if a not in axes)])
 
     def assign(self, x: NamedArray, parts: tuple[Any, ...], value: Any, adds: bool = False) -> None:
-        """x[parts] = value; += if adds, where a place named twice receives twice. Otherwise the last value stays:
-        ONNX leaves that open, so the number of the last is found first.
+        """x[parts] = value, or += if `adds`, which adds to a repeated position each time. In an assignment the last
+        value wins: ONNX does not define that, so the last index of each position is found first.
         """
         basic, arrays, axes, together = self.parted(x, parts)
         seen = x.seen(lambda a: a[basic] if isinstance(a, np.ndarray) else self.sliced(a, basic))
@@ -468,25 +468,25 @@ class OnnxNumPy:
         seen.write(y.transpose(np.argsort([*axes, *(a for a in range(seen.ndim) if a not in axes)]).tolist()))
 
     def last(self, shape: Sequence[Any], index: NamedArray) -> NamedArray:
-        """For each place of an array of that shape: the number of the last index that names it, −1 where none does."""
+        """For each position of an array of that shape, the number of the last index that points to it, or −1."""
         turn = self.arange(prod(index.shape[:-1]))
         turn = self.lifted(turn, np.int64).reshape(index.shape[:-1])
         return self.call("ScatterND", [self.full(shape, -1, np.int64), index, turn], shape, np.int64, reduction="max")
 
     def scattered(self, x: NamedArray, look: Look, part: NamedArray) -> NamedArray:
-        """x with a part in the place of what a view of it shows. Axes of unknown length are whole in such a part."""
+        """x with the elements that a view shows replaced by `part`, which holds axes of unknown length whole."""
         still, there = ([a for a, n in enumerate(y.shape) if is_unknown(n)] for y in (x, part))
-        rest, n = [x.shape[a] for a in still], 2 ** len(still)  # as if these were 2
+        rest, n = [x.shape[a] for a in still], 2 ** len(still)  # pretend that unknown lengths are 2
         shape = [2 if a in still else length for a, length in enumerate(x.shape)]
         numbers = np.arange(prod(shape)).reshape(shape)
         whole = self.lasting(numbers, still).reshape(-1, n)
         fits = rest == [part.shape[a] for a in there]
         rows = self.lasting(look(numbers), there).reshape(-1, n) if fits else whole[:1]
         if not fits or (rows - rows[:, :1] != whole[:1]).any():
-            raise Unrecordable("an edit of a part of an axis whose length is not known")
+            raise Unrecordable("it edits a part of an axis of unknown length")
         if not len(rows):
             return x
-        number = np.searchsorted(whole[:, 0], rows[:, 0])  # of rows, each of which is all of the axes of unknown length
+        number = np.searchsorted(whole[:, 0], rows[:, 0])  # row numbers; a row spans the axes of unknown length
         front = self.reshaped(self.lasting(x, still), (len(whole), *rest))
         value = self.reshaped(self.lasting(part, there), (len(rows), *rest))
         y = self.call("ScatterND", [front, self.lifted(number[:, None]), value], front.shape, x.dtype)

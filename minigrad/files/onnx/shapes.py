@@ -1,4 +1,4 @@
-"""Readings of ONNX's ops that make shapes, move elements, and find them by their places."""
+"""Readings of ONNX's ops on shapes and indices: reshaping, padding, gathering, scattering, sorting."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def reshaped(x: Any, shape: Any, allowzero: int = 0) -> Any:
 def squeezed(x: Any, axes: Any = None) -> Any:
     axes = ints(axes)
     gone = {a % x.ndim for a in axes} if axes is not None else {a for a, n in enumerate(x.shape) if n == 1}
-    wanted(all(x.shape[a] == 1 for a in gone), f"an axis that is not of length 1 in {x.spec}")
+    wanted(all(x.shape[a] == 1 for a in gone), f"squeezing an axis of {x.spec} whose length is not 1")
     return x.reshape(*(n for a, n in enumerate(x.shape) if a not in gone))
 
 
@@ -82,7 +82,7 @@ def padded(x: Any, pads: Any = None, value: Any = 0.0, axes: Any = None, mode: s
 
 @reads("Tile")
 def tiled(x: Any, repeats: Any, axis: Any = None) -> Any:
-    if axis is not None:  # of opset 1: one axis, so many times
+    if axis is not None:  # opset 1: `repeats` is a number, for this axis alone
         return cat([x] * number(repeats), number(axis))
     return x.repeat(*ints(repeats))
 
@@ -144,7 +144,7 @@ READINGS |= {
 
 
 def positive(i: Any, n: int) -> Any:
-    """Indices, of which negative ones count from the end."""
+    """Indices with n added to negative ones, which count from the end."""
     return i.astype(np.int64) + (i < 0).astype(np.int64) * n
 
 
@@ -168,7 +168,7 @@ def scattered(x: Any, axis: int, i: Any, src: Any, reduction: str) -> Any:
 
 @reads("ScatterND")
 def scatter_nd(x: Any, i: Any, src: Any, reduction: str = "none") -> Any:
-    """The axes that an index names are one axis of x, whose other axes are one too."""
+    """A scatter into a matrix: the indexed axes of x are its rows, the other axes its columns."""
     k = i.shape[-1]
     rows, rest = prod(x.shape[:k]), prod(x.shape[k:])
     steps = [prod(x.shape[a + 1 : k]) for a in range(k)]
@@ -180,7 +180,7 @@ def scatter_nd(x: Any, i: Any, src: Any, reduction: str = "none") -> Any:
 
 @reads("TopK")
 def top_k(x: Any, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1) -> Any:
-    """In order, of equal ones the first; topk promises no such thing."""
+    """By a sort, since ONNX wants the first of equal elements, which topk does not promise."""
     return tuple(y.narrow(axis, 0, number(k)) for y in x.sort(axis, bool(largest)))
 
 

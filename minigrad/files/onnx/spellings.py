@@ -1,6 +1,6 @@
-"""Ops for which ONNX has a word of its own, or whose `forward` reads what only a run tells.
+"""Spellings: how to write ops that have an ONNX op of their own, or whose `forward` reads elements or lengths.
 
-Every other op is written by its `forward`: see recorder.py.
+Every other op is written by running its `forward`: see recorder.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SPELLINGS: dict[type[Op], Spelling] = {}
 
 
 def spells(*kinds: type[Op]) -> Callable[[Spelling], Spelling]:
-    """Says how these are written: a function of the recorder, the op and its operands."""
+    """Register the decorated function of (recorder, op, *operands) as the spelling of these ops."""
 
     def say(f: Spelling) -> Spelling:
         SPELLINGS.update(dict.fromkeys(kinds, f))
@@ -33,7 +33,7 @@ def spells(*kinds: type[Op]) -> Callable[[Spelling], Spelling]:
 
 
 def alike(kind: str, **attributes: Any) -> Spelling:
-    """One node, of the operand's shape and dtype, which is of floats."""
+    """A spelling as one node, for floats: the result has the operand's shape and dtype."""
 
     def spelled(g: Any, op: Any, x: NamedArray) -> Any:
         if x.dtype.kind in "iub":
@@ -44,9 +44,9 @@ def alike(kind: str, **attributes: Any) -> Spelling:
 
 
 def in_single(spelling: Spelling, always: bool = True) -> Spelling:
-    """The spelling, but not in double precision, which ONNX's attributes do not hold, or engines do not compute in.
+    """Refuse the spelling for float64, which ONNX's attributes cannot hold or engines do not compute in.
 
-    always    if False, double precision is spelled where lengths are unknown, since forward needs known ones
+    always    if False, allow float64 when lengths are unknown, since forward needs known ones
     """
 
     def spelled(g: Any, op: Any, x: NamedArray, *others: NamedArray) -> Any:
@@ -58,7 +58,7 @@ def in_single(spelling: Spelling, always: bool = True) -> Spelling:
 
 
 def real(x: NamedArray) -> NamedArray:
-    """x, integers as floats: of integers ONNX has a mean that is rounded."""
+    """x, with integers as float64, because ONNX rounds the mean of integers."""
     return x.astype(np.float64) if x.dtype.kind in "iub" else x
 
 
@@ -75,13 +75,13 @@ SPELLINGS |= {
 
 
 def windows(op: Any, n: int) -> np.ndarray:
-    """The places that windows over n elements show."""
+    """The indices of the elements in each window over n elements."""
     return np.arange(0, n - op.size + 1, op.step)[:, None] + np.arange(op.size)
 
 
 @spells(ops.Mean)
 def mean(g: Any, op: Any, x: NamedArray) -> Any:
-    """ReduceMean; along an unknown length, the sum divided by it: in engines the ReduceMean of nothing is 0"""
+    """ReduceMean; along an unknown length, sum / length, because in engines the ReduceMean of no elements is 0"""
     if not any(is_unknown(x.shape[a]) for a in op.axes):
         return g.reduce("ReduceMean", real(x), op.axes, op.keepdims)
     y = op.forward(g, x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x)
@@ -102,7 +102,7 @@ def softmax(g: Any, op: Any, x: NamedArray) -> Any:
 
 @spells(ops.Affine)
 def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
-    """Gemm of a matrix, and MatMul of more axes"""
+    """Gemm for a matrix, MatMul for other numbers of axes"""
     n = w.shape[0 if op.transposed else 1]
     dtype = g.result_type(x, w, *b)
     x, w, *b = (g.cast(v, dtype) for v in (x, w, *b))  # type: ignore[assignment]
@@ -117,7 +117,7 @@ def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any
 @spells(ops.Standardise)
 @in_single
 def standardise(g: Any, op: Any, x: NamedArray, *affine: NamedArray) -> Any:
-    """LayerNormalization over the last axes; over others, by the parts it is made of"""
+    """LayerNormalization over the last axes; over other axes, the op's decomposition"""
     first = x.ndim - len(op.axes)
     if sorted(op.axes) != [*range(first, x.ndim)] or any(map(is_unknown, x.shape[first:])):
         raise NotImplementedError
@@ -136,7 +136,7 @@ def standardise(g: Any, op: Any, x: NamedArray, *affine: NamedArray) -> Any:
 
 
 def geometry(window: Any) -> dict[str, Any]:
-    """A window as attributes. Raises Unrecordable where padding is negative: a crop, for which ONNX has no word."""
+    """A window as attributes. Raises Unrecordable for negative padding, which would crop: ONNX cannot express it."""
     before, after = zip(*window.padding) if window.padding else ((), ())
     if min((*before, *after), default=0) < 0:
         raise Unrecordable("negative padding")
@@ -160,7 +160,7 @@ def convolution(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -
 @spells(ops.ConvolutionTranspose)
 @partial(in_single, always=False)
 def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
-    """ConvTranspose, with what no window reaches at the end as output padding"""
+    """ConvTranspose; the positions at the end that no window reaches are its output padding"""
     w_ = op.window
     made = [(n - 1) * s + d * (k - 1) + 1 - sum(p) for n, s, d, k, p in zip(
         y.shape[2:], w_.stride, w_.dilation, w_.kernel, w_.padding)]  # fmt: skip
@@ -174,10 +174,10 @@ def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
 @spells(ops.ConvolutionFilter)
 @partial(in_single, always=False)
 def convolution_filter(g: Any, op: Any, x: NamedArray, gy: NamedArray) -> Any:
-    """The convolution of x with gy, batch and channels exchanged, strides and dilations too; one for each group"""
+    """Convolve x with gy per group, with batch and channels swapped, and strides and dilations swapped"""
     w, size = op.window, x.shape[2:]
     channels, outputs = x.shape[1] // op.groups, gy.shape[1] // op.groups
-    # What the last window does not reach is cut off, so that there are as many places as taps.
+    # Crop what the last window does not reach, so that the result has one position per tap.
     reach = [(p - 1) * s + d * (k - 1) + 1 for p, s, d, k in zip(gy.shape[2:], w.stride, w.dilation, w.kernel)]
     after = [n - before - m for n, (before, _), m in zip(reach, w.padding, size)]
     keep = tuple(slice(0, n + min(a, 0)) for n, a in zip(size, after))
@@ -203,7 +203,7 @@ def max_pool(g: Any, op: Any, x: NamedArray) -> Any:
 @spells(ops.AvgPool)
 @partial(in_single, always=False)
 def average_pool(g: Any, op: Any, x: NamedArray) -> Any:
-    """AveragePool, where padding counts all or not at all; else the sums of the windows, each by its own share"""
+    """AveragePool if padding counts entirely or not at all; else each window's sum times its own weight"""
     shape, window = (*x.shape[:2], *op.window.places(op, x.shape[2:])), op.window
     for counted, whole in ((window.padding, 1), (((0, 0),) * len(window.kernel), 0)):
         if op.counted == counted and not any(p >= k for pads, k in zip(window.padding, window.kernel) for p in pads):
@@ -213,7 +213,7 @@ def average_pool(g: Any, op: Any, x: NamedArray) -> Any:
 
 @spells(ops.AdaptiveAvgPool)
 def adaptive_average_pool(g: Any, op: Any, x: NamedArray) -> Any:
-    """One window is the whole axis, however long; of several, its forward"""
+    """ReduceMean if one window covers the axis, of any length; else the op's forward"""
     if op.n != 1:
         raise NotImplementedError
     return g.reduce("ReduceMean", x, op.axis, keepdims=True)
@@ -229,7 +229,7 @@ def shares(op: Any, size: tuple[int, ...], dtype: np.dtype) -> Any:
 
 
 def each_channel(g: Any, op: Any, x: NamedArray, kind: Any, *size: Any) -> Any:
-    """The sums of windows, or their transpose: a convolution with ones, each channel as an image of its own"""
+    """Window sums, or their transpose: a convolution with ones that treats each channel as a separate image"""
     alone = x.reshape((x.shape[0] * x.shape[1], 1, *x.shape[2:]))
     y = SPELLINGS[kind](g, kind(op.window, 1, *size), alone, g.full((1, 1, *op.window.kernel), 1, x.dtype))
     return y.reshape((*x.shape[:2], *y.shape[2:]))
@@ -251,19 +251,19 @@ def index_add(g: Any, op: Any, x: NamedArray, *arrays: NamedArray) -> Any:
 
 @spells(ops.Within)
 def within(g: Any, op: Any, x: NamedArray) -> Any:
-    """x, but what is outside is NaN; an integer too small is one too large, which engines refuse where they index"""
+    """x with NaN for floats out of range; an integer below it becomes one above it, which engines refuse as an index"""
     if x.dtype.kind == "f":
         return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
     if x.dtype.kind == "u" and op.low <= 0:
         return x
     x = (
         g.whole(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x
-    )  # int8 cannot hold the places of a long axis
+    )  # int8 cannot hold the indices of a long axis
     return g.where(x < op.low, g.lifted(op.high + 1, x.dtype), x)
 
 
 def counted(g: Any, index: NamedArray, n: Any) -> Any:
-    """The index along an axis of length n from its front: for ONNX a negative one counts from the end"""
+    """Indices for an axis of length n with negative ones replaced by n, out of range: ONNX would count from the end"""
     index = g.whole(index)
     return g.where(index < 0, g.lifted(n, index.dtype), index)
 
@@ -298,7 +298,7 @@ def scatter_add(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
 
 @spells(ops.Scatter)
 def scatter(g: Any, op: Any, x: NamedArray, src: NamedArray, index: NamedArray) -> Any:
-    """The last of those that name a place, and x where none does"""
+    """At each position, the last element of src whose index points to it, or x's own element"""
     if is_empty(index.shape):
         return x
     src = g.broadcast_to(src.astype(x.dtype), index.shape).reshape((prod(index.shape),))
@@ -319,10 +319,10 @@ def last(g: Any, op: Any, *arrays: NamedArray) -> Any:
         return g.equal(gather(g, op.writer, turns, *arrays), np.arange(prod(arrays[0].shape)).reshape(arrays[0].shape))
     pattern = op.writer.pattern
     if pattern != (ops.ARRAY,):
-        raise Unrecordable("which of equal places is the last, of arrays beside other parts of an index")
+        raise Unrecordable("the last of equal indices, where an index has arrays and other parts")
     (index,) = arrays
     if any(map(is_unknown, (*op.shape, *index.shape))):
-        raise Unrecordable("which of equal places is the last, of lengths not known")
+        raise Unrecordable("the last of equal indices, where lengths are unknown")
     turns = g.last(op.shape[:1], g.indices([index]))
     each = g.equal(turns.take(index), np.arange(prod(index.shape)).reshape(index.shape))
     return g.broadcast_to(each.reshape((*index.shape, *(1,) * (len(op.shape) - 1))), (*index.shape, *op.shape[1:]))
@@ -338,7 +338,7 @@ def arg_sort(g: Any, op: Any, x: NamedArray) -> Any:
 
 @spells(ops.SearchSorted)
 def search_sorted(g: Any, op: Any, row: NamedArray, x: NamedArray) -> Any:
-    """How many numbers of the row are below x, counted one by one"""
+    """Compare x with each number of the row and count those below it"""
     each = x.reshape((*x.shape, 1))
     return g.reduce("ReduceSum", (row <= each if op.right else row < each).astype(np.int64), -1)
 

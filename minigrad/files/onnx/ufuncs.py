@@ -1,6 +1,6 @@
-"""NumPy's ufuncs in the words of ONNX: a name where there is one, and else what it is made of.
+"""NumPy's ufuncs in ONNX: the name of the op if there is one, else a composition of ops.
 
-The compositions are exact where the ufunc is said to be: near 0, at infinity, and for what is no number.
+The compositions are as accurate as the ufunc: near 0, at infinity, and for NaN.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import numpy as np
 
 
 def expm1(g: Any, x: Any) -> Any:
-    """eˣ − 1 = (eˣ + 1) tanh x/2, exact for small x"""
+    """eˣ − 1 = (eˣ + 1) tanh x/2, accurate for small x"""
     return g.tanh(x * 0.5) * (g.exp(x) + 1)
 
 
 def log1p(g: Any, x: Any) -> Any:
-    """ln(1 + x) = ln u · x / (u − 1) for the u that 1 + x is rounded to (W. Kahan)"""
+    """ln(1 + x) = ln u · x / (u − 1) with u = 1 + x after rounding (W. Kahan)"""
     u = x + 1
     plain = g.equal(u, 1) | g.equal(u, inf)
     return g.where(plain, x, g.log(u) * (x / g.where(plain, 1, u - 1)))
 
 
 def remainder(g: Any, x: Any, y: Any) -> Any:
-    """x − y ⌊x / y⌋, with the sign of y; ONNX says so of integers only"""
+    """x − y ⌊x / y⌋, with the sign of y; ONNX's Mod does this for integers only"""
     if x.dtype.kind != "f":
         return g.call("Mod", [x, y], g.broadcast_of(x, y), x.dtype)
     r = fmod(g, x, y)
@@ -37,7 +37,7 @@ def fmod(g: Any, x: Any, y: Any) -> Any:
 
 
 def floor_divide(g: Any, x: Any, y: Any) -> Any:
-    """⌊x / y⌋ by way of the remainder, so that it is that of the exact quotient"""
+    """⌊x / y⌋ by the remainder: the floor of the exact quotient, not of the rounded one"""
     if x.dtype.kind != "f":
         return g.call("Div", [x - remainder(g, x, y), y], g.broadcast_of(x, y), x.dtype)
     return g.where(g.equal(y, 0), x / y, g.rint((x - remainder(g, x, y)) / y))
@@ -53,7 +53,7 @@ def hypot(g: Any, x: Any, y: Any) -> Any:
 
 
 def arctan2(g: Any, x: Any, y: Any) -> Any:
-    """The angle of the point (y, x): that of the smaller coordinate over the larger one, turned and mirrored"""
+    """The angle of the point (y, x): arctan of the smaller coordinate over the larger, mirrored into the quadrant"""
     a, b = g.abs(y), g.abs(x)
     far, near = g.maximum(a, b), g.minimum(a, b)
     ratio = g.where(g.equal(far, near), 1, near / g.where(g.equal(far, 0), 1, far))
@@ -63,7 +63,7 @@ def arctan2(g: Any, x: Any, y: Any) -> Any:
 
 
 def negative(g: Any, x: Any) -> Any:
-    """Whether the sign of x is −, which 0 has too"""
+    """Whether the sign bit of x is set: true of −0 too"""
     return (x < 0) | (g.equal(x, 0) & (1 / x < 0))
 
 
@@ -84,7 +84,7 @@ def trunc(g: Any, x: Any) -> Any:
 
 
 def of_floats(word: str, whole: Any, made: Any = None) -> Any:
-    """What ONNX has for floats alone, of a dtype if it is not theirs; of integers it is plain"""
+    """An ONNX op on floats with results of dtype `made`, by default the operand's; for integers, whole(x)"""
     return lambda g, x: whole(x) if x.dtype.kind in "iub" else g.call(word, [x], x.shape, made or x.dtype)
 
 
@@ -106,7 +106,7 @@ UFUNCS: dict[str, Any] = {
     "floor": of_floats("Floor", lambda x: x), "ceil": of_floats("Ceil", lambda x: x),
     "rint": "Round", "sin": "Sin", "cos": "Cos", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",
     "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh",
-    "tan": lambda g, x: g.sin(x) / g.cos(x),  # which engines have in double precision too
+    "tan": lambda g, x: g.sin(x) / g.cos(x),  # in which engines support float64, unlike Tan
     "maximum": "Max", "minimum": "Min", "greater": "Greater", "greater_equal": "GreaterOrEqual", "less": "Less",
     "less_equal": "LessOrEqual", "equal": "Equal",
     "isnan": of_floats("IsNaN", lambda x: x != x, bool), "isinf": of_floats("IsInf", lambda x: x != x, bool),

@@ -1,6 +1,6 @@
-"""An ONNX graph while it is written: nodes, names that are used once, constants that are written once.
+"""An ONNX graph while it is written: nodes, unique names, and constants without duplicates.
 
-A branch or a body of a loop is a graph in a graph: it has its own nodes, and reads the values around it by their names.
+A branch or a loop body is a subgraph: it has its own nodes and reads values of the graph around it by name.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ DTYPES = {
 }
 IN_SINGLE = {
     "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Conv", "ConvTranspose", "Cosh", "Det", "Sinh",
-}  # fmt: skip  # which ONNX Runtime has on the CPU in float32, and does not load in float64
-PARAMETERS = "minigrad.parameters"  # what a model says of itself: which of its arrays learn, as a list in JSON
+}  # fmt: skip  # which ONNX Runtime has on the CPU in float32 only; it refuses a file that has them in float64
+PARAMETERS = "minigrad.parameters"  # metadata key: the names of the trainable arrays, a list in JSON
 
 
 class NodeWriter:
-    """Where nodes are added.
+    """Collects the nodes and initializers of a model.
 
-    nodes       of the graph that is being written just now
-    constants   name → the array of an initializer
-    places      name of a node → the line that asked for it
-    rare        words of float64 that ONNX Runtime has not
+    nodes       of the graph or subgraph that is being written
+    constants   name → initializer
+    places      name of a node → the line of user code that it comes from
+    rare        ops used in float64 that ONNX Runtime lacks in float64
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class NodeWriter:
         self.rare: set[str] = set()
 
     def within(self, name: str, place: Place | None) -> None:
-        """Names what is written next after a node of the engine's graph, and the module that it is in."""
+        """Name the nodes written next after this node of the engine's graph and the module it belongs to."""
         self.place, self.prefix, self.scope = (
             place,
             name,
@@ -55,7 +55,7 @@ class NodeWriter:
         )
 
     def fresh(self, name: str) -> str:
-        """The name, or one like it that nobody has."""
+        """The name itself, or with a number added if it is taken."""
         made, i = name, 1
         while made in self.names:
             made, i = f"{name}_{i}", i + 1
@@ -63,14 +63,14 @@ class NodeWriter:
         return made
 
     def node(self, kind: str, inputs: Sequence[str], outputs: int = 1, **attributes: Any) -> list[str]:
-        """A node of that kind; the names of its outputs."""
+        """Add a node of this kind; return the names of its outputs."""
         made = [self.fresh(self.prefix) for _ in range(outputs)]
         self.nodes.append(helper.make_node(kind, inputs, made, name=f"{self.scope}{made[0]}.{kind}", **attributes))
         self.places[self.nodes[-1].name] = self.place
         return made
 
     def constant(self, array: np.ndarray, name: str = "constant") -> str:
-        """An initializer of that name, or of one like it; of a constant without a name, the one that has its bytes."""
+        """Add an initializer with this name, made unique. Constants without a name share one if their bytes agree."""
         key = (array.dtype.str, array.shape, array.tobytes()) if name == "constant" else (len(self.known),)
         if key not in self.known:
             self.known[key] = made = self.fresh(name)
@@ -79,7 +79,7 @@ class NodeWriter:
 
     @contextmanager
     def inside(self) -> Any:
-        """A block whose nodes are those of a graph in this one."""
+        """A block in which nodes are added to a new subgraph."""
         around, self.nodes = self.nodes, []
         try:
             yield self.nodes
@@ -88,13 +88,13 @@ class NodeWriter:
 
 
 def typed(name: str, dtype: np.dtype, shape: Sequence[Any]) -> onnx.ValueInfoProto:
-    """A value as the inputs and outputs of a graph announce it; a length that is not known by its text."""
+    """The declaration of a graph's input or output; a length that is not known becomes its name or formula."""
     lengths = [n if isinstance(n, int) else str(n) for n in shape]
     return helper.make_tensor_value_info(name, element(dtype), lengths)
 
 
 def element(dtype: np.dtype) -> int:
-    """ONNX's number of a dtype. Raises GraphError where it has none."""
+    """ONNX's number for a dtype. Raises GraphError if it has none."""
     try:
         return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     except (KeyError, ValueError):
@@ -102,9 +102,9 @@ def element(dtype: np.dtype) -> int:
 
 
 def dtype_of(number: int, name: str) -> np.dtype:
-    """The dtype that ONNX has under that number. Raises GraphError where it is none of ours."""
+    """The dtype with this ONNX number. Raises GraphError if minigrad does not have it."""
     kinds = onnx.TensorProto.DataType
     known = kinds.Name(number) if number in kinds.values() else str(number)
     if known not in DTYPES:
-        raise GraphError(f"{name} is of {known}, of which there are no tensors here")
+        raise GraphError(f"{name} is of dtype {known}, which minigrad does not have")
     return helper.tensor_dtype_to_np_dtype(number)

@@ -1,11 +1,11 @@
-"""What stays when a process ends: mg.save and mg.load.
+"""Saved files: mg.save and mg.load.
 
-container    named arrays and a text in one file, safetensors, written whole
+container    a safetensors file of named arrays and one text, replaced as a whole
 values       lists, dictionaries, numbers and tensors as JSON and arrays
 graphs       graphs as JSON, op by op
-functions    what mg.load gives of a function or a model
-evidence     graphs, ops and slopes as data that a grader judges elsewhere
-sessions     a session's run as one
+functions    SavedFunction, which mg.load returns for a saved function or model
+evidence     graphs, ops and slopes as data that a grader checks in another process
+sessions     a session's run as a saved function
 files        save and load
 """
 

@@ -1,12 +1,12 @@
 """A file of named arrays and one text: safetensors, which other libraries read.
 
-    8 bytes     how long the header is, little-endian
+    8 bytes     the length of the header, little-endian
     header      {"__metadata__": {"minigrad": "…"}, "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …}
     elements    little-endian, one array after another without a gap
 
 https://github.com/huggingface/safetensors#format
 
-Of a file that is read nothing is believed: each number is held against the file's own size before memory is asked for.
+A file that is read is not trusted: each number is checked against the file's size before memory is allocated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...engine.base.errors import DTypeError, SavedFileError
 from ...engine.base.whole_file import replace_file
 from .foreign import origin
 
-LONGEST_HEADER = 1 << 25  # bytes; that of a network with a million arrays is longer, and no such is made here
+LONGEST_HEADER = 1 << 25  # bytes; more only for about a million arrays
 MOST_DIGITS = 20  # of a whole number: 64 bits
 METADATA, OURS = "__metadata__", "minigrad"
 CODES = {
@@ -41,22 +41,22 @@ DTYPES = {code: np.dtype(name) for code, name in CODES.items()} | {"BF16": bfloa
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text: str) -> None:
-    """Write the file. Raises DTypeError for elements that it cannot hold, OSError where the disk does not take it."""
+    """Write the file. Raises DTypeError for elements that it cannot hold, OSError if the disk refuses it."""
     replace_file(path, chain(*encoded(arrays, {METADATA: {OURS: text}})))
 
 
 def encoded(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[list[bytes], Iterable[Any]]:
-    """The bytes of a file, those of its header and then those of the arrays. Raises DTypeError as above.
+    """The bytes of a file: its header, then the arrays. Raises DTypeError for elements that it cannot hold.
 
-    header    what it has beside the arrays
+    header    entries besides the arrays
     """
     codes = {dtype: code for code, dtype in DTYPES.items()}
     for name, array in arrays.items():
         if array.dtype.newbyteorder("=") not in codes:
-            raise DTypeError(f"{name} holds {array.dtype}, and a saved file holds {', '.join(map(str, codes))}")
+            raise DTypeError(f"{name} holds {array.dtype}, but a file only {', '.join(map(str, codes))}")
         header[name] = {"dtype": codes[array.dtype.newbyteorder("=")], "shape": array.shape, "data_offsets": (0, 0)}
     start = 0
-    pieces = sorted(arrays, key=lambda name: -arrays[name].itemsize)  # so that each begins at a multiple of its size
+    pieces = sorted(arrays, key=lambda name: -arrays[name].itemsize)  # so each starts at a multiple of its itemsize
     for name in pieces:
         header[name]["data_offsets"] = start, start + arrays[name].nbytes
         start += arrays[name].nbytes
@@ -70,9 +70,9 @@ def encoded(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[l
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], str | None]:
-    """The arrays of a file, in the order of its header, and its text; None where minigrad has not written it.
+    """The arrays of a file, in the order of its header, and its text, or None if minigrad did not write the file.
 
-    Raises SavedFileError where it is not whole, or is no such file.
+    Raises SavedFileError if it is damaged or no safetensors file.
     """
     with Path(path).open("rb") as file:
         try:
@@ -82,26 +82,26 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], str | Non
 
 
 def decoded(file: Any, size: int) -> tuple[dict[str, np.ndarray], str | None]:
-    """The same of an open file of that many bytes."""
+    """The arrays and the text of an open file of `size` bytes."""
     first, size = file.read(8), size - 8
     length = struct.unpack("<Q", first)[0] if len(first) == 8 else 0
     if not 2 <= length <= min(size, LONGEST_HEADER):
-        raise SavedFileError(f"its header would be {length} bytes long, and {max(size, 0)} follow")
+        raise SavedFileError(f"its header would be {length} bytes long, but {max(size, 0)} follow")
     header = parsed(file.read(length))
     metadata = header.pop(METADATA, {})
     if not is_table(metadata, str):
-        raise SavedFileError(f"its {METADATA} is a table of texts, and this is {short(metadata)}")
+        raise SavedFileError(f"its {METADATA} must be an object of strings, got {short(metadata)}")
     return loaded(file, 8 + length, size - length, header), metadata.get(OURS)
 
 
 def loaded(file: Any, start: int, size: int, header: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The arrays, once all of them are seen to lie in the file, one after another."""
+    """Load the arrays after checking that they fill the file, one after another."""
     places = {name: place(name, said) for name, said in header.items()}
     end = 0
     in_order = sorted(places, key=lambda name: places[name][2:])
     for name in in_order:
         if places[name][2] != end:
-            raise SavedFileError(f"{short(name)} begins at byte {places[name][2]}, and the one before it ends at {end}")
+            raise SavedFileError(f"{short(name)} begins at byte {places[name][2]}, but the one before it ends at {end}")
         end = places[name][3]
     if end != size:
         raise SavedFileError(f"its arrays take {end} bytes, and {size} are there")
@@ -110,16 +110,16 @@ def loaded(file: Any, start: int, size: int, header: dict[str, Any]) -> dict[str
 
 
 def place(name: str, said: Any) -> tuple[np.dtype, tuple[int, ...], int, int]:
-    """The dtype, the shape, and where it begins and ends, of an array as the header has it."""
+    """An array's dtype, shape, first byte and end, from its entry in the header."""
     match said:
         case {"dtype": str(code), "shape": list(shape), "data_offsets": [first, end]} if len(said) == 3:
             dtype = DTYPES.get(code)
             if dtype is None:
-                raise SavedFileError(f"{short(name)} holds {short(code)}, and {', '.join(DTYPES)} are known")
+                raise SavedFileError(f"{short(name)} holds {short(code)}, but only {', '.join(DTYPES)} are known")
             whole = all(type(n) is int and n >= 0 for n in (*shape, first, end))
             if whole and len(shape) <= 64 and end - first == prod(shape) * dtype.itemsize:
                 return dtype, tuple(shape), first, end
-    raise SavedFileError(f"{short(name)} is said to be {short(said)}, whose numbers do not fit")
+    raise SavedFileError(f"the header describes {short(name)} by {short(said)}, whose numbers do not fit")
 
 
 def elements(
@@ -129,55 +129,55 @@ def elements(
     file.seek(start + first)
     bits = np.empty(end - first, np.uint8)
     if file.readinto(bits.data) != end - first:
-        raise SavedFileError(f"{short(name)} ends before its time")
+        raise SavedFileError(f"the file ends inside {short(name)}")
     if dtype.kind == "b" and (bits > 1).any():
-        raise SavedFileError(f"{short(name)} is boolean, and holds the byte {int(bits.max())}")
+        raise SavedFileError(f"{short(name)} is boolean but holds the byte {int(bits.max())}")
     with_order = bits.view(dtype.newbyteorder("<")) if bits.size else np.empty(0, dtype)
     try:
         return with_order.astype(dtype, copy=False).reshape(shape)
-    except ValueError:  # of no elements, and yet of lengths beyond what NumPy counts
+    except ValueError:  # no elements, but other lengths larger than NumPy supports
         raise SavedFileError(f"{short(name)} has the shape {short(shape)}, which is too long") from None
 
 
-# -- JSON that is not believed ------------------------------------------------------------------
+# -- JSON that is not trusted -------------------------------------------------------------------
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:
-    """A table in JSON. Raises SavedFileError for any other text, a name said twice, and a number that is none."""
+    """A JSON object. Raises SavedFileError for other text, a repeated key, NaN, infinity, or too long a number."""
     try:
         found = json.loads(text, object_pairs_hook=once, parse_constant=no_number, parse_int=whole_number)
     except SavedFileError:
         raise
     except (ValueError, RecursionError) as error:
-        raise SavedFileError(f"no JSON is in the place of it ({short(error)})") from None
+        raise SavedFileError(f"it holds no valid JSON ({short(error)})") from None
     if not isinstance(found, dict):
-        raise SavedFileError(f"a table is wanted in JSON, and this is {short(found)}")
+        raise SavedFileError(f"expected a JSON object, got {short(found)}")
     return found
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) != len(pairs):
-        raise SavedFileError(f"a name is said twice among {short([*table])}")
+        raise SavedFileError(f"a name occurs twice among {short([*table])}")
     return table
 
 
 def no_number(word: str) -> Any:
-    raise SavedFileError(f"{word} is no number in JSON")
+    raise SavedFileError(f"JSON has no number {word}")
 
 
 def whole_number(digits: str) -> int:
     if len(digits.lstrip("-")) > MOST_DIGITS:
-        raise SavedFileError(f"a number has {len(digits)} digits")
+        raise SavedFileError(f"a number of {len(digits)} digits is too long")
     return int(digits)
 
 
 def is_table(x: Any, kind: Any) -> bool:
-    """Whether it is a dictionary of such values."""
+    """Whether x is a dictionary whose values are of this type."""
     return isinstance(x, dict) and all(isinstance(value, kind) for value in x.values())
 
 
 def short(x: object) -> str:
-    """What came, as far as one line of an error has room for it."""
+    """x in ASCII, cut to fit in one line of an error."""
     text = ascii(x)
     return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,7 +1,7 @@
-"""Evidence: graphs, ops and functions as plain data that a probe sends, and functions that judge this data.
+"""Evidence: graphs, ops and functions as plain data that a probe sends, and functions that check this data.
 
-The first function of each pair runs beside the learner's code, the second outside, in a referee (course/referee.py).
-The second may be passed anything: it checks the data as a saved file, and refuses a graph that costs too much to run.
+The first function of each pair runs in the learner's process, the second in a referee (course/referee.py). The second
+does not trust its data: it checks it as it would a saved file, and refuses a graph that costs too much to run.
 
     sent_graph(graph)        graph_of(data)        a traced graph, node by node
     sent_op(op, *shapes)     obeys(data)           an op's values and derivatives, for the laws of laws.py
@@ -36,9 +36,9 @@ def sent_graph(graph: Graph) -> Any:
 
 
 def graph_of(data: Any) -> Graph:
-    """The graph, which may be run: all lengths are known, and it has no effects, branches or loops.
+    """Decode a graph that is safe to run: all lengths are known, and it has no effects, branches or loops.
 
-    Raises ValueError for one that would cost too much.
+    Raises ValueError for any other graph, and for one that costs too much to run.
     """
     for node in data["nodes"]:
         node.pop("place", None)
@@ -84,7 +84,7 @@ def sent_op(op: Op, *shapes: tuple[int, ...]) -> dict[str, Any]:
 
 
 def operands(shapes: tuple[tuple[int, ...], ...]) -> list[Tensor]:
-    """As laws.check() has them: away from 0, where logs and kinks live."""
+    """Random operands as in laws.check(): away from 0, where logs and kinks are."""
     rng = np.random.default_rng(0)
     return [Tensor(rng.uniform(0.5, 2.0, shape)) for shape in shapes]
 
@@ -128,13 +128,13 @@ def obeys(sent: dict[str, Any], *shapes: tuple[int, ...]) -> None:
 
 
 def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
-    """Whether two arrays of numbers have one shape, and nearly the same elements."""
+    """Whether two arrays of numbers have the same shape and nearly the same elements."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     return a.shape == b.shape and bool(np.allclose(a, b, rtol, atol))
 
 
 def item(sent: dict[str, Any], name: str) -> Any:
-    """The numbers under this name. Where sent_op() ended before them, raises an exception named as the one it met."""
+    """The numbers under this name. If sent_op() failed before them, raises an exception with the same class name."""
     if name not in sent and "error" in sent:
         kind, words = sent["error"]
         raise type(str(kind), (Exception,), {})(words)

@@ -1,12 +1,12 @@
-"""mg.save and mg.load: what a run has made, in one file that is whole or not there.
+"""mg.save and mg.load: the results of a run in one file, which is never half written.
 
     mg.save("net.safetensors", net.state_dict())                 PyTorch reads it: safetensors.torch.load_file
     mg.save("run.mg", {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3})
     state = mg.load("run.mg")
-    mg.save("net.mg", net, mg.TensorSpec((None, 784)))           the graph too: needs no Python of the network's
+    mg.save("net.mg", net, mg.TensorSpec((None, 784)))           the graph too: loading needs no Python of the network
     net = mg.load("net.mg")
 
-Nothing in a file is code: neither pickle nor names of things to import.
+A file contains no code: no pickle, and no names of modules or classes to import.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from .values import VERSION, Decoder, in_json, save_values
 
 
 def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
-    """Write a function, a model, or values, in a file that replaces one of its name only when it is whole.
+    """Write values, a function or a model to a file. An existing file is replaced only when the new one is complete.
 
-    what      values: tensors, numbers, texts and None, in any structure of lists, tuples and dictionaries;
-              a function, with the graphs of its calls, if mg.function has traced it; a Module; or a run of a session,
+    what      values: tensors, numbers, strings and None, in any structure of lists, tuples and dictionaries;
+              a function traced by mg.function, with all its graphs; a Module; or a run of a session,
               session.make_callable(fetches, feeds)
-    inputs    what the function, or the model, is called with: a tensor or a TensorSpec, or a tuple of them; a function
-              that was not traced is traced for them
+    inputs    example inputs of the function or the model: a tensor, a TensorSpec, or a tuple of them; a function
+              that was not traced yet is traced for them
 
-    Raises StateError for what a file cannot hold, such as Python objects.
+    Raises StateError for values that a file cannot hold, such as other Python objects.
     """
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"mg.save takes the path first, mg.save(path, what), and got {short(path)} in its place")
+        raise TypeError(f"mg.save takes the path first, mg.save(path, what), but got {short(path)}")
     function = function_of(what, inputs)
     if function is None:
         save_values(path, what)
         return
     encoder = FunctionEncoder()
     text = in_json({"version": VERSION, "kind": "function", **encoder.function(function)})
-    understood(text, encoder.arrays)  # what could not be loaded is not saved
+    understood(text, encoder.arrays)  # refuse to save a file that could not be loaded
     write_arrays(path, encoder.arrays, text)
 
 
@@ -58,20 +58,20 @@ def function_of(what: Any, inputs: Any) -> SavedFunction | None:
         return of_session(what)
     if isinstance(what, Session):
         raise StateError(
-            "a session is saved as one of its runs, mg.save(path, session.make_callable(fetches, [x, …])), "
-            "which has the variables' values with it"
+            "save one run of a session, mg.save(path, session.make_callable(fetches, [x, …])): the file then has the "
+            "values of its variables too"
         )
     what = what.function if isinstance(what, Bound) else what
     if not callable(what):
         if inputs is not None:
-            raise StateError(f"inputs are of a model or a function, and mg.save got them with {short(what)}")
+            raise StateError(f"mg.save takes inputs only with a model or a function, but got them with {short(what)}")
         return None
     if inputs is None:
         if isinstance(what, TracedFunction):
             return of_traced(what)
         raise StateError(
-            f"the graph of {getattr(what, '__name__', type(what).__name__)} is not known: say what it is called with, "
-            "mg.save(path, model, inputs); or save model.state_dict(), or what mg.function made of a function"
+            f"{getattr(what, '__name__', type(what).__name__)} has no graph yet: pass example inputs, mg.save(path, "
+            "model, inputs); or save model.state_dict(), or a function that mg.function has traced"
         )
     traced = what if isinstance(what, TracedFunction) else TracedFunction(what)
     given, signature = inputs if isinstance(inputs, tuple) else (inputs,), traced.input_signature
@@ -84,9 +84,9 @@ def function_of(what: Any, inputs: Any) -> SavedFunction | None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """What was saved there: values, or a SavedFunction; of a file that another library wrote, name → Tensor.
+    """Load what was saved: values, or a SavedFunction; from a file by another library, a dictionary name → Tensor.
 
-    Raises SavedFileError where the file is not whole, or not such a file.
+    Raises SavedFileError if the file is damaged or of another format.
     """
     arrays, text = read(path)
     if text is None:
@@ -98,10 +98,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def understood(text: str, arrays: dict[str, Any]) -> Any:
-    """What the text and the arrays of a file say."""
+    """Decode the text and the arrays of a file."""
     said = parsed(text)
     if said.get("version") != VERSION:
-        raise SavedFileError(f"its version is {short(said.get('version'))}, and {VERSION} is what is read here")
+        raise SavedFileError(f"its version is {short(said.get('version'))}, but this minigrad reads version {VERSION}")
     try:
         match said:
             case {"kind": "state", "value": value} if len(said) == 3:
@@ -110,4 +110,4 @@ def understood(text: str, arrays: dict[str, Any]) -> Any:
                 return FunctionDecoder(arrays, said.get("places")).function(said)
     except RecursionError:
         raise SavedFileError("it is nested too deep") from None
-    raise SavedFileError(f"a state or a function is wanted, and this is {short(said)}")
+    raise SavedFileError(f"expected a state or a function, got {short(said)}")

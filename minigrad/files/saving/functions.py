@@ -1,7 +1,7 @@
-"""A saved function: graphs with names for what goes in and comes out, and the variables that they read.
+"""A saved function: graphs with names for their inputs and outputs, and the variables that they read.
 
-It is what a traced function was, without its Python: called with tensors, differentiated, trained further, traced into
-other functions, compiled, drawn, and saved again. It is a Module, whose parameters and buffers are the variables.
+It works like the traced function, without its Python code: it can be called, differentiated, trained further, traced
+into other functions, compiled, drawn, and saved again. It is a Module; its variables are its parameters and buffers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ...tracing.builder import Tracer
 from .container import short
 from .graphs import GraphDecoder, GraphEncoder, chosen, plain
 
-CONSTANT = re.compile(r"captured(_\d+)?")  # what a trace calls a tensor that it met by no name
+CONSTANT = re.compile(r"captured(_\d+)?")  # the name a trace gives to a captured tensor without one
 
 
 @dataclass(frozen=True)
 class Returned:
-    """A part of what a function returns: the output, or the input, of that number; or a view of such a part."""
+    """A part of what a function returns: its output or input with this number, or a view of such a part."""
 
     kind: str
     number: int
@@ -47,14 +47,14 @@ class Returned:
 
 
 class SavedGraph(NamedTuple):
-    """One of the graphs.
+    """One of the function's graphs.
 
     arguments    names of the first inputs
-    reads        names of the variables that the other inputs are
-    edits        (input, output): the variable at that input has that value after a run
-    result       the structure of what is returned
-    grads        (input, output or None, whether it has none before): the .grad of that variable after a run, of a
-                 graph that has called backward() itself and whose results have no history; else None
+    reads        names of the variables that are the other inputs
+    edits        (input, output): after a run, the variable at this input has the value of this output
+    result       the structure of the return value
+    grads        if the graph calls backward() and its results have no history: for each variable with a .grad after a
+                 run (input, output or None, whether its .grad must be None before); else None
     """
 
     graph: Graph
@@ -66,17 +66,17 @@ class SavedGraph(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """inputs    name → shape, in which None is any length, and dtype; outputs    their names"""
+    """inputs    name → dtype and shape, where None means any length; outputs    their names"""
 
     inputs: dict[str, TensorSpec]
     outputs: list[str]
 
 
 class SavedFunction(Module):
-    """What mg.load gives of a function or a model.
+    """A function or a model as mg.load returns it.
 
     variables    name → tensor: those that require a gradient are parameters, the others buffers
-    constants    names of those among them that the function did not reach by a name: they are in no state_dict
+    constants    names of variables that had no name in the function: they are not in state_dict
     """
 
     def __init__(self, name: str, parts: list[SavedGraph], variables: dict[str, Tensor], constants: set[str]):
@@ -97,12 +97,12 @@ class SavedFunction(Module):
 
     @property
     def graph(self) -> Graph:
-        """The graph; of several, the last."""
+        """The graph, or the last of several."""
         return self.parts[-1].graph
 
     @property
     def signatures(self) -> list[Signature]:
-        """What can be called, and what comes out."""
+        """The inputs and outputs of each graph."""
         return [
             Signature({name: said(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, names_in(part.result))
             for part in self.parts
@@ -110,7 +110,7 @@ class SavedFunction(Module):
 
     @property
     def signature(self) -> Signature:
-        """The same of `graph`."""
+        """The inputs and outputs of `graph`."""
         return self.signatures[-1]
 
     def forward(self, *xs: Any, **named: Any) -> Any:
@@ -129,18 +129,18 @@ class SavedFunction(Module):
         return planted(part.result, iter(result))
 
     def hold(self, part: SavedGraph, inputs: Sequence[Any]) -> None:
-        """Raises StateError where backward() inside would do another thing by now than what was traced."""
+        """Raises StateError if the backward() inside would now act differently from when it was traced."""
         names = [*part.arguments, *part.reads]
         other = {name for name in part.reads if self.variables[name].requires_grad != self.learned[name]}
         other |= {names[i] for i, _, is_none in part.grads or () if is_none and inputs[i].grad is not None}
         if other:
             raise StateError(
                 f"{self.name} calls backward() inside, and whether {', '.join(sorted(other))} requires a gradient, or "
-                "has a .grad to add to, is not as it was when it was saved: call zero_grad(), or save it as it is now"
+                "has a .grad to add to, has changed since it was saved: call zero_grad(), or save it as it is now"
             )
 
     def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, Compiled, list[Any]]:
-        """The graph for these arguments, by place or by name, and its inputs. Raises ShapeError where there is none."""
+        """The graph that fits these arguments, and its inputs. Raises ShapeError if none fits."""
         came = leaves([xs, named])
         for part, run in zip(self.parts, self.runs):
             every = by_name(part.arguments, xs, named)
@@ -153,14 +153,14 @@ class SavedFunction(Module):
             "(" + ", ".join(f"{n}: {x.spec}" for n, x in zip(p.arguments, p.graph.inputs)) + ")" for p in self.parts
         )
         shown = [getattr(x, "spec", type(x).__name__) for x in came]
-        raise ShapeError(f"{self.name} was saved for {wants}, and was called with {shown}{[*named] or ''}")
+        raise ShapeError(f"{self.name} was saved for {wants}, but was called with {shown}{[*named] or ''}")
 
     def extra_repr(self) -> str:
         return self.name
 
 
 def by_name(arguments: list[str], xs: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-    """The tensors of a call by their names in the graph; they come one by one, or in the containers that they had."""
+    """A call's tensors by their names in the graph; they come one by one, or in the original containers."""
     whole = any(isinstance(x, tuple | list | dict) for x in xs)
     places = dict.fromkeys(name.partition("[")[0] if whole else name for name in arguments)
     given = [*zip(places, xs), *named.items()]
@@ -168,7 +168,7 @@ def by_name(arguments: list[str], xs: Sequence[Any], named: dict[str, Any]) -> d
 
 
 def names_in(result: Any) -> list[str]:
-    """What the parts of a result are called: by its keys, where it is a dictionary of texts."""
+    """The names of a result's parts; from its keys, if it is a dictionary with string keys."""
     if isinstance(result, dict) and all(isinstance(key, str) for key in result):
         names = [path for key, x in result.items() for path in paths(x, key)]
         if len({*names}) == len(names):
@@ -177,12 +177,12 @@ def names_in(result: Any) -> list[str]:
 
 
 def said(spec: Any) -> TensorSpec:
-    """A spec as one says it: None for a length that is not known."""
+    """The TensorSpec of a spec, with None for a length that is not known."""
     return TensorSpec(tuple(None if is_unknown(n) else n for n in spec.shape), spec.dtype)
 
 
 def written_down(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
-    """The graph as a part of the one that is being built."""
+    """Add the graph's nodes to the graph that is being built; return its results."""
     builder: Any = current.mode.builder
     specs = [x.spec for x in xs]
     graph = with_lengths(graph, lengths_in(graph.inputs, specs), specs)
@@ -191,7 +191,7 @@ def written_down(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
 
 
 def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
-    """A part of the result."""
+    """The value of one part of the result."""
     if not isinstance(x, Returned):
         return x
     if x.kind == "view":
@@ -204,18 +204,18 @@ def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any])
 
 
 def part_of(trace: Trace, name: str) -> SavedGraph:
-    """A trace, as it is saved. Raises StateError for what a graph alone does not do again."""
+    """A trace as it is saved. Raises StateError for side effects that a graph cannot repeat."""
     before = {id(of()): value for of, attribute, value in trace.guards.watched if attribute == "grad"}
     after = {id(leaf): g for leaf, g in trace.grads}
     strange = any(isinstance(g, Tensor) for g in after.values()) or bool(after) > trace.is_flat
     if strange or any(before.values()) or not before.keys() <= after.keys():
         raise StateError(
-            f"{name} adds to a .grad that is there, or sets one otherwise than by backward(), and no such function is "
-            "saved: call zero_grad() before, or in it; or save the one that gives the loss, and call backward() on that"
+            f"{name} adds to an existing .grad, or sets one other than by backward(), and cannot be saved: call "
+            "zero_grad() before it or in it; or save the function that returns the loss, and call backward() on that"
         )
     edited = [trace.names[edit.input] for edit in trace.edits if edit.input < trace.given]
     if edited:
-        raise StateError(f"{name} edits its argument {edited[0]} in place, and no such function is saved: edit a copy")
+        raise StateError(f"{name} edits its argument {edited[0]} in place, so it cannot be saved: edit a copy")
     if trace.state():
         raise StateError(
             f"{name} assigns {trace.state()[0]}, which its next run reads, and such a function cannot be saved: edit a "
@@ -239,7 +239,7 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
 
 
 def of_traced(function: TracedFunction) -> SavedFunction:
-    """A traced function with all its traces, as it would be loaded; its variables are the function's own."""
+    """A SavedFunction of all traces of a function; it shares the function's variables."""
     variables, passing = state_of(function.python_function)
     names = {id(x): name for name, x in reversed(variables.items())}
     parts = []
@@ -249,8 +249,8 @@ def of_traced(function: TracedFunction) -> SavedFunction:
         call = ", ".join(str(said(x.spec)) for x in part.graph.inputs[: len(part.arguments)])
         if call in calls:
             raise StateError(
-                f"{function.__name__} has several graphs for ({call}), which differ in what is no "
-                "tensor, and a saved function could not tell them apart: save one, mg.save(path, function, inputs)"
+                f"{function.__name__} has several graphs for ({call}), which differ in arguments that are no tensors, "
+                "and a saved function could not tell them apart: save one, mg.save(path, function, inputs)"
             )
         calls.add(call)
         for name, x in zip(part.reads, trace.captured):
@@ -259,15 +259,15 @@ def of_traced(function: TracedFunction) -> SavedFunction:
         parts.append(part._replace(reads=[names[id(x)] for x in trace.captured]))
     if not parts:
         raise StateError(
-            f"{function.__name__} was not traced yet, and there is no graph to save: call it, or say what it is "
-            "called with, mg.save(path, function, inputs)"
+            f"{function.__name__} was not traced yet, so there is no graph to save: call it, or pass example inputs, "
+            "mg.save(path, function, inputs)"
         )
     constants = {n for n, x in variables.items() if id(x) in passing or (CONSTANT.fullmatch(n) and not x.requires_grad)}
     return SavedFunction(function.__name__, parts, variables, constants)
 
 
 def state_of(f: Any) -> tuple[dict[str, Tensor], set[int]]:
-    """What state_dict has of a module, or of a method's, whether a graph reads it or not; ids of its other buffers."""
+    """The state_dict of a module, or of a method's module, and the ids of buffers that are not in it."""
     module = f.instance() if isinstance(f, WeakMethod) else f
     if not isinstance(module, Module):
         return {}, set()
@@ -297,13 +297,13 @@ class FunctionEncoder(GraphEncoder):
                 learned[name] = first[id(x)]
                 continue
             if self.array(x.spec.device.read(x.value), name) != name:
-                raise StateError(f"a variable is called {name!r}, which is no name in a file")
+                raise StateError(f"a saved file cannot hold a variable with the name {name!r}")
             learned[name] = None if name in saved.constants else x.requires_grad and x.is_leaf
         places = [[*place] for place in self.places]
         return {"name": saved.name, "parts": parts, "variables": learned, "places": places}
 
     def special(self, x: Any, path: tuple[str, ...]) -> Any:
-        if isinstance(x, tuple) and not isinstance(x, Slice):  # of a class of Python's, which stays behind
+        if isinstance(x, tuple) and not isinstance(x, Slice):  # a named tuple: its class is not saved
             return self.value(tuple(x), path)
         if not isinstance(x, Returned):
             return super().special(x, path)
@@ -326,36 +326,36 @@ class FunctionDecoder(GraphDecoder):
                     variables[n] = self.variable(plain(n), wanted, variables)
                 constants = {n for n, wanted in learned.items() if wanted is None}
                 return SavedFunction(plain(name), [self.part(part, variables) for part in parts], variables, constants)
-        raise SavedFileError(f"{short(said)} is no function")
+        raise SavedFileError(f"{short(said)} is not a function")
 
     def variable(self, name: str, said: Any, known: dict[str, Tensor]) -> Tensor:
-        """A variable, or the one before it of which this is another name."""
+        """A variable; or an earlier one, if this is another name for it."""
         match said:
             case str() if said in known:
                 return known[said]
             case None | bool():
                 x = Tensor(self.array(name))
                 if said and not x.spec.is_float:
-                    raise SavedFileError(f"{name} is {x.spec}, and would be learned")
+                    raise SavedFileError(f"{name} is {x.spec}, which cannot require a gradient")
                 return x.requires_grad_(bool(said))
-        raise SavedFileError(f"the variable {name} is said to be {short(said)}")
+        raise SavedFileError(f"the variable {name} is described by {short(said)}")
 
     def part(self, said: Any, variables: dict[str, Tensor]) -> SavedGraph:
-        """One graph, whose inputs are arguments and variables of the specs that they have."""
+        """One graph, after checking that its inputs have the specs of its arguments and variables."""
         match said:
             case {"graph": g, "arguments": list(names), "reads": list(reads), "edits": list(edits), "result": result}:
                 graph = self.graph(g)
                 known = [variables.get(name) if isinstance(name, str) else None for name in reads]
                 last = [x.spec for x in graph.inputs[len(names) :]]
                 if len(graph.inputs) != len(names) + len(reads) or [getattr(x, "spec", None) for x in known] != last:
-                    raise SavedFileError(f"a graph reads {short(reads)}, and they are not of its inputs' specs")
+                    raise SavedFileError(f"a graph reads {short(reads)}, whose specs differ from those of its inputs")
                 new = [self.edit(edit, graph, len(names)) for edit in edits]
                 part = SavedGraph(graph, [*map(plain, names)], reads, new, self.result(result, graph))
                 if "grads" not in said:
                     return part
                 if isinstance(said["grads"], list):
                     return part._replace(grads=[self.grad(grad, graph, len(names)) for grad in said["grads"]])
-        raise SavedFileError(f"{short(said)} is no graph of a function")
+        raise SavedFileError(f"{short(said)} is not a graph of a function")
 
     def edit(self, said: Any, graph: Graph, given: int) -> tuple[int, int]:
         match said:
@@ -363,7 +363,7 @@ class FunctionDecoder(GraphDecoder):
                 new = chosen([*graph.outputs], y)
                 if new is not None and new.spec == chosen([*graph.inputs], i).spec:
                     return i, y
-        raise SavedFileError(f"{short(said)} is no edit of a variable")
+        raise SavedFileError(f"{short(said)} is not an edit of a variable")
 
     def grad(self, said: Any, graph: Graph, given: int) -> tuple[int, int | None, bool]:
         match said:
@@ -371,10 +371,10 @@ class FunctionDecoder(GraphDecoder):
                 return i, None, is_none
             case [i, g, bool(is_none)]:
                 return *self.edit([i, g], graph, given), is_none
-        raise SavedFileError(f"{short(said)} is no gradient of a variable")
+        raise SavedFileError(f"{short(said)} is not a gradient of a variable")
 
     def result(self, said: Any, graph: Graph) -> Any:
-        """The structure of the result, whose parts are there."""
+        """The structure of the result, after checking that its parts exist."""
         result = self.value(said)
         for leaf in leaves(result):
             while isinstance(leaf, Returned) and leaf.kind == "view":

@@ -3,8 +3,8 @@
     {"op": "Sum", "fields": {"axes": {"tuple": [0]}, "keepdims": false}, "inputs": [3],
      "spec": ["F64", [{"length": [[["batch"], 1]]}]], "name": "Sum", "place": 0}
 
-The schema is in docs/saved_graphs.md. What is read is looked up in OPS, never imported; an op's fields are held against
-their annotations, and what the op infers from its inputs against the spec that is said.
+The schema is in docs/saved_graphs.md. The names of ops are looked up in OPS, never imported. An op's fields are checked
+against their annotations, and the spec it infers from its inputs against the spec in the file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ...graph.compiler.passes.purify import STEPS
 from .container import DTYPES, short
 from .values import Decoder, Encoder
 
-PYTHONS_OWN = {"Keep", "PyFunc"}  # hold what only this process has
+PYTHONS_OWN = {"Keep", "PyFunc"}  # hold objects of this process
 OF_SESSIONS = {"Assign", "AssignAdd", "AssignSub", "Read", "Leaf", "Op"}
 OPS: dict[str, type[Op]] = {
     name: op
@@ -51,18 +51,18 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{operation.__name__: operation for operation in SIGNS},
     **{operation.__name__: operation for operation in (clamped, divided, extent, diagonal_length)},
 }
-MOST_TERMS = 16  # of a length: what is multiplied out stays small
+MOST_TERMS = 16  # of a length, so that products stay small when multiplied out
 
 
 def plain(text: Any) -> str:
-    """A name that may stand in a comment of generated code: one line, of what is printed. Raises SavedFileError."""
+    """The text if it is safe in a comment of generated code: one printable line. Raises SavedFileError otherwise."""
     if not isinstance(text, str) or not text.isprintable() or "*/" in text or "\\" in text or len(text) > 500:
-        raise SavedFileError(f"{short(text)} is no name")
+        raise SavedFileError(f"{short(text)} is not a valid name")
     return text
 
 
 class GraphEncoder(Encoder):
-    """Values, and graphs among them."""
+    """Encodes values that may contain graphs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,13 +70,13 @@ class GraphEncoder(Encoder):
         self.lengths: dict[str, str] = {str(STEPS): "?steps"}
 
     def graph(self, graph: Graph) -> Any:
-        """Its nodes, the inputs first, each before its users."""
+        """A graph's nodes, its inputs first, each node before its users."""
         numbers = {node: i for i, node in enumerate(dict.fromkeys([*graph.inputs, *graph.nodes]))}
         outputs = [None if y is None else numbers[y] for y in graph.outputs]
         return {"nodes": [self.node(x, numbers) for x in numbers], "inputs": len(graph.inputs), "outputs": outputs}
 
     def node(self, node: Node, numbers: dict[Node, int]) -> Any:
-        """One node. Raises StateError, at the line that built it, for what cannot leave this process."""
+        """One node. Raises StateError, with the line that built it, if it holds objects of this process."""
         place: Place | None = getattr(node, "place", None)
         try:
             said = self.op(node.op) | {"inputs": [numbers[x] for x in node.inputs], "spec": self.spec(node.spec)}
@@ -94,18 +94,18 @@ class GraphEncoder(Encoder):
         name = type(op).__name__
         if OPS.get(name) is not type(op):
             why = "is a session's" if name in OF_SESSIONS else "holds Python code or an object of this process"
-            raise StateError(f"{name} {why}; a saved graph is made of the ops of the op table alone")
+            raise StateError(f"{name} {why}; a saved graph can hold only ops of the op table")
         if isinstance(op, Folded):
             return {"op": name, "array": self.array(op.value, "constant")}
         values = {f.name: self.value(getattr(op, f.name), (f.name,)) for f in fields(op)}
         return {"op": name, "fields": values} if values else {"op": name}
 
     def spec(self, spec: Spec | Specs) -> Any:
-        """[dtype, lengths]; of several results {"several": one each}."""
+        """[dtype, lengths]; for several results {"several": a list of specs}."""
         if isinstance(spec, Specs):
             return {"several": [self.spec(each) for each in spec]}
         if spec.device is not CPU or spec.dtype not in CODES:
-            raise StateError(f"it is {spec}, and a saved graph is of the CPU: trace it there, after model.to('cpu')")
+            raise StateError(f"it is {spec}, but a saved graph is for the CPU: trace it there, after model.to('cpu')")
         return [CODES[spec.dtype], [self.value(n) for n in spec.shape]]
 
     def special(self, x: Any, path: tuple[str, ...]) -> Any:
@@ -131,17 +131,17 @@ class GraphEncoder(Encoder):
         return super().special(x, path)
 
     def factor(self, factor: Any) -> Any:
-        """The name of a length, those without one being counted; or the operation of a formula, and its numbers."""
+        """A length's name, or a number if it has none; for a formula, its operation and operands."""
         if isinstance(factor, str):
             return self.lengths.setdefault(factor, f"?{len(self.lengths)}") if factor[0] == "?" else factor
         name = getattr(factor.operation, "__name__", "")
         if OPERATIONS.get(name) is not factor.operation:
-            raise StateError(f"the length {factor} is worked out by Python code")
+            raise StateError(f"the length {factor} is computed by Python code")
         return {"formula": [name, *map(self.value, factor.numbers)]}
 
 
 def shown(place: Place) -> Place:
-    """A place without the folders that the file was in, in angles, as Python calls code whose file is not there."""
+    """A place without its file's folders, in angle brackets, as Python names code that has no file."""
     cell = spot(place.file, place.line)
     known = PureWindowsPath(PurePath(place.file).name).name if cell.startswith(place.file) else cell.split(",")[0]
     file = "".join(c for c in known if c.isprintable() and c not in "\\*").strip("<>")
@@ -149,37 +149,37 @@ def shown(place: Place) -> Place:
 
 
 class GraphDecoder(Decoder):
-    """Values, and graphs among them. What is not as a GraphEncoder writes it raises SavedFileError."""
+    """Decodes values that may contain graphs. Raises SavedFileError for anything that GraphEncoder does not write."""
 
     def __init__(self, arrays: dict[str, np.ndarray], places: Any):
         super().__init__(arrays)
         self.lengths: dict[str, Any] = {"?steps": STEPS}
         if not isinstance(places, list):
-            raise SavedFileError(f"places are a list, and these are {short(places)}")
+            raise SavedFileError(f"places must be a list, got {short(places)}")
         self.places = [self.place(each) for each in places]
 
     def place(self, said: Any) -> Place:
         match said:
             case [str(file), int(line), str(function), str(module)] if file[:1] == "<" and file[-1:] == ">":
                 return Place(plain(file), line, plain(function), plain(module))
-        raise SavedFileError(f"{short(said)} is no place")
+        raise SavedFileError(f"{short(said)} is not a place")
 
     def graph(self, said: Any) -> Graph:
-        """A graph, its nodes in order: each reads those before it."""
+        """A graph; each of its nodes may read only earlier ones."""
         match said:
             case {"nodes": list(listed), "inputs": int(given), "outputs": list(outputs)} if len(said) == 3:
                 nodes: list[Node] = []
                 for each in listed:
                     nodes.append(self.node(each, nodes))
                 if [isinstance(x.op, ops.Input) for x in nodes] != [i < given for i in range(len(nodes))]:
-                    raise SavedFileError(f"a graph of {given} inputs has others")
+                    raise SavedFileError(f"a graph says it has {given} inputs, but has others")
                 return Graph(tuple(nodes[:given]), tuple(None if i is None else chosen(nodes, i) for i in outputs))
-        raise SavedFileError(f"{short(said)} is no graph")
+        raise SavedFileError(f"{short(said)} is not a graph")
 
     def node(self, said: Any, before: list[Node]) -> Node:
-        """One node, that reads only nodes before it."""
+        """One node, which may read only earlier nodes."""
         if not isinstance(said, dict) or not isinstance(said.get("inputs"), list):
-            raise SavedFileError(f"{short(said)} is no node")
+            raise SavedFileError(f"{short(said)} is not a node")
         op, inputs = self.op(said), tuple(chosen(before, i) for i in said["inputs"])
         spec = self.spec(said.get("spec"))
         if spec != self.inferred(op, inputs, spec):
@@ -190,7 +190,7 @@ class GraphDecoder(Decoder):
         return NamedNode(op, inputs, spec, plain(said["name"]), place)
 
     def inferred(self, op: Op, inputs: tuple[Node, ...], spec: Any) -> Any:
-        """What the op says of its result; what has no operands may say no more than its dtype."""
+        """The spec that the op infers for its result; for an input or a number, the given spec if it is allowed."""
         match op:
             case ops.Input():
                 return None if inputs or isinstance(spec, Specs) else Spec(spec.shape, spec.dtype)
@@ -200,11 +200,11 @@ class GraphDecoder(Decoder):
                 return None if inputs else Spec(op.shape, op.dtype)
         try:
             return op.infer(*(x.spec for x in inputs))
-        except Exception as error:  # whatever fields and specs that fit no op bring about
+        except Exception as error:  # wrong fields and specs can fail in any way
             raise SavedFileError(f"{short(op)} refuses its inputs: {short(error)}") from None
 
     def op(self, said: Any) -> Any:
-        """An op of the table."""
+        """Decode an op of the op table."""
         name = said.get("op") if isinstance(said, dict) else None
         kind = OPS.get(name) if isinstance(name, str) else None
         if kind is None:
@@ -215,20 +215,20 @@ class GraphDecoder(Decoder):
         return self.made(kind, said.get("fields", {}))
 
     def made(self, kind: type, said: Any) -> Any:
-        """An op, or a window, of these fields."""
+        """Construct an op or a window from its fields, after checking them against the annotations."""
         hints = hints_of(kind)
         if not isinstance(said, dict) or said.keys() != hints.keys():
-            raise SavedFileError(f"{kind.__name__} has {[*hints]}, and this is {short(said)}")
+            raise SavedFileError(f"{kind.__name__} must have the fields {[*hints]}, got {short(said)}")
         values = {name: self.value(value) for name, value in said.items()}
         for name, value in values.items():
             if not suits(value, hints[name]):
-                raise SavedFileError(f"{kind.__name__}.{name} is {hints[name]}, and this is {short(value)}")
+                raise SavedFileError(f"{kind.__name__}.{name} must be {hints[name]}, got {short(value)}")
             for text in () if kind is ops.Print else texts(value):
                 if set(plain(text)) & {"'", '"'}:
                     raise SavedFileError(
-                        f"{kind.__name__}.{name} is part of generated code, and this is {short(value)}"
+                        f"{kind.__name__}.{name} goes into generated code, so it cannot be {short(value)}"
                     )
-        return kind(*(values[name] for name in hints))  # by place, as the op table's users do: one object for equal ops
+        return kind(*(values[name] for name in hints))  # positional, as elsewhere: equal ops are one object
 
     def spec(self, said: Any) -> Spec | Specs:
         match said:
@@ -239,7 +239,7 @@ class GraphDecoder(Decoder):
                 known = [n for n in lengths if type(n) is int]
                 if all(suits(n, int) for n in lengths) and all(n >= 0 for n in known) and prod(known) < 1 << 62:
                     return Spec(lengths, DTYPES[code])
-        raise SavedFileError(f"{short(said)} is no spec")
+        raise SavedFileError(f"{short(said)} is not a spec")
 
     def special(self, kind: str, what: Any) -> Any:
         match kind, what:
@@ -268,31 +268,31 @@ class GraphDecoder(Decoder):
                 factors = [self.value(f) if isinstance(f, dict) else self.length(f) for f in product]
                 if all(suits(f, int) for f in factors):
                     return prod(factors, start=n)
-        raise SavedFileError(f"{short(said)} is no term of a length")
+        raise SavedFileError(f"{short(said)} is not a term of a length")
 
     def length(self, name: Any) -> Any:
-        """The length of that name; of one that is only counted, a new one."""
+        """The length with this name; for a number, a fresh length."""
         if isinstance(name, str) and name.isascii() and name.isidentifier():
             return named(name)
         if not isinstance(name, str) or name[:1] != "?" or not (name in self.lengths or name[1:].isdigit()):
-            raise SavedFileError(f"{short(name)} is no name of a length")
+            raise SavedFileError(f"{short(name)} is not the name of a length")
         return self.lengths.setdefault(name, fresh())
 
     def formula(self, operation: Callable[..., Any], numbers: list[Any]) -> Any:
-        """What an operation gives on numbers some of which are lengths."""
+        """The result of an operation on numbers and lengths."""
         small = all(not isinstance(n, Length) or len(n.terms) <= MOST_TERMS for n in numbers)
         of_numbers = all(n is None or isinstance(n, int | float | Unknown) for n in numbers)
         power = operation in (operator.pow, operator.lshift)
         if small and of_numbers and not (power and not any(isinstance(n, Formula) for n in numbers)):
             try:
                 return unsaid(operation(*numbers))
-            except Exception as error:  # whatever numbers of the wrong kind bring about
+            except Exception as error:  # numbers of the wrong type can fail in any way
                 raise SavedFileError(f"{operation.__name__} of {short(numbers)}: {short(error)}") from None
-        raise SavedFileError(f"{operation.__name__} of {short(numbers)} is no length")
+        raise SavedFileError(f"{operation.__name__} of {short(numbers)} is not a length")
 
 
 def number(op: ops.Const, spec: Spec) -> Spec | None:
-    """The spec of a constant that is a number of that dtype; None where it is none."""
+    """The spec of a constant; None if it is not a number of this dtype."""
     if not isinstance(op.value, int | float | Unknown) or op != ops.const(op.value):
         return None
     try:
@@ -303,9 +303,9 @@ def number(op: ops.Const, spec: Spec) -> Spec | None:
 
 
 def chosen(among: list[Any], i: Any) -> Any:
-    """The one of that number. Raises SavedFileError where it is not there, or not there yet."""
+    """The i-th item. Raises SavedFileError if it does not exist, or not yet."""
     if type(i) is not int or not 0 <= i < len(among):
-        raise SavedFileError(f"number {short(i)} is read where {len(among)} are known")
+        raise SavedFileError(f"number {short(i)} is out of range: {len(among)} are known so far")
     return among[i]
 
 
@@ -314,18 +314,18 @@ def chosen(among: list[Any], i: Any) -> Any:
 
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
-    """Field → its type, of an op or a window."""
+    """Field → type, for an op or a window."""
     hints = get_type_hints(kind)
     return {f.name: hints[f.name] for f in fields(kind)} if is_dataclass(kind) else {}
 
 
 def texts(value: Any) -> list[str]:
-    """The texts in a field."""
+    """The strings in a field."""
     return [x for x in leaves(value) if isinstance(x, str)]
 
 
 def suits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the type that an annotation says; a length, and a formula, is a number."""
+    """Whether a value has the type of an annotation; a length or a formula counts as a number."""
     within = get_args(hint)
     if get_origin(hint) in (Union, UnionType):
         return any(suits(value, each) for each in within)

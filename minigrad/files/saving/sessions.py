@@ -1,4 +1,4 @@
-"""A session's run as a saved function: what is fed are its arguments, and what variables hold goes with it."""
+"""A session's run as a saved function: its feeds become arguments, and the values of variables are saved with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .functions import Returned, SavedFunction, SavedGraph
 
 
 def of_session(run: SessionCallable) -> SavedFunction:
-    """A session's run, as it would be loaded."""
+    """The SavedFunction of a session's run."""
     session, fed = run.session, [run.session.node(x) for x in run.feed_list]
     fetched = [session.node(x) for x in leaves(run.fetches)]
     found = pruned(session.graph, fetched, fed)
@@ -33,14 +33,14 @@ def of_session(run: SessionCallable) -> SavedFunction:
 
 
 def inputs_of(found: Pruned, fed: Sequence[Node], variables: Mapping[str, Tensor]) -> tuple[Node, ...]:
-    """What is fed, and then the variables; those too that the run does not read."""
+    """The graph's inputs: the feeds, then the variables, including those that the run does not read."""
     there: dict[Any, Node] = dict(zip(found.reads, found.graph.inputs))
     wanted: dict[Any, Spec] = {node: node.spec for node in fed} | {name: x.spec for name, x in variables.items()}
     return tuple(there.get(x) or Node(Input(f"unread_{i}"), (), wanted[x]) for i, x in enumerate(wanted))
 
 
 def variable_of(session: Session, name: str) -> Tensor:
-    """A session's variable as a tensor; a captured tensor as it is."""
+    """A session's variable as a tensor; a captured tensor unchanged."""
     state = session.graph.states[name]
     if not isinstance(state, GraphVariable):
         return state  # type: ignore[no-any-return]

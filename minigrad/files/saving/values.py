@@ -1,12 +1,12 @@
 """Values as JSON and arrays: numbers, texts, None, lists, tuples and dictionaries with tensors in them.
 
     1, 2.5, "text", true, null, [ … ]         as in JSON
-    {"float": "nan"}                          inf, -inf and nan, which JSON has not
-    {"tuple": [ … ]}  {"dict": [[k, v], …]}   a tuple; a dictionary, of which keys need not be texts
-    {"tensor": "net.weight"}                  the array of that name, as a Tensor
-    {"array": "0.exp_avg"}  {"scalar": "t"}   the same as NumPy's array, or as one number with a dtype
+    {"float": "nan"}                          inf, -inf and nan, which JSON lacks
+    {"tuple": [ … ]}  {"dict": [[k, v], …]}   a tuple; a dictionary, whose keys need not be strings
+    {"tensor": "net.weight"}                  a Tensor with the array of this name
+    {"array": "0.exp_avg"}  {"scalar": "t"}   a NumPy array, or a NumPy scalar
 
-A name is the way to the array in what was saved.
+An array's name is its path in the saved value.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ...engine.base.errors import SavedFileError, StateError
 from ...engine.tensor.tensor import Tensor
 from .container import parsed, read, short, write_arrays
 
-VERSION = 1  # of what a file says
-DEEPEST = 100  # so many lists in lists
+VERSION = 1  # of the format
+DEEPEST = 100  # levels of nesting
 WHOLE = range(-(1 << 63), 1 << 64)
 
 
 class Encoder:
-    """Values on their way into a file.
+    """Encodes values for a file.
 
-    arrays    what their tensors hold, by names that are made of the way there
+    arrays    the arrays of their tensors, by the tensor's path in the value
     """
 
     def __init__(self) -> None:
@@ -55,19 +55,19 @@ class Encoder:
         return self.special(x, path)
 
     def special(self, x: Any, path: tuple[str, ...]) -> Any:
-        """The same of what JSON has no word for."""
+        """x in JSON, if x is of a type that JSON lacks. Raises StateError for what a file cannot hold."""
         if isinstance(x, Tensor):
             return {"tensor": self.array(x.spec.device.read(x.value), ".".join(path))}
         if isinstance(x, np.ndarray | np.generic) and x.dtype.kind != "O":
             return {"array" if isinstance(x, np.ndarray) else "scalar": self.array(np.asarray(x), ".".join(path))}
         raise StateError(
-            f"{'.'.join(path) or 'this'} is {short(x)}, a {type(x).__name__}, which a saved file does not hold: it "
-            "holds tensors, arrays, numbers of 64 bits, texts and None, in lists, tuples and dictionaries. Save what "
+            f"{'.'.join(path) or 'this'} is {short(x)}, a {type(x).__name__}, which a saved file cannot hold: it "
+            "holds tensors, arrays, 64-bit numbers, strings and None, in lists, tuples and dictionaries. Save what "
             "it is made from, such as its state_dict()"
         )
 
     def array(self, array: np.ndarray, name: str) -> str:
-        """The name under which the file holds an array."""
+        """Store an array; return the name it has in the file."""
         name = name.encode(errors="replace").decode() or "value"
         unique, n = name, 1
         while unique in self.arrays or unique == "__metadata__":
@@ -77,13 +77,13 @@ class Encoder:
 
 
 class Decoder:
-    """Values on their way out of a file. What is not as a Encoder writes it raises SavedFileError."""
+    """Decodes values of a file. Raises SavedFileError for anything that Encoder does not write."""
 
     def __init__(self, arrays: dict[str, np.ndarray]):
         self.arrays = arrays
 
     def value(self, said: Any) -> Any:
-        """What was written as this."""
+        """Decode a value from JSON."""
         if said is None or type(said) in (bool, str, float) or (type(said) is int and said in WHOLE):
             return said
         if isinstance(said, list):
@@ -91,10 +91,10 @@ class Decoder:
         if isinstance(said, dict) and len(said) == 1:
             ((kind, what),) = said.items()
             return self.special(kind, what)
-        raise SavedFileError(f"{short(said)} is no value")
+        raise SavedFileError(f"{short(said)} is not a value")
 
     def special(self, kind: str, what: Any) -> Any:
-        """What JSON has no word for."""
+        """Decode a value of a type that JSON lacks."""
         match kind, what:
             case "float", "inf" | "-inf" | "nan":
                 return float(what)
@@ -108,16 +108,16 @@ class Decoder:
                 return self.array(what)
             case "scalar", str() if self.array(what).shape == ():
                 return self.array(what)[()]
-        raise SavedFileError(f"{short({kind: what})} is no value")
+        raise SavedFileError(f"{short({kind: what})} is not a value")
 
     def table(self, pairs: list[Any]) -> dict[Any, Any]:
-        """A dictionary."""
+        """A dictionary from its pairs of keys and values."""
         try:
             found = {self.value(key): self.value(value) for key, value in pairs}
         except TypeError:
             raise SavedFileError(f"a key among {short(pairs)} is a list, or a tensor") from None
         if len(found) != len(pairs):
-            raise SavedFileError(f"a key is said twice among {short([*found])}")
+            raise SavedFileError(f"a key occurs twice among {short([*found])}")
         return found
 
     def array(self, name: str) -> np.ndarray:

@@ -1,17 +1,17 @@
-"""Models that answer over HTTP: `minigrad serve net.mg`. It needs the extra `serve`: Starlette and uvicorn.
+"""A server for models over HTTP: `minigrad serve net.mg`. It needs the extra `serve`: Starlette and uvicorn.
 
-model         a saved function as arrays in, arrays out, and what it refuses
+model         a saved function on named arrays, with checks of its inputs
 encodings     arrays in bodies: JSON, npy, safetensors
-batcher       requests that wait together run together
-budget        memory that all requests together may hold
+batcher       runs requests that wait at the same time as one batch
+budget        the memory that all requests together may hold
 worker        long JSON, in another process
-connection    one connection: limits on its head and its silence, and its end
-middleware    the names that a server answers to
-metrics       what is counted, for Prometheus
-repository    the versions of each model, as they lie on the disk now
-v1, v2        the words of TensorFlow Serving, and of the Open Inference Protocol
-description   the same as OpenAPI, and a page to try it on
-app           paths, limits, and the server
-page.html     a digit, drawn and read
-write.html    a text, written on: for --page, once its letters are put into it
+connection    one connection: limits on header size and idle time, and a clean end
+middleware    checks of the Host header and of unread bodies
+metrics       counters and histograms for Prometheus
+repository    the versions of each model that are on the disk now
+v1, v2        the protocols of TensorFlow Serving and of the Open Inference Protocol
+description   the server's OpenAPI document, and a page to try it on
+app, command  the application: paths, limits, errors; the server as a process
+page.html     draw a digit and have it read
+write.html    continue a text; for --page, after its alphabet has been filled in
 """

@@ -1,13 +1,13 @@
-"""The server: paths, limits, and what is said when a request cannot be answered. docs/serving.md has a table of paths.
+"""The application: paths, limits, and error answers. docs/serving.md has a table of the paths.
 
-Reading and waiting are of one event loop; each model runs in a thread of its own, and long JSON is parsed and written
-in another process.
+One event loop reads requests and waits; each model runs in its own thread, and another process parses and writes long
+JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,24 +24,13 @@ from starlette.types import Receive, Scope, Send
 
 from . import description, metrics
 from .budget import Share
-from .encodings import (
-    BINARY,
-    JSON,
-    LENGTH,
-    Body,
-    in_json,
-    length_of_json,
-    read_json,
-    sent_type,
-    wanted_type,
-    write_json,
-)
+from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, write_json
 from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
 from .repository import Repository, Version
 
 PAGE = Path(__file__).with_name("page.html")
-PIECE = 1 << 16  # bytes of an answer that are given at once to a client that may be slow
+PIECE = 1 << 16  # bytes of an answer sent at a time, since a client may be slow
 OWN_ONLY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"
 )
@@ -50,11 +39,11 @@ OWN_ONLY = (
 def app(
     repository: Repository, poll: float = 1.0, shown: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
 ) -> Starlette:
-    """The application, of ASGI.
+    """The ASGI application.
 
-    poll     s between two looks at the disk
-    shown    the page at /, a file of HTML
-    hosts    the names that requests may call it by
+    poll     seconds between two checks of the disk
+    shown    the HTML file served at /
+    hosts    host names that requests may use for this server
     """
 
     @asynccontextmanager
@@ -66,13 +55,20 @@ def app(
         watch.cancel()
         repository.close()
 
-    def route(path: str, found: Callable[..., Any]) -> Route:
-        async def answer(request: Request) -> Response:
-            return Response(in_json(found(repository, **request.path_params)), media_type=JSON)
+    server = Starlette(
+        routes=[*page_routes(repository, shown), *call_routes(repository)],
+        lifespan=life,
+        exception_handlers={Refusal: handle_error, HTTPException: handle_error},
+        middleware=[Middleware(UnreadBodies), Middleware(AllowedHosts, hosts)],
+    )
+    server.router.redirect_slashes = False  # a redirect would echo the request's Host header
+    return server
 
-        return Route(path, answer)
 
-    async def page(_: Request) -> Response:
+def page_routes(repository: Repository, shown: Path) -> list[Route]:
+    """The page at /, the metrics, the OpenAPI document, and the page to try it on."""
+
+    async def send_page(_: Request) -> Response:
         return Response(shown.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
 
     async def send_metrics(_: Request) -> Response:
@@ -85,25 +81,26 @@ def app(
         content, kind = description.page_file(request.path_params.get("file", ""))
         return Response(content, media_type=kind, headers={"Content-Security-Policy": description.OWN_FILES})
 
-    routes = [Route("/", page), Route("/metrics", send_metrics), Route("/openapi.json", send_description)]
-    routes += [Route("/docs", send_docs), Route("/docs/{file}", send_docs)]
-    for path, found in description.paths():
+    pages = {"/": send_page, "/metrics": send_metrics, "/openapi.json": send_description}
+    return [Route(*page) for page in (pages | {"/docs": send_docs, "/docs/{file}": send_docs}).items()]
+
+
+def call_routes(repository: Repository) -> list[Route]:
+    """The paths of both protocols: questions about the models by GET, and inference by POST."""
+
+    def route(path: str, found: Any) -> Route:
+        async def answer(request: Request) -> Response:
+            return Response(in_json(found(repository, **request.path_params)), media_type=JSON)
+
         if callable(found):
-            routes.append(route(path, found))
-        else:
-            routes.append(InferenceRoute(path, Inference(repository, found), methods=["POST"]))
-    server = Starlette(
-        routes=routes,
-        lifespan=life,
-        exception_handlers={Refusal: handle_error, HTTPException: handle_error},
-        middleware=[Middleware(UnreadBodies), Middleware(AllowedHosts, hosts)],
-    )
-    server.router.redirect_slashes = False  # a redirect would say again what the request calls this server
-    return server
+            return Route(path, answer)
+        return InferenceRoute(path, Inference(repository, found), methods=["POST"])
+
+    return [route(path, found) for path, found in description.paths()]
 
 
 class InferenceRoute(Route):
-    """Takes every method, and refuses all but POST: GET must not look for a model that is called `net:predict`."""
+    """Matches every method and refuses all but POST, so that GET does not look for a model named `net:predict`."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, more = super().matches(scope)
@@ -112,9 +109,9 @@ class InferenceRoute(Route):
 
 @dataclass(frozen=True)
 class Inference:
-    """Requests to a model.
+    """Answers requests to a model.
 
-    protocol    v1 or v2: what they call `inputs` and `answer`
+    protocol    the module v1 or v2, with its functions `inputs`, `wishes` and `answer`
     """
 
     repository: Repository
@@ -127,12 +124,12 @@ class Inference:
             await response(scope, receive, send)
 
     async def infer(self, request: Request, share: Share) -> Response:
-        """One request, from its first byte to its answer, counted."""
+        """Answer one request, from its first byte on, and count it."""
         begun, name, status = perf_counter(), request.path_params["name"], 500
         limits = self.repository.limits
         try:
             body = await within(limits.seconds, read_body(request, limits.body, share), 408, "the request was read")
-            # A version that is exchanged from here on answers what it was sent.
+            # If this version is replaced from here on, it still answers the requests it has.
             version = self.repository.version(name, request.path_params.get("number"))
             with version.batcher.stay_open():
                 read = self.read(body, request, version)
@@ -155,8 +152,8 @@ class Inference:
             self.repository.metrics.count("minigrad_requests_total", model=known, status=str(status))
             self.repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
 
-    async def read(self, body: Body, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
-        """What a body says of its answer, and the inputs in it."""
+    async def read(self, body: bytearray, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
+        """The request's wishes for its answer, and its inputs."""
         model, sent = version.batcher.model, sent_type(request.headers)
         if sent in BINARY:
             return {}, model.fitting(BINARY[sent][0](body, model))
@@ -168,9 +165,9 @@ class Inference:
     async def write(
         self, request: Request, said: dict[str, Any], version: Version, outputs: Arrays, length: int
     ) -> tuple[bytes, str, dict[str, str]]:
-        """The bytes of an answer, their type and headers. Elements that are wanted as bytes stand behind the JSON.
+        """The bytes of an answer, their type and headers. Elements requested as bytes follow the JSON.
 
-        length    of the JSON of the request, of which an error may say something
+        length    of the request's JSON, which the answer's may repeat in an error
         """
         kind = wanted_type(request.headers.get("accept", ""), sent_type(request.headers))
         if kind in BINARY:
@@ -185,7 +182,7 @@ class Inference:
 
 
 def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Response:
-    """An answer that is given piece by piece, as its client reads it; until then it counts as memory that is held."""
+    """An answer sent in pieces as the client reads it; until the end its bytes count against the memory budget."""
     share.hold(len(body))
     if len(body) <= PIECE:
         return Response(body, 200, headers, kind)
@@ -197,14 +194,14 @@ def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Sh
     return StreamingResponse(pieces(), 200, headers | {"Content-Length": str(len(body))}, kind)
 
 
-async def read_body(request: Request, most: int, share: Share) -> Body:
-    """The body of a request, refused as soon as it is too long, or packed."""
+async def read_body(request: Request, most: int, share: Share) -> bytearray:
+    """Read a request's body. Raises Refusal as soon as it is too long, or if it is compressed."""
     for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
         said = ", ".join(request.headers.getlist(name)).lower()
         if said not in ("", known):
-            raise Refusal(f"{name} {said[:40]} is not read here: send the body as it is, without packing it", status)
+            raise Refusal(f"{name} {said[:40]} is not supported: send the body uncompressed", status)
     body, announced = bytearray(), request.headers.get("content-length", "0")
-    too_long = Refusal(f"a request has at most {most} bytes, and this one has more", 413)
+    too_long = Refusal(f"a request may have at most {most} bytes, and this one has more", 413)
     if announced.isdecimal() and int(announced) > most:
         raise too_long
     try:
@@ -223,7 +220,7 @@ async def within(seconds: float, answer: Awaitable[Any], status: int, what: str)
         async with asyncio.timeout(seconds):
             return await answer
     except TimeoutError:
-        raise Refusal(f"{seconds:g} s went by before {what}", status) from None
+        raise Refusal(f"{seconds:g} s passed before {what}", status) from None
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
@@ -236,7 +233,7 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
 
 def way_out(request: Request, error: HTTPException) -> str:
-    """What is wrong with a path or a method, and what to do."""
+    """An error message for a wrong path or method that says what to do."""
     asked, found, detail = f"{request.method} {request.url.path[:80]}", request.scope.get("endpoint"), error.detail
     if error.headers and "Allow" in error.headers:
         detail = f"it takes {error.headers['Allow']}" + (found.protocol.EXAMPLE if isinstance(found, Inference) else "")

@@ -1,8 +1,8 @@
-"""Requests that wait together run together: a batch is what has arrived while the last one ran, and a little longer.
+"""Batching: requests that arrive while a batch runs, or shortly after it, run together as the next batch.
 
-A model has one thread, for a program plans its memory once. In the event loop requests join a queue; its head waits for
-others until there are enough rows, or until it has waited long enough. A model whose rows are not apart runs them one
-by one.
+A model has one thread, because a program plans its memory once. Requests join a queue in the event loop; the head of
+the queue waits until there are enough rows, or until its time limit. A model whose rows affect each other runs requests
+one by one.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ log = logging.getLogger("minigrad.files.serving")
 
 @dataclass(frozen=True)
 class Limits:
-    """rows       most in a batch; 1 lets each request run alone
-    wait       s that the head of a batch waits for others
-    queue      most requests that wait for one model; others are answered 503
-    body       most bytes of a request
-    memory     most bytes that all requests hold at once, in their bodies, arrays and answers
-    connections    most at once
-    seconds    most that reading a request may take, and most that its answer may
+    """rows       at most in a batch; with 1 each request runs alone
+    wait       seconds that the head of a batch waits for others
+    queue      at most this many requests wait for one model; others get a 503
+    body       at most this many bytes in a request
+    memory     at most this many bytes in all requests together: their bodies, arrays and answers
+    connections    at most at once
+    seconds    time limit for reading a request, and again for answering it
     """
 
     rows: int = 32
@@ -49,7 +49,7 @@ class Limits:
 
 @dataclass(eq=False)
 class PendingRequest:
-    """A request in the queue. Those of one `kind` can run together."""
+    """A request in the queue. Requests of the same `kind` can run together."""
 
     arrays: Arrays
     answer: asyncio.Future[Arrays]
@@ -59,7 +59,7 @@ class PendingRequest:
 
 
 class Batcher:
-    """A model that many call at once. Made and called in an event loop."""
+    """A model that serves concurrent requests. Create and use it in an event loop."""
 
     def __init__(self, model: Model, limits: Limits, metrics: Metrics, name: str):
         self.model, self.limits, self.metrics, self.name = model, limits, metrics, name
@@ -70,7 +70,7 @@ class Batcher:
         self.task = asyncio.create_task(self.work())
 
     def submit(self, arrays: Arrays) -> asyncio.Future[Arrays]:
-        """What will be answered. Raises Refusal where too many wait."""
+        """Queue a request; return the future of its answer. Raises Refusal if too many wait."""
         if len(self.waiting) >= self.limits.queue:
             raise Refusal(f"{len(self.waiting)} requests wait for {self.name} already: try again later", 503)
         rows = len(next(iter(arrays.values()))) if self.model.by_rows else self.limits.rows
@@ -91,7 +91,7 @@ class Batcher:
             self.arrived.set()
 
     def close(self) -> None:
-        """Answer those who wait, and end."""
+        """Answer the waiting requests, then stop."""
         self.closed = True
         self.arrived.set()
 
@@ -105,7 +105,7 @@ class Batcher:
         self.thread.shutdown(wait=False)
 
     async def more(self) -> bool:
-        """Whether a request has come that the head of the queue would wait for."""
+        """Wait for another request that could join the batch; whether one came in time."""
         head = self.waiting[0]
         left = head.since + self.limits.wait - perf_counter()
         if self.closed or left <= 0 or sum(x.rows for x in self.waiting if x.kind == head.kind) >= self.limits.rows:
@@ -116,7 +116,7 @@ class Batcher:
         return False
 
     def batch(self) -> list[PendingRequest]:
-        """The head of the queue, and those behind it that can run with it. Who has given up is left out."""
+        """Take the head of the queue and the requests that can run with it. Cancelled requests are dropped."""
         taken: list[PendingRequest] = []
         others: deque[PendingRequest] = deque()
         rows = 0
@@ -133,7 +133,7 @@ class Batcher:
         return taken
 
     async def answer(self, batch: Sequence[PendingRequest]) -> None:
-        """Run a batch; where it fails, its requests one by one, so that a wrong one fails no other."""
+        """Run a batch. If it fails, run its requests one by one, so that a bad one does not fail the others."""
         if not batch:
             return
         begun = perf_counter()
@@ -156,7 +156,7 @@ class Batcher:
 
 
 def answers(model: Model, requests: Sequence[Arrays]) -> list[Arrays]:
-    """The answers to several requests, out of one run."""
+    """Answer several requests with one run."""
     if len(requests) == 1:
         return [model.run(requests[0])]
     together = model.run({name: np.concatenate([each[name] for each in requests]) for name in requests[0]})
@@ -168,7 +168,7 @@ def answers(model: Model, requests: Sequence[Arrays]) -> list[Arrays]:
 
 
 def refusal(error: Exception, name: str) -> Refusal:
-    """An error of the run, as it is answered: values that the model refuses are the caller's."""
+    """The answer to an error in a run: status 400 if the model refused the values, else 500."""
     if isinstance(error, MinigradError | ValueError | IndexError):
         return Refusal(f"{name} refuses these values: {error}")
     log.error("%s failed", name, exc_info=error)

@@ -31,14 +31,14 @@ def serve(
     page: Path = PAGE,
     names: Iterable[str] = (),
 ) -> None:
-    """Serve until SIGINT or SIGTERM; what was asked before is answered then.
+    """Serve until SIGINT or SIGTERM, then answer the requests already received.
 
-    poll    s between two looks for new versions
-    tell    is called with what is served, and where, when it is
-    page    at /
-    names   of this server, beside the host's and those of the loopback
+    poll    seconds between two checks for new versions
+    tell    called with lines that say what is served and where, once it is
+    page    the HTML file served at /
+    names   more host names of this server, besides the host and the loopback names
 
-    Raises SavedFileError where there is no model, OSError where the port is taken or the page is none.
+    Raises SavedFileError if there is no model, OSError if the port is taken or the page cannot be read.
     """
     page.read_bytes()
     with bind(host, port) as at:
@@ -46,12 +46,12 @@ def serve(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that has the port and refuses connections until it listens. Raises OSError where the port is taken."""
+    """A socket bound to the port, which refuses connections until it listens. Raises OSError if the port is taken."""
     found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        if os.name == "posix":  # where it lets a server follow its predecessor at once; elsewhere it shares the port
+        if os.name == "posix":  # allows a restart at once; elsewhere it would let two servers share the port
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a body waits 40 ms until its head is there
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a body is sent 40 ms after its head
         found.bind((host, port))
     except OSError:
         found.close()
@@ -78,14 +78,14 @@ async def run_server(
     tell(f"All paths, to read and to try: {address}/docs")
     tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself
+        signal.signal(number, lambda *_: None)  # uvicorn stops on these, and raises them again when it has stopped
     await Server(configuration(repository, poll, page, hosts)).serve([at])
 
 
 def configuration(
     repository: Repository, poll: float, page: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
 ) -> uvicorn.Config:
-    """uvicorn's own limits."""
+    """uvicorn's settings for this server."""
     return uvicorn.Config(
         app(repository, poll, page, hosts),
         log_level="warning",
@@ -98,11 +98,11 @@ def configuration(
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, which answers those too who have just connected when it ends."""
+    """uvicorn's server, which on shutdown also answers clients that have just connected."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for at in sockets or ():
-            at.listen(0)  # who comes now is refused; who came before is accepted in the next moment
+            at.listen(0)  # new clients are refused; those in the backlog are accepted next
         await asyncio.sleep(GRACE)
         for server in self.servers:
             server.close()

@@ -1,7 +1,7 @@
-"""One connection: uvicorn's, with limits on its heads and on its silence, and an end at which every answer is read.
+"""One connection: uvicorn's, with limits on header size and idle time, and a close that loses no answer.
 
-A client that still sends when it is refused would get a reset, and with it no answer: such a connection is half-closed
-first, and what still comes is dropped.
+If a client is still sending when it is refused, closing would reset the connection and lose the answer. So our side is
+closed first, and the rest of the request is dropped.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from .encodings import JSON, in_json
 
 LONGEST_HEAD = 1 << 16  # bytes
 MOST_HEADERS = 100
-MOST_PIPELINED = 16  # requests that wait behind another one on a connection
-GRACE = 0.1  # s between the end of the server and that of a silent connection
-TOO_LONG = f"the head of a request has at most {LONGEST_HEAD} bytes and {MOST_HEADERS} headers, and this one has more"
+MOST_PIPELINED = 16  # requests that wait behind another on a connection
+GRACE = 0.1  # seconds from shutdown until an idle connection is closed
+TOO_LONG = f"a request's head may have at most {LONGEST_HEAD} bytes and {MOST_HEADERS} headers, and this one has more"
 
 
 class NotServed(Exception):
-    """Raised in a callback of the parser, to leave it."""
+    """Raised in a callback of the parser to stop parsing."""
 
 
 class Connection(HttpToolsProtocol):
-    """seconds    that a head may take, and that a client may leave what was sent to it unread
+    """seconds    time limit for a head, and for a client to read what was sent to it
     most       connections at once
     """
 
-    late: asyncio.TimerHandle | None = None  # ends the connection, while a head is awaited
-    stuck: asyncio.TimerHandle | None = None  # ends it, while the client does not read
-    closing: asyncio.TimerHandle | None = None  # ends it, while the client does not go
-    begun = False  # a head, and it is not yet complete
+    late: asyncio.TimerHandle | None = None  # closes the connection if a head takes too long
+    stuck: asyncio.TimerHandle | None = None  # closes it if the client does not read
+    closing: asyncio.TimerHandle | None = None  # closes it if the client does not
+    begun = False  # a head has begun and is not complete
     length = headers_seen = 0  # of that head
-    ended = ending = False  # no more is read; the server ends
-    last: Any = None  # the request that the end of the server made the last one
+    ended = ending = False  # nothing more is read; the server is shutting down
+    last: Any = None  # the request that shutdown made the last of this connection
 
     def __init__(self, seconds: float, most: int, **given: Any):
         super().__init__(**given)
@@ -58,7 +58,7 @@ class Connection(HttpToolsProtocol):
 
     def await_head(self) -> None:
         self.late = self.late or self.loop.call_later(
-            self.seconds, self.end, "408 Request Timeout", f"{self.seconds:g} s went by before the head was there"
+            self.seconds, self.end, "408 Request Timeout", f"{self.seconds:g} s passed before the head was complete"
         )
 
     def data_received(self, data: bytes) -> None:
@@ -69,7 +69,7 @@ class Connection(HttpToolsProtocol):
         self.length = self.length + len(data) if self.late is before else 0
         if self.late is not None and self.length > LONGEST_HEAD:
             self.end("431 Request Header Fields Too Large", TOO_LONG)
-        elif self.late is None and self.is_idle():  # an empty line, say: it must not stop every clock
+        elif self.late is None and self.is_idle():  # after an empty line, say, a time limit must still run
             self.await_head()
 
     def on_message_begin(self) -> None:
@@ -89,7 +89,7 @@ class Connection(HttpToolsProtocol):
         self.count(len(name) + len(value) + 4)
 
     def count(self, length: int) -> None:
-        """Of a head, or of what trails a body in chunks."""
+        """Count bytes of a head, or of the trailer of a chunked body."""
         self.length += length
         if self.length > LONGEST_HEAD or self.headers_seen > MOST_HEADERS:
             self.refuse("431 Request Header Fields Too Large", TOO_LONG)
@@ -97,9 +97,9 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         version, upgrades = self.parser.get_http_version(), self.parser.should_upgrade()
         if version not in ("1.0", "1.1"):
-            self.refuse("505 HTTP Version Not Supported", f"HTTP/1.1 is spoken here, and HTTP/{version} came")
+            self.refuse("505 HTTP Version Not Supported", f"this server speaks HTTP/1.1, not HTTP/{version}")
         if upgrades and self.parser.get_method() not in (b"GET", b"HEAD"):  # whose body the parser would not read
-            self.refuse("501 Not Implemented", "HTTP/1.1 is spoken here alone: leave Upgrade out, and CONNECT")
+            self.refuse("501 Not Implemented", "this server speaks HTTP/1.1 only: leave out Upgrade, do not CONNECT")
         before = self.cycle
         super().on_headers_complete()
         self.begun = False
@@ -112,7 +112,7 @@ class Connection(HttpToolsProtocol):
             self.make_last(self.cycle)
 
     def make_last(self, cycle: Any) -> None:
-        """The connection ends behind this answer, unless another request comes before it is given."""
+        """Close the connection after this answer, unless another request arrives before it."""
         self.last, cycle.keep_alive = cycle, False
 
     def refuse(self, status: str, why: str) -> None:
@@ -120,14 +120,14 @@ class Connection(HttpToolsProtocol):
         raise NotServed
 
     def send_400_response(self, msg: str) -> None:
-        """Called for what the parser refuses, and for what was raised in its callbacks."""
+        """Called when the parser refuses the data, and for exceptions in its callbacks."""
         if not self.ended and self.parser.get_http_version() == "2.0":
-            self.end("505 HTTP Version Not Supported", "HTTP/1.1 is spoken here, and HTTP/2 came")
+            self.end("505 HTTP Version Not Supported", "this server speaks HTTP/1.1, not HTTP/2")
         elif not self.ended:
-            self.end("400 Bad Request", "a request in HTTP/1.1 is wanted, and this is none")
+            self.end("400 Bad Request", "this is no valid HTTP/1.1 request")
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Any client could fill the log with it."""
+        """Does nothing: any client could fill the log with this warning."""
 
     # -- the end ------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class Connection(HttpToolsProtocol):
         return not self.begun and not self.is_answering()
 
     def end(self, status: str, why: str) -> None:
-        """Say why nothing more is read here; what was asked before is answered."""
+        """Answer why nothing more is read, and close; earlier requests are still answered."""
         if self.ended or self.transport.is_closing():
             return
         self.ended = True
@@ -146,7 +146,7 @@ class Connection(HttpToolsProtocol):
         if asked and (self.begun or not self.cycle.more_body or self.pipeline or self.cycle.response_started):
             self.cycle.keep_alive = False
             return
-        if asked:  # its body breaks off here: there will be no other answer
+        if asked:  # its body ends here: it gets no other answer
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         body = in_json({"error": why})
@@ -160,7 +160,7 @@ class Connection(HttpToolsProtocol):
         return self.ended or self.begun or (self.cycle is not None and self.cycle.more_body)
 
     def shutdown(self) -> None:
-        """The server ends. What lies in the socket is read first, and answered."""
+        """Called on shutdown. Requests already in the socket are still read and answered."""
         self.ending = True
         if self.is_idle():
             self.loop.call_later(GRACE, self.close_if_idle)
@@ -184,7 +184,7 @@ class Connection(HttpToolsProtocol):
 
 
 class HalfClosing:
-    """A transport whose close() leaves a client that still sends time to read: it ends our side alone."""
+    """A transport whose close() ends our side only, so that a client that is still sending has time to read."""
 
     def __init__(self, transport: Any, connection: Connection):
         self.transport, self.connection, self.closed = transport, connection, False

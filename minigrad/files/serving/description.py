@@ -1,6 +1,6 @@
-"""What the server answers, as OpenAPI 3.0, and the page on which it can be tried: /openapi.json and /docs.
+"""The server's API as OpenAPI 3.0, /openapi.json, and a page to try it on, /docs.
 
-Made from the tables of paths in v1.py and v2.py: a path is described as soon as it is served.
+Both come from the tables of paths in v1.py and v2.py, so every path that is served is described.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Schema = dict[str, Any]
 
 
 def table(**properties: Schema) -> Schema:
-    """An object that has all of these."""
+    """The schema of an object in which all these properties are required."""
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
@@ -77,14 +77,14 @@ ANSWERED: dict[str, Schema] = {
     "v2": table(model_name=TEXT, model_version=TEXT, outputs=array(TENSOR)),
 }
 REFUSED = {
-    400: "The body is none, or holds inputs of another name, dtype or shape, or values that the model refuses.",
+    400: "The body is invalid, or has inputs of the wrong name, dtype or shape, or values that the model refuses.",
     404: "There is no such model or version.",
-    406: "Several outputs do not go into one npy.",
+    406: "One npy cannot hold several outputs.",
     408: "The request was too slow.",
     413: "The request is too long.",
-    415: "The body is packed.",
+    415: "The body is compressed.",
     500: "The model failed.",
-    503: "Too many wait, or hold too much memory: try again later.",
+    503: "Too many requests wait, or hold too much memory: try again later.",
     504: "There was no answer in time.",
 }
 PATH_PARAMETERS = {"name": "^[^/:]+$", "number": "^[0-9]+$"}
@@ -93,7 +93,7 @@ PATH_PARAMETERS = {"name": "^[^/:]+$", "number": "^[0-9]+$"}
 
 
 def paths() -> Iterator[tuple[str, Any]]:
-    """Each path with what answers it: a function of the repository, or a protocol, which asks a model."""
+    """Each path and what answers it: a function of the repository, or a protocol for requests to a model."""
     yield from v2.SERVER.items()
     for version, protocol in PROTOCOLS.items():
         for of in ("", "/versions/{number}"):
@@ -111,7 +111,7 @@ def openapi(repository: Repository) -> Schema:
         "info": {
             "title": "minigrad serve",
             "version": __version__,
-            "description": "Saved models, in the words of TensorFlow Serving (v1) and of the Open Inference Protocol "
+            "description": "Saved models, by the protocols of TensorFlow Serving (v1) and Open Inference Protocol "
             f"(v2). Models here: {', '.join(v2.names(repository)['models'])}.",
         },
         "paths": {path: operation(repository, path, found) for path, found in paths()} | {"/metrics": {"get": metrics}},
@@ -120,7 +120,7 @@ def openapi(repository: Repository) -> Schema:
 
 
 def operation(repository: Repository, path: str, found: Any) -> Schema:
-    """What OpenAPI says of one path."""
+    """The OpenAPI entry of one path."""
     version = path.split("/")[1]
     parameters = path_parameters(repository, path)
     said: Schema = {
@@ -131,13 +131,13 @@ def operation(repository: Repository, path: str, found: Any) -> Schema:
     if found in PROTOCOLS.values():
         return {"post": said | inference(repository, version, parameters)}
     refused = error("There is no such model or version.") if parameters else error("No model is loaded.")
-    answer = {"description": "As it is now.", "content": {JSON: {"schema": ANSWERS[found]}}}
+    answer = {"description": "The current state.", "content": {JSON: {"schema": ANSWERS[found]}}}
     summary = (found.__doc__ or "").partition("\n")[0]
     return {"get": said | {"summary": summary, "responses": {"200": answer, "404" if parameters else "503": refused}}}
 
 
 def path_parameters(repository: Repository, path: str) -> list[Schema]:
-    """The name and the number that a path holds, those of the first model as examples."""
+    """The parameters in a path, name and number, with those of the first model as examples."""
     first = repository.version(min(repository.table).name).key if repository.table else None
     return [
         {"name": name, "in": "path", "required": True, "schema": TEXT | {"pattern": pattern}}
@@ -148,17 +148,17 @@ def path_parameters(repository: Repository, path: str) -> list[Schema]:
 
 
 def inference(repository: Repository, version: str, parameters: list[Schema]) -> Schema:
-    """A request to a model."""
+    """The OpenAPI entry of requests to a model."""
     binary = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in BINARY}
     models = {name: repository.version(name).batcher.model for name in v2.names(repository)["models"]}
     examples = {name: {"value": example(version, model)} for name, model in models.items() if is_small(model)}
     length = {"name": LENGTH, "in": "header", "schema": {"type": "integer", "minimum": 0}}
-    length["description"] = "How long the JSON is, where elements of tensors stand behind it."
+    length["description"] = "The length of the JSON, if elements of tensors follow it."
     refused = {str(status): error(why) for status, why in REFUSED.items()}
     body = {"required": True, "content": {JSON: {"schema": ASKED[version], "examples": examples}, **binary}}
-    answer = {"description": "What came out.", "content": {JSON: {"schema": ANSWERED[version]}, **binary}}
+    answer = {"description": "The outputs.", "content": {JSON: {"schema": ANSWERED[version]}, **binary}}
     return {
-        "summary": "Ask a model.",
+        "summary": "Run a model.",
         "parameters": parameters + ([length] if version == "v2" else []),
         "requestBody": body,
         "responses": {"200": answer, **refused},
@@ -170,12 +170,12 @@ def error(why: str) -> Schema:
 
 
 def is_small(model: Model) -> bool:
-    """Whether one row of its inputs is written without keeping other requests waiting, and is worth reading."""
+    """Whether one row of its inputs is short enough to read, and to write without delaying other requests."""
     return sum(prod(2 if n is None else n for n in spec.shape) for spec in model.inputs.values()) <= LONGEST_EXAMPLE
 
 
 def example(version: str, model: Model) -> Schema:
-    """A request that a model answers: one row of noise."""
+    """An example request: one row of noise."""
     rows = noise(model, 1)
     if version == "v2":
         tensors = [v2.tensor_metadata(name, spec) for name, spec in model.inputs.items()]
@@ -206,7 +206,7 @@ START = b'SwaggerUIBundle({ url: "/openapi.json", dom_id: "#page", validatorUrl:
 
 
 def page_file(name: str) -> tuple[bytes, str]:
-    """A file of the page, and its type. Raises Refusal where there is none, or the package of Swagger UI is missing."""
+    """A file of the page, and its type. Raises Refusal if there is none, or if Swagger UI is not installed."""
     try:
         from swagger_ui_bundle import swagger_ui_path
     except ModuleNotFoundError:

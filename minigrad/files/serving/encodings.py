@@ -1,4 +1,4 @@
-"""Arrays in the bodies of requests and answers: JSON, NumPy's npy, and safetensors. Nothing of a body is believed."""
+"""Arrays in the bodies of requests and answers: JSON, NumPy's npy, and safetensors. Bodies are not trusted."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from ...engine.base.errors import MinigradError
 from ..saving.container import decoded, encoded, once, short
 from .model import Arrays, Constant, Model, Refusal
 
-LENGTH = "Inference-Header-Content-Length"  # of the JSON, where elements stand behind it
+LENGTH = "Inference-Header-Content-Length"  # of the JSON, if binary elements follow it
 Body = bytes | bytearray
-LONGEST_HEADER = 1 << 16  # of a file of safetensors, which is parsed in the event loop
+LONGEST_HEADER = 1 << 16  # of safetensors, which the event loop parses
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
 
 def parse_table(body: Body) -> dict[str, Any]:
-    """A table in JSON, no name said twice; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
+    """A JSON object without repeated keys; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
     try:
         found = json.loads(body, object_pairs_hook=once, parse_constant=Constant)
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"a table in JSON is wanted, and this is none: {short(error)}") from None
+        raise Refusal(f"expected a JSON object: {short(error)}") from None
     if not isinstance(found, dict):
-        raise Refusal(f"a table in JSON is wanted, {{…}}, and {short(found)} came")
+        raise Refusal(f"expected a JSON object, {{…}}, got {short(found)}")
     return found
 
 
 def sent_type(headers: Mapping[str, str]) -> str:
-    """The type of a body: one of NumPy's or safetensors'; else it is taken for JSON."""
+    """The type of a body: npy, safetensors, or else JSON."""
     sent = headers.get("content-type", JSON).partition(";")[0].strip().lower()
     return sent if sent in BINARY else JSON
 
 
 def length_of_json(body: Body, headers: Mapping[str, str]) -> int:
-    """How much of a body is to be parsed as JSON."""
+    """How many bytes of a body are JSON."""
     length = headers.get(LENGTH, "")
     if sent_type(headers) != JSON:
         return 0
@@ -54,21 +54,21 @@ def read_json(
     length: str | None,
     model: Model,
 ) -> tuple[dict[str, Any], Arrays]:
-    """What the JSON of a body says of its answer, and the inputs in it."""
+    """The request's wishes for its answer, and its inputs."""
     said = with_elements(body, length)
     arrays = model.fitting(inputs(said, model))  # first, for wishes() counts rows that are known to be a list
     return wishes(said), arrays
 
 
 def with_elements(body: Body, length: str | None) -> dict[str, Any]:
-    """A table in JSON; the `data` of inputs whose elements stand behind it, as v2 has it, are those bytes.
+    """A JSON object; for inputs of v2 whose elements follow the JSON, `data` becomes those bytes.
 
-    length    of the JSON, where a header says it
+    length    of the JSON, if a header says it
     """
     if length is None:
         return parse_table(body)
     if not length.isdecimal() or len(length) > 18 or int(length) > len(body):
-        raise Refusal(f"{LENGTH} is that of the JSON in {len(body)} bytes, and is {short(length)}")
+        raise Refusal(f"{LENGTH} must be the length of the JSON in a body of {len(body)} bytes, got {short(length)}")
     said, end = parse_table(body[: int(length)]), int(length)
     tensors = said.get("inputs")
     for each in tensors if isinstance(tensors, list) else ():
@@ -76,16 +76,16 @@ def with_elements(body: Body, length: str | None) -> dict[str, Any]:
         if size >= 0 and "data" not in each:
             each["data"], end = bytes(body[end : end + size]), end + size
     if end != len(body):
-        raise Refusal(f"the JSON and what it says of binary_data_size take {end} bytes, and {len(body)} came")
+        raise Refusal(f"the JSON and its binary_data_size add up to {end} bytes, but the body has {len(body)}")
     return said
 
 
 def parameter(said: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    """One of the parameters of a request, or of a tensor in one."""
+    """A parameter of a request, or of a tensor in it. Raises Refusal if it has the wrong type."""
     parameters = said.get("parameters", {})
     value = parameters.get(name, default) if isinstance(parameters, dict) else None
     if type(value) is not kind:
-        raise Refusal(f"the parameter {name} is wanted as {kind.__name__}, and this came: {short(parameters)}")
+        raise Refusal(f"the parameter {name} must be of type {kind.__name__}, got {short(parameters)}")
     return value
 
 
@@ -94,12 +94,12 @@ def in_json(x: Any) -> bytes:
 
 
 def write_json(answer: Callable[..., Any], *arguments: Any) -> tuple[bytes, bytes]:
-    """The answer of a protocol as JSON, and the elements behind it."""
+    """The answer of a protocol as JSON, and the bytes that follow it."""
     return in_json_and_bytes(answer(*arguments))
 
 
 def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
-    """JSON, in which bytes stand as their number; and those bytes, one after another."""
+    """x as JSON, with each bytes object replaced by its length, and all those bytes, joined."""
     pieces: list[bytes] = []
 
     def number(piece: bytes) -> int:
@@ -107,34 +107,34 @@ def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
         return len(piece)
 
     text = json.dumps(x, separators=(",", ":"), ensure_ascii=False, default=number)
-    return text.encode(errors="backslashreplace"), b"".join(pieces)  # half a pair of UTF-16, as JSON writes it
+    return text.encode(errors="backslashreplace"), b"".join(pieces)  # for lone surrogates, which JSON can contain
 
 
 def from_npy(body: Body, model: Model) -> Arrays:
-    """The only input of a model, out of an npy file."""
+    """The input of a model with one input, from an npy file."""
     if len(model.inputs) != 1:
-        raise Refusal(f"npy holds one array, and the inputs {[*model.inputs]} are wanted: send {SAFETENSORS}, or JSON")
+        raise Refusal(f"npy holds one array, but the inputs are {[*model.inputs]}: send {SAFETENSORS}, or JSON")
     file = BytesIO(body)
     try:
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
         shape, by_columns, dtype = read(file)
-    except Exception as error:  # NumPy evaluates a literal and tokenizes it, which can fail in every way
-        raise Refusal(f"a file of npy is wanted, version 1 or 2, and this is none: {short(error)}") from None
+    except Exception as error:  # NumPy evaluates a literal, which can fail in any way
+        raise Refusal(f"expected an npy file, version 1 or 2: {short(error)}") from None
     data = body[file.tell() :]
     bits = np.frombuffer(data, np.uint8)
     is_bool_or_number = dtype.kind in "iuf" or (dtype.kind == "b" and not (bits > 1).any())
     if is_bool_or_number and min(shape, default=0) >= 0 and prod(shape) * dtype.itemsize == len(data):
-        with suppress(ValueError, OverflowError):  # more axes, or longer ones, than NumPy has
+        with suppress(ValueError, OverflowError):  # more or longer axes than NumPy supports
             array = bits.view(dtype).reshape(shape, order="F" if by_columns else "C")
             return {next(iter(model.inputs)): array.astype(dtype.newbyteorder("="), copy=False)}
     raise Refusal(
-        f"npy says {dtype} of shape {short([*shape])}, and {len(data)} bytes follow: that is no array of numbers"
+        f"npy says {dtype} of shape {short([*shape])}, but {len(data)} bytes follow: this is no array of numbers"
     )
 
 
 def to_npy(arrays: Arrays) -> bytes:
     if len(arrays) != 1:
-        raise Refusal(f"npy holds one array, and there are {[*arrays]}: say Accept: {SAFETENSORS}, or {JSON}", 406)
+        raise Refusal(f"npy holds one array, but the outputs are {[*arrays]}: accept {SAFETENSORS}, or {JSON}", 406)
     file = BytesIO()
     (array,) = arrays.values()
     npy.write_array(file, array, allow_pickle=False)
@@ -143,11 +143,11 @@ def to_npy(arrays: Arrays) -> bytes:
 
 def from_safetensors(body: Body, model: Model) -> Arrays:
     if LONGEST_HEADER < int.from_bytes(body[:8], "little") <= len(body):
-        raise Refusal(f"a file of safetensors is wanted, with a header of at most {LONGEST_HEADER} bytes")
+        raise Refusal(f"a safetensors file may have a header of at most {LONGEST_HEADER} bytes")
     try:
         return decoded(BytesIO(body), len(body))[0]
     except MinigradError as error:
-        raise Refusal(f"a file of safetensors is wanted, and this is none: {error}") from None
+        raise Refusal(f"expected a safetensors file: {error}") from None
 
 
 def to_safetensors(arrays: Arrays) -> bytes:
@@ -162,6 +162,6 @@ BINARY: dict[str, tuple[Callable[[Body, Model], Arrays], Callable[[Arrays], byte
 
 
 def wanted_type(accept: str, sent: str) -> str:
-    """The type of the answer: the first that is asked for and known, else that of the request."""
+    """The type of the answer: the first known type that the client accepts, else the request's type."""
     asked: Iterable[str] = (each.partition(";")[0].strip().lower() for each in accept.split(","))
     return next((each for each in asked if each in (JSON, *BINARY)), sent)

@@ -1,4 +1,4 @@
-"""What every request passes before it is answered: whose name it calls us by, and whether its body was read."""
+"""Checks around every request: whether its Host header is allowed, and whether its body was read."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/@\[\]]+))(?::[0-9]*)?")
 
 
 def error_response(refusal: Refusal) -> Response:
-    """What every protocol here says of an error: {"error": why}."""
+    """An error as every protocol here answers it: {"error": why}."""
     return Response(in_json({"error": str(refusal)}), refusal.status, HEADERS.get(refusal.status), JSON)
 
 
 def host_names(host: str, more: Iterable[str] = ()) -> frozenset[str]:
-    """The names of a server that listens on a host. An address of its own has no name: "0.0.0.0" stands for all."""
+    """The names of a server that listens on a host; "0.0.0.0" allows every address."""
     return frozenset(name.lower().strip("[]") for name in (*LOOPBACK, host, *more))
 
 
 class AllowedHosts:
-    """Refuses a request that calls the server by a name that is not its own.
+    """Refuses a request whose Host header is not a name of this server.
 
-    A page in a browser may have a name that is made to mean this machine (DNS rebinding); a number can mean nothing
-    else, so every address is good where the server listens on all.
+    A hostile page can make its own name point to this machine (DNS rebinding). An address cannot be faked like that, so
+    any address is allowed if the server listens on all of them.
     """
 
     def __init__(self, app: ASGIApp, names: frozenset[str]):
@@ -46,7 +46,7 @@ class AllowedHosts:
             said = Headers(scope=scope).getlist("host")
             found = HOST.fullmatch(said[0]) if len(said) == 1 else None
             if found is None or not self.allows((found[1] or found[2]).lower().removesuffix(".")):
-                why = f"the header Host names {short(', '.join(said))}, and this server is {sorted(self.names)}: "
+                why = f"the Host header is {short(', '.join(said))}, but this server is {sorted(self.names)}: "
                 why += "if it has another name, start it with --allow-host NAME"
                 return await error_response(Refusal(why))(scope, receive, send)
         return await self.app(scope, receive, send)
@@ -60,7 +60,7 @@ class AllowedHosts:
 
 
 class UnreadBodies:
-    """Says `Connection: close` in an answer that is given before the body was read."""
+    """Adds `Connection: close` to an answer that is sent before the body was read."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

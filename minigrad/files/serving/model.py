@@ -1,4 +1,4 @@
-"""A model as it is served: named arrays in, named arrays out, and a refusal that says why."""
+"""A model as it is served: named arrays in, named arrays out; a Refusal explains what is wrong with a request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..saving.functions import Returned, SavedFunction, SavedGraph, names_in, sa
 
 Arrays = dict[str, np.ndarray]
 MOST_ROWS = 1024  # of one run
-TRIED = 8  # rows, to see whether they are answered apart
+TRIED = 8  # rows, to test whether each is answered independently of the others
 
 
 class Refusal(Exception):
@@ -38,16 +38,16 @@ class Refusal(Exception):
 
 
 class Constant(float):
-    """NaN, Infinity or -Infinity as JSON says them; 1e400 is a float that is infinite, and is not meant so."""
+    """NaN, Infinity or -Infinity written in JSON, as opposed to a number such as 1e400 that overflows to infinity."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is called, and with what.
+    """A function of named arrays, and the specs of its inputs and outputs.
 
-    inputs, outputs    name → shape, in which None is any length, and dtype
+    inputs, outputs    name → dtype and shape, where None means any length
     run                arrays by name → arrays by name
-    by_rows            the first axis counts rows, and each is answered as if it were alone
+    by_rows            the first axis counts rows, and each row's answer does not depend on the others
     """
 
     inputs: Mapping[str, TensorSpec]
@@ -56,47 +56,47 @@ class Model:
     by_rows: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "run": None}  # another process parses for it, and does not run it
+        return {**vars(self), "run": None}  # for the process that parses JSON, which does not run the model
 
     def fitting(self, given: Mapping[str, Any]) -> Arrays:
-        """The inputs as arrays; of lists, made from them. Raises Refusal, which names the input."""
+        """The inputs as arrays, converted from lists if needed. Raises Refusal that names a wrong input."""
         if given.keys() != self.inputs.keys():
-            raise Refusal(f"the inputs {[*self.inputs]} are wanted, and {[*given]} came")
+            raise Refusal(f"expected the inputs {[*self.inputs]}, got {[*given]}")
         arrays = {name: fitted(name, given[name], spec) for name, spec in self.inputs.items()}
         rows = {name: len(array) for name, array in arrays.items() if array.ndim}
         if 0 in rows.values() or (self.by_rows and len({*rows.values()}) > 1):
-            raise Refusal(f"as many rows are wanted in each input, one at least, and these came: {rows}")
+            raise Refusal(f"each input must have the same number of rows, at least one; got {rows}")
         return arrays
 
 
 def fitted(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
-    """x as an array of the spec: an array of just that dtype, or what JSON has, which is held against it."""
+    """x as an array of the spec. Arrays must have its dtype; lists from JSON are converted if they fit."""
     array = x if isinstance(x, np.ndarray) else converted(name, x, spec.dtype)
-    wanted = f"{name} is wanted as {spec.dtype} of shape {[*spec.shape]} (None: any length)"
+    wanted = f"{name} must be {spec.dtype} of shape {[*spec.shape]} (None: any length)"
     if array.dtype != spec.dtype:
-        raise Refusal(f"{wanted}, and came as {array.dtype}")
+        raise Refusal(f"{wanted}, got {array.dtype}")
     if len(array.shape) != len(spec.shape) or any(n not in (None, m) for n, m in zip(spec.shape, array.shape)):
-        raise Refusal(f"{wanted}, and came with shape {[*array.shape]}")
+        raise Refusal(f"{wanted}, got shape {[*array.shape]}")
     return array
 
 
 def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """Numbers in lists as an array, where that loses nothing but digits."""
-    array = np.array(x, object)  # not of a dtype: true would become 1, and integers beyond 2⁶³ lose digits
-    flat = array.ravel()  # there may be more axes than NumPy does everything for
+    """Convert nested lists to an array. Raises Refusal if more than precision would be lost."""
+    array = np.array(x, object)  # objects, since true must not become 1, nor integers beyond 2⁶³ lose digits
+    flat = array.ravel()  # flat, because some of NumPy's functions fail for many axes
     others = {*map(type, flat)} - WANTED[kind(dtype)]
     if others:
         came = " and ".join(sorted({KINDS.get(other, "other values") for other in others}))
-        raise Refusal(f"{name} is wanted as {dtype}, and came as {came}")
+        raise Refusal(f"{name} must be {dtype}, got {came}")
     try:
         with np.errstate(over="ignore"):
             found = flat.astype(dtype)
         lost = [n for n in flat[np.isinf(found)] if not isinstance(n, Constant)] if kind(dtype) == "f" else []
-    except (OverflowError, TypeError):  # the latter of bfloat16
+    except (OverflowError, TypeError):  # bfloat16 raises TypeError
         limits = finfo(dtype) if kind(dtype) == "f" else np.iinfo(dtype)
         lost = [n for n in flat if type(n) is int and not int(limits.min) <= n <= int(limits.max)]
     if lost:
-        raise Refusal(f"{name} is wanted as {dtype}, and {too_large(lost[0])} does not fit in there")
+        raise Refusal(f"{name} must be {dtype}, into which {too_large(lost[0])} does not fit")
     return found.reshape(array.shape)
 
 
@@ -106,7 +106,7 @@ def too_large(n: Any) -> str:
 
 WANTED: dict[str, set[type]] = {"f": {int, float, Constant}, "i": {int}, "u": {int}, "b": {bool}}
 KINDS: dict[type, str] = {
-    float: "numbers with a point", Constant: "NaN or Infinity", int: "integers", bool: "true or false", str: "texts",
+    float: "numbers with a point", Constant: "NaN or Infinity", int: "integers", bool: "true or false", str: "strings",
     list: "lists of different lengths",
 }  # fmt: skip
 
@@ -115,22 +115,22 @@ KINDS: dict[type, str] = {
 
 
 def opened(path: Path) -> Model:
-    """The model in a file. Raises MinigradError where there is none."""
+    """Load the model in a file. Raises MinigradError if there is none."""
     if path.suffix == ".onnx":
         net = onnx.load(path)
         traced = function_of(net, tuple(TensorSpec(shape, dtype) for dtype, shape in net.inputs.values()))
-        assert traced is not None  # a Module is no value
+        assert traced is not None  # function_of returns None for values only
         return of_function(traced, [*net.inputs], net.outputs)
     found = load(path)
     if not isinstance(found, SavedFunction):
-        raise SavedFileError(f"{path} holds values and no graph: save it as mg.save(path, model, inputs)")
+        raise SavedFileError(f"{path} holds values but no graph: save it with mg.save(path, model, inputs)")
     return of_function(found)
 
 
 def of_function(
     function: SavedFunction, arguments: Sequence[str] | None = None, results: Sequence[str] | None = None
 ) -> Model:
-    """A saved function, of which the last graph is served, under its own names or others."""
+    """A model that runs a saved function's last graph, under the function's names or the given ones."""
     part = function.parts[-1]
     places = zip(results or names_in(part.result), leaves(part.result))
     returned = {name: returned_spec(x, part) for name, x in places if isinstance(x, Returned)}
@@ -151,15 +151,15 @@ def of_function(
 
 def returned_spec(x: Returned, part: SavedGraph) -> Spec:
     if x.kind == "view":
-        assert x.look is not None  # a view of a part says which
+        assert x.look is not None  # every view has one
         return x.look.infer(returned_spec(x.of, part))
     node = (part.graph.outputs if x.kind == "output" else part.graph.inputs)[x.number]
-    assert node is not None  # held by the reader of the file
+    assert node is not None  # the decoder has checked this
     return node.spec
 
 
 def in_slices(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
-    """A run of many rows as several, so that what a run allocates has a limit."""
+    """Split a run of many rows into several, which limits what one run allocates."""
     rows = len(next(iter(arrays.values())))
     starts = range(0, rows, MOST_ROWS)
     found = [padded(run, {name: x[i : i + MOST_ROWS] for name, x in arrays.items()}) for i in starts]
@@ -167,7 +167,7 @@ def in_slices(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
 
 
 def padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
-    """A run on a power of two of rows, so that programs for few lengths are compiled; the last row is repeated."""
+    """Pad a run to a power of two of rows by repeating the last, so that only few lengths need to be compiled."""
     rows = len(next(iter(arrays.values())))
     more = (1 << (rows - 1).bit_length()) - rows
     if more:
@@ -176,7 +176,7 @@ def padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
 
 
 def rows_are_apart(model: Model) -> bool:
-    """Whether rows of noise are answered together as alone: not so by a norm of the batch, or random numbers."""
+    """Whether rows of noise get the same answers together as alone. Batch norm or random numbers prevent that."""
     rows = noise(model, TRIED)
     try:
         together = model.run(rows)
@@ -187,7 +187,7 @@ def rows_are_apart(model: Model) -> bool:
 
 
 def noise(model: Model, rows: int) -> Arrays:
-    """Inputs of the right shapes and dtypes: normal numbers; of integers 0 and 1. Unknown lengths are 2."""
+    """Random inputs of the right specs: normal numbers, or integers 0 and 1. Unknown lengths become 2."""
     rng = np.random.default_rng(0)
     found = {}
     for name, spec in model.inputs.items():
@@ -199,7 +199,7 @@ def noise(model: Model, rows: int) -> Arrays:
 
 
 def close(x: np.ndarray, y: np.ndarray) -> bool:
-    """Equal up to rounding: products of one row and of several add up in different orders."""
+    """Whether x and y are equal up to rounding: a batch may add up products in another order than a row."""
     if x.shape != y.shape or kind(x.dtype) != "f":
         return np.array_equal(x, y)
     error = float(finfo(x.dtype).eps) ** 0.5
@@ -207,7 +207,7 @@ def close(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def warmed(model: Model, most_rows: int) -> Model:
-    """The model, once it has run on every number of rows that a batch has: what is compiled is compiled before."""
+    """Run the model on every number of rows a batch can have, so that all is compiled; return the model."""
     if model.by_rows and all(n is not None for spec in model.inputs.values() for n in spec.shape[1:]):
         for power in range((most_rows - 1).bit_length() + 1):
             model.run(noise(model, 1 << power))

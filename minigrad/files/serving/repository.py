@@ -1,12 +1,12 @@
-"""The models that are served: those that lie on the disk, looked at again and again.
+"""The models that are served: those on the disk, which is checked again and again.
 
     net.mg                 net, version 1
-    net/1/…  net/2/…       net, versions 1 and 2, a file in each folder; the highest answers who names none
+    net/1/…  net/2/…       net, versions 1 and 2, a file in each folder; the highest is the default
     folder/net.mg  folder/other/1/…     several models
 
-A version that is new, or whose file was replaced, is loaded and warmed beside the one that answers; then the table of
-all versions is exchanged for a new one. What cannot be loaded is told in the status, and the old one goes on. Of two
-files for one version, such as net/2 and net/02, the first answers, and the other is told there too.
+A new version, or one whose file was replaced, is loaded and warmed up while the old one answers; then the table of all
+versions is replaced. If a file cannot be loaded, the status says why, and the old version goes on. If two files claim
+the same version, such as net/2 and net/02, the first is served, and the status mentions the other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .worker import Worker
 log = logging.getLogger("minigrad.files.serving")
 NUMBER = re.compile("[0-9]+")
 SUFFIXES = (".mg", ".safetensors", ".onnx")
-Stamp = tuple[Path, int, int, int]  # a file, when it was changed, its bytes, its inode: another file has another
+Stamp = tuple[Path, int, int, int]  # a file's path, change time, size and inode, which identify its content
 
 
 class Key(NamedTuple):
@@ -48,9 +48,9 @@ class Version:
 class Repository:
     """The table of versions, and what could not be loaded. Used from one event loop.
 
-    table     never edited, only exchanged
-    failed    the file and why
-    second    a file whose version another one is already, and why it is not served
+    table     never edited, only replaced
+    failed    version → its file, and why it could not be loaded
+    second    file → its version, which another file has already, and why it is not served
     """
 
     def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = opened):
@@ -61,7 +61,7 @@ class Repository:
         self.second: dict[Path, tuple[Key, str]] = {}
 
     def files(self) -> Iterator[tuple[Key, Path]]:
-        """What lies there now."""
+        """The versions and files that are on the disk now."""
         if self.root.is_file():
             yield Key(name_of(self.root.stem), 1), self.root
         elif any(NUMBER.fullmatch(path.name) for path in self.root.iterdir()):
@@ -74,7 +74,7 @@ class Repository:
                     yield Key(name_of(path.stem), 1), path
 
     def versions_now(self, folder: Path) -> Iterator[tuple[Key, Path]]:
-        """The versions of a model; where its folder cannot be read just now, those that answer."""
+        """The versions in a model's folder; if it cannot be read just now, those that are loaded."""
         try:
             yield from [*versions(folder)]
         except OSError as error:
@@ -87,7 +87,7 @@ class Repository:
         """Bring the table up to date with the disk."""
         try:
             there = await asyncio.to_thread(self.stamps)
-        except OSError as error:  # a folder that is being exchanged: looked at again
+        except OSError as error:  # perhaps the folder is being replaced: the next check will see it
             log.warning("%s cannot be read: %s", self.root, error)
             return
         found = {key: version for key, version in self.table.items() if key in there}
@@ -96,7 +96,7 @@ class Repository:
             if key not in failed and (key not in found or found[key].stamp != new):
                 try:
                     found[key] = await self.load(key, new)
-                except Exception as error:  # a file of a stranger, which was run, too
+                except Exception as error:  # the file is not trusted, and loading ran its graph
                     log.error("version %d of %s was not loaded: %s", key.number, key.name, error)
                     failed[key] = new, str(error)
                 self.metrics.count(
@@ -108,7 +108,7 @@ class Repository:
                 version.batcher.close()
 
     def stamps(self) -> dict[Key, Stamp]:
-        """The file of each version; who comes second is written down."""
+        """The file of each version; further files of the same version go to `second`."""
         there: dict[Key, Stamp] = {}
         second: dict[Path, tuple[Key, str]] = {}
         for key, path in self.files():
@@ -121,7 +121,7 @@ class Repository:
         return there
 
     def reasons(self, name: str) -> dict[Key, str]:
-        """What is wrong with the versions of a model; "" where nothing is."""
+        """Version → what is wrong with it, or "", for the versions of a model."""
         found: dict[Key, list[str]] = {key: [] for key in self.table}
         found |= {key: [why] for key, (_, why) in self.failed.items()}
         for key, why in self.second.values():
@@ -133,14 +133,14 @@ class Repository:
         return Version(key, new, Batcher(model, self.limits, self.metrics, key.name))
 
     def version(self, name: str, number: str | None = None) -> Version:
-        """The version of that number, or the highest. Raises Refusal where there is none."""
+        """The version with this number, or the highest. Raises Refusal if there is none."""
         there = {str(key.number): version for key, version in sorted(self.table.items()) if key.name == name}
         if not there:
             names = sorted({key.name for key in self.table})
             raise Refusal(f"there is no model {short(name)} here; there are {names}", 404)
         wanted = [*there][-1] if number is None else number
         if wanted not in there:
-            raise Refusal(f"{name} has the versions {', '.join(there)}, and no {short(wanted)}", 404)
+            raise Refusal(f"{name} has the versions {', '.join(there)}, but no {short(wanted)}", 404)
         return there[wanted]
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class Repository:
 
 
 def versions(folder: Path) -> Iterator[tuple[Key, Path]]:
-    """The file in each folder of a model that is called by a number; where there are none or several, the folder."""
+    """The file in each numbered folder of a model; the folder itself if it has no such file, or several."""
     for path in sorted(folder.iterdir(), key=lambda path: (len(path.name), path.name)):  # 2 before 02
         if NUMBER.fullmatch(path.name) and path.is_dir():
             inside = [file for file in path.iterdir() if file.suffix in SUFFIXES]
@@ -157,12 +157,12 @@ def versions(folder: Path) -> Iterator[tuple[Key, Path]]:
 
 
 def name_of(stem: str) -> str:
-    """A file's name as a model's: bytes that are no UTF-8 are spelled out, so that a URL can say them."""
+    """The model name of a file: bytes that are not UTF-8 are escaped, so that a URL can contain it."""
     return stem.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def stamp(path: Path) -> Stamp:
-    """What changes when a file is replaced; of a link to nothing it is the link alone, and reading it will say so."""
+    """A value that changes when the file is replaced; for a dangling link the path, which fails to load later."""
     try:
         found = path.stat()
     except OSError:
@@ -171,7 +171,7 @@ def stamp(path: Path) -> Stamp:
 
 
 def only_a_file(path: Path) -> Path:
-    """The path. Raises SavedFileError where it is a pipe or a device: one would wait for ever at its beginning."""
+    """The path. Raises SavedFileError if it is no file: reading a pipe or a device could block for ever."""
     if path.exists() and not path.is_file():
-        raise SavedFileError(f"{path} is no file: one .mg or .onnx file is wanted for each version")
+        raise SavedFileError(f"{path} is no file: each version needs exactly one .mg or .onnx file")
     return path

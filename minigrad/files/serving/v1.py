@@ -1,4 +1,4 @@
-"""The words of TensorFlow Serving's REST interface.
+"""The protocol of TensorFlow Serving's REST API.
 
 https://www.tensorflow.org/tfx/serving/api_rest
 """
@@ -19,16 +19,16 @@ TYPES |= {"float64": "DT_DOUBLE", "float32": "DT_FLOAT", "float16": "DT_HALF"}
 
 
 def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:
-    """The values of the inputs by name: out of rows, `instances`, or out of columns, `inputs`."""
+    """The inputs by name, from rows in `instances` or columns in `inputs`."""
     if said.get("signature_name", SIGNATURE) not in ("", SIGNATURE):
-        raise Refusal(f"there is one signature, {SIGNATURE}, and {said['signature_name']} was asked for")
+        raise Refusal(f"there is only the signature {SIGNATURE}, not {said['signature_name']}")
     match said:
         case {"instances": _, "inputs": _}:
-            raise Refusal("either instances or inputs is wanted, and both came")
+            raise Refusal("send either instances or inputs, not both")
         case {"instances": [{}, *_] as rows}:
             names = [*rows[0]]
             if any(not isinstance(row, dict) or row.keys() != {*names} for row in rows):
-                raise Refusal(f"each of the instances is wanted with {names}, as the first is, and others differ")
+                raise Refusal(f"every instance must have the keys {names}, as the first one has")
             return {name: [row[name] for row in rows] for name in names}
         case {"instances": [_, *_] as rows}:
             return named(rows, model)
@@ -36,28 +36,28 @@ def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:
             return columns
         case {"inputs": column}:
             return named(column, model)
-    raise Refusal('{"instances": [row, …]} or {"inputs": …} is wanted, and neither came, or no instances')
+    raise Refusal('expected {"instances": [row, …]}, with at least one row, or {"inputs": …}')
 
 
 def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What the answer depends on: how many rows came, if rows came."""
+    """What the answer depends on: the number of rows, if the request has rows."""
     return {"instances": len(said["instances"])} if "instances" in said else {}
 
 
 def named(value: Any, model: Model) -> dict[str, Any]:
     if len(model.inputs) != 1:
-        raise Refusal(f"the inputs {[*model.inputs]} are wanted by name, and values without names came")
+        raise Refusal(f"name the inputs {[*model.inputs]}: the request has values without names")
     return {next(iter(model.inputs)): value}
 
 
 def answer(said: Mapping[str, Any], _: Key, outputs: Arrays) -> dict[str, Any]:
-    """What came out, in rows where rows came in."""
+    """The outputs, as rows if the request had rows."""
     if "instances" not in said:
         columns = {name: y.tolist() for name, y in outputs.items()}
         return {"outputs": columns if len(columns) != 1 else next(iter(columns.values()))}
     lengths = {y.shape[:1] for y in outputs.values()}
     if lengths != {(said["instances"],)}:
-        raise Refusal("the outputs of this model are no rows: send its inputs as columns, in inputs")
+        raise Refusal("the outputs of this model are not rows: send columns, in inputs, instead of instances")
     columns = {name: y.tolist() for name, y in outputs.items()}
     if len(columns) == 1:
         return {"predictions": next(iter(columns.values()))}
@@ -70,18 +70,18 @@ def status(repository: Repository, name: str, number: str | None = None) -> dict
     if number is not None:
         there = {key: reason for key, reason in there.items() if str(key.number) == number}
     if not there:
-        repository.version(name, number)  # refuses, and says what there is
+        repository.version(name, number)  # raises Refusal that lists the versions
     return {"model_version_status": [state(repository, key, there[key]) for key in sorted(there, reverse=True)]}
 
 
 def state(repository: Repository, key: Key, reason: str) -> dict[str, Any]:
-    """AVAILABLE with a reason: an older file answers, and the newer one could not be loaded."""
+    """The state of a version. AVAILABLE with a reason: the old file is served, the new one could not be loaded."""
     told = {"error_code": "UNKNOWN" if reason else "OK", "error_message": reason}
     return {"version": str(key.number), "state": "AVAILABLE" if key in repository.table else "END", "status": told}
 
 
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
-    """What goes into a model, and what comes out."""
+    """The inputs and outputs of a model."""
     version = repository.version(name, number)
     model = version.batcher.model
     signature = {

@@ -1,9 +1,9 @@
-"""The words of the Open Inference Protocol, version 2, which Triton, KServe and others speak.
+"""The Open Inference Protocol, version 2, which Triton, KServe and others speak.
 
 https://github.com/kserve/open-inference-protocol/blob/main/specification/protocol/inference_rest.md
 
-Elements may stand behind the JSON, little-endian and without a gap, in the order of the tensors in it that say
-"binary_data_size"; a header says how long the JSON is. Outputs that "binary_data" or "binary_data_output" wants do.
+Elements may follow the JSON, little-endian and without a gap, in the order of the tensors that have "binary_data_size";
+a header has the length of the JSON. Outputs come like that if "binary_data" or "binary_data_output" is true.
 https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_binary_data.md
 """
 
@@ -33,51 +33,51 @@ def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
     """The inputs by name."""
     tensors = said.get("inputs")
     if not isinstance(tensors, list):
-        raise Refusal('{"inputs": [{"name", "shape", "datatype", "data"}, …]} is wanted, and no list of inputs came')
+        raise Refusal('expected {"inputs": [{"name", "shape", "datatype", "data"}, …]}, got no list of inputs')
     found = dict(tensor(each, model) for each in tensors)
     if len(found) != len(tensors):
-        raise Refusal(f"an input came twice: {[each['name'] for each in tensors]}")
+        raise Refusal(f"an input occurs twice: {[each['name'] for each in tensors]}")
     return found
 
 
 def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What the answer depends on. Raises Refusal where it is not of the protocol's types."""
+    """What the answer depends on. Raises Refusal for a value of the wrong type."""
     for name, wanted in (("id", str), ("outputs", list), ("parameters", dict)):
         if not isinstance(said.get(name, wanted()), wanted):
-            raise Refusal(f"{name} is wanted as {wanted.__name__}, and this came: {short(said[name])}")
+            raise Refusal(f"{name} must be of type {wanted.__name__}, got {short(said[name])}")
     return {name: said[name] for name in ("id", "outputs", "parameters") if name in said}
 
 
 def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
-    """One input: its data are flat, or in lists as its shape is, or bytes."""
+    """One input; its data is a flat list, nested lists of its shape, or bytes."""
     match said:
         case {"name": str(name), "shape": list(shape), "datatype": str(datatype), "data": data}:
             spec = model.inputs.get(name)
             if spec is None:
-                raise Refusal(f"the inputs {[*model.inputs]} are wanted, and {name} came")
+                raise Refusal(f"expected the inputs {[*model.inputs]}, got {name}")
             if datatype != TYPES[str(spec.dtype)]:
-                raise Refusal(f"{name} is wanted as {TYPES[str(spec.dtype)]}, and came as {datatype}")
+                raise Refusal(f"{name} must be {TYPES[str(spec.dtype)]}, got {datatype}")
             array = of_bytes(name, data, spec.dtype) if isinstance(data, bytes) else converted(name, data, spec.dtype)
             whole = all(type(n) is int and n >= 0 for n in shape)
             if whole and prod(shape) == array.size and array.shape in ((array.size,), tuple(shape)):
-                with suppress(ValueError, OverflowError):  # more axes, or longer ones, than NumPy has
+                with suppress(ValueError, OverflowError):  # more or longer axes than NumPy supports
                     return name, array.reshape(shape)
-            raise Refusal(f"{name} came with shape {short(shape)}, and with values of shape {[*array.shape]}")
-    raise Refusal(f"an input is wanted with name, shape, datatype and data, and this came: {ascii(said)[:200]}")
+            raise Refusal(f"{name} has shape {short(shape)}, but its data has shape {[*array.shape]}")
+    raise Refusal(f"an input needs name, shape, datatype and data, got {ascii(said)[:200]}")
 
 
 def of_bytes(name: str, data: bytes, dtype: np.dtype[Any]) -> np.ndarray:
     try:
         return elements(BytesIO(data), 0, name, dtype, (len(data) // dtype.itemsize,), 0, len(data))
     except ValueError as error:
-        raise Refusal(f"{name} is wanted as {dtype}, and came as {len(data)} bytes: {error}") from None
+        raise Refusal(f"{name} must be {dtype}, got {len(data)} bytes: {error}") from None
 
 
 def answer(said: Mapping[str, Any], key: Key, outputs: Arrays) -> dict[str, Any]:
-    """What came out, or of that what was asked for."""
+    """The requested outputs, by default all of them."""
     wanted = said.get("outputs") or [{"name": name} for name in outputs]
     if not isinstance(wanted, list) or any(not isinstance(y, dict) or y.get("name") not in outputs for y in wanted):
-        raise Refusal(f"the outputs are {[*outputs]}, and others were asked for: {ascii(wanted)[:200]}")
+        raise Refusal(f"the outputs are {[*outputs]}, but the request asks for {ascii(wanted)[:200]}")
     found = {"model_name": key.name, "model_version": str(key.number)}
     found |= {"id": said["id"]} if "id" in said else {}
     default = parameter(said, "binary_data_output", bool, False)
@@ -103,7 +103,7 @@ def live(_: Repository) -> dict[str, Any]:
 
 
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
-    """What goes into a model, and what comes out."""
+    """The inputs and outputs of a model."""
     model = repository.version(name, number).batcher.model
     return {
         "name": name,
@@ -116,7 +116,7 @@ def metadata(repository: Repository, name: str, number: str | None = None) -> di
 
 def ready(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
     """Whether a model answers."""
-    repository.version(name, number)  # or a refusal
+    repository.version(name, number)  # raises Refusal if there is none
     return {"name": name, "ready": True}
 
 

@@ -1,6 +1,6 @@
-"""Long texts of JSON, in another process: `json` keeps Python's lock while it parses or writes.
+"""Long JSON in another process: `json` holds the GIL while it parses or writes.
 
-In a thread it would stop the event loop all the same.
+In a thread it would block the event loop as well.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ LONG = 1 << 16  # bytes
 
 
 class Worker:
-    """One process, so that one long text at a time takes memory. Begun for the first of them; ends with the loop."""
+    """One process, so that one long text at a time takes memory. It starts when first needed and ends with the loop."""
 
     def __init__(self) -> None:
         self.turns = CapacityLimiter(1)
 
     async def run(self, length: int, function: Callable[..., T], *arguments: Any) -> T:
-        """The function's result; of a short text here. Who is cancelled ends the process; the next begins another."""
+        """Run the function, for a short text in this process. Cancelling kills the worker; the next call starts one."""
         if length <= LONG:
             return function(*arguments)
         try:
@@ -36,7 +36,7 @@ class Worker:
 
 
 def run_ignoring_signals(function: Callable[..., T], *arguments: Any) -> T:
-    """Ctrl-C reaches the processes of a terminal, and SIGTERM those of a service: the server ends this one."""
+    """Ignore Ctrl-C and SIGTERM, which reach all processes of a terminal or service: the server ends this one."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     return function(*arguments)

@@ -363,10 +363,10 @@ def test_two_runs_of_one_cell_say_the_same():
 @table(
     "x, args, error, match",
     [
-        (3, (), TypeError, "3 of type int has none"),
+        (3, (), TypeError, "3 of type int has no graph"),
         (nn.Linear(2, 2), (), TypeError, r"GraphView\(linear, x\)"),
         (mg.ones(2), (1,), TypeError, "example arguments are for"),
-        (mg.Graph(), (), TypeError, "nothing is in it yet"),
+        (mg.Graph(), (), TypeError, "it is still empty"),
         (mg.function(lambda x: x), (), TypeError, "was traced 0 times"),
     ],
 )
